@@ -10,11 +10,12 @@ from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from kgbench.pages.rendering import STYLE
 from kgbench.serve import formats
 from kgbench.serve.description import Statistics, void
 from kgbench.serve.documents import graph_response
@@ -110,6 +111,9 @@ def _routes(service: Service, updates: Updates | None, rendering: Rendering) -> 
         quads = await void(service, statistics, service.root(request))
         return graph_response(quads, chosen, headers)
 
+    async def style(_: Request) -> Response:
+        return FileResponse(STYLE)
+
     async def health(_: Request) -> Response:
         return JSONResponse({"snapshot": service.view.name})
 
@@ -125,6 +129,7 @@ def _routes(service: Service, updates: Updates | None, rendering: Rendering) -> 
         route("/store", store, _ANY),
         route("/.well-known/void", void_document),
         route("/health", health),
+        route("/static/style.css", style),
         Mount("/static", StaticFiles(directory=STATIC)),
         route("/", pages.overview),
         route("/leaderboard", pages.leaderboard),

@@ -15,7 +15,8 @@ from kgbench.analysis import queries
 from kgbench.analysis.selection import select
 from kgbench.analysis.task_scores import chosen_metrics
 from kgbench.errors import QueryError
-from kgbench.serve import formats, things
+from kgbench.pages import things
+from kgbench.serve import formats
 from kgbench.serve.admission import admit
 from kgbench.serve.endpoint import Endpoint
 from kgbench.serve.following import View

@@ -13,7 +13,8 @@ from urllib.parse import quote, unquote
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from kgbench.serve import formats, things
+from kgbench.pages import things
+from kgbench.serve import formats
 from kgbench.serve.documents import graph_response
 from kgbench.serve.following import View
 from kgbench.serve.graph_store import GraphStore

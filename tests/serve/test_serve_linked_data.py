@@ -10,8 +10,8 @@ import pyoxigraph as ox
 import pytest
 from starlette.testclient import TestClient
 
+from kgbench.pages.rendering import local
 from kgbench.serve.app import application
-from kgbench.serve.rendering import local
 from kgbench.serve.settings import Settings
 from kgbench.vocab import BASE
 from tests.serve.conftest import LIMITS

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgbench.serve import drawing, protocol
+from kgbench.pages import drawing
+from kgbench.serve import protocol
 from kgbench.serve.admission import admit
 from kgbench.serve.negotiation import choose
 from kgbench.serve.refusals import Refused

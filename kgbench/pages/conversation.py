@@ -10,8 +10,8 @@ from typing import Any
 
 from kgbench.analysis.dialogues import RoundView, VerdictView, view
 from kgbench.model import Json
-from kgbench.serve import drawing, things
-from kgbench.serve.following import View
+from kgbench.pages import drawing, things
+from kgbench.pages.snapshot import View
 from kgbench.vocab import DCTERMS, KGB, PROV
 
 _EXPECTED = ("optimal", "refSparql", "refResultSet", "specialFriends", "expected", "solution")

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
-from urllib.parse import urlencode
 
 from kgbench.analysis.rendering import shown
 from kgbench.analysis.tables import Kind, Table
@@ -20,20 +19,20 @@ class Cell(NamedTuple):
 
 
 class Sheet(NamedTuple):
-    """A table for a page: headings, rows, notes, and links to the queries behind it."""
+    """A table for a page: headings, rows, notes, and the queries behind it."""
 
     title: str
     heads: list[tuple[str, bool]]
     rows: list[list[Cell]]
     notes: tuple[str, ...]
-    queries: list[tuple[str, str]]
+    queries: list[tuple[str, dict[str, str]]]
     records: list[dict[str, Any]]
 
 
 def sheet(table: Table, names: Mapping[str, str], suite: str | None, *, hide: str = "") -> Sheet:
     """``table`` for a page; ``names`` has the IRI of each name; the column ``hide`` is left out.
 
-    Links to queries are relative to the root.
+    Each query behind it comes with the parameters that its example is filled with.
     """
     places = [place for place, column in enumerate(table.columns) if column.name != hide]
     columns = [table.columns[place] for place in places]
@@ -53,7 +52,7 @@ def sheet(table: Table, names: Mapping[str, str], suite: str | None, *, hide: st
             for row in table.rows
         ],
         table.notes,
-        [(name, f"editor?{urlencode({'name': name, **given})}") for name in table.queries],
+        [(name, given) for name in table.queries],
         table.records(),
     )
 

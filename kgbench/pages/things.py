@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pyoxigraph as ox
 
-from kgbench.serve.following import View
+from kgbench.pages.snapshot import View
 from kgbench.vocab import DCTERMS, KGB, RDF, RDFS, SKOS, compact
 
 MOST_OUTGOING = 2_000

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Templates and their filters. What was recorded is text, never markup: all of it is escaped.
+
+Beyond that, characters that steer (control characters, direction overrides) are shown as escapes,
+and only http and https IRIs become links.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from urllib.parse import quote
+
+import pyoxigraph as ox
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from kgbench import __version__
+from kgbench.analysis.rendering import shown, visible
+from kgbench.vocab import PREFIXES, compact
+
+STYLE = Path(__file__).parent / "static" / "style.css"
+_TEMPLATES = Path(__file__).parent / "templates"
+_SAFE_PATH = "/:@!$&'()*+,;=~-._%#"
+_LONGEST_TEXT = 200_000  # characters of one text on a page
+_LONGEST_EMBEDDED = 200_000  # bytes of embedded JSON-LD
+_LONGEST_CELL = 300
+_STEERING = re.compile("[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+_WITH_GRAPHS = ("nq", "trig")
+
+
+def environment(*folders: Path) -> Environment:
+    """The templates of ``folders`` and of this part, the first found of each name.
+
+    Every page is rendered with ``root`` (the path of the root), ``href(iri)`` (where a link leads,
+    or ``None``), ``label(iri)``, ``ask(name, parameters)`` (where the query behind a figure
+    stands), ``base``, and ``site`` with ``navigation`` and ``footer`` (name and path below the
+    root), ``formats`` (suffix and media type) and ``revealing`` (whether the page can be asked for
+    with reference answers).
+    """
+    made = Environment(
+        loader=FileSystemLoader([*folders, _TEMPLATES]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(visible=plain, cell=cell, compact=compact, pretty=pretty, shown=shown)
+    made.globals.update(version=__version__)
+    return made
+
+
+def local(iri: str, base: str, root: str) -> str | None:
+    """Where a link to ``iri`` leads; ``None`` where it should be no link."""
+    if iri.startswith(base):
+        return root + quote(iri[len(base) :], safe=_SAFE_PATH)
+    return iri if iri.startswith(("http://", "https://")) else None
+
+
+def plain(text: object, most: int = _LONGEST_TEXT) -> str:
+    """A recorded text as it may be shown: nothing steers, and it has an end."""
+    whole = str(text)
+    return visible(whole[:most]) + (
+        f" ... ({len(whole) - most:,} more)" if len(whole) > most else ""
+    )
+
+
+def cell(text: object) -> str:
+    """A recorded text for one cell of a table."""
+    return plain(text, _LONGEST_CELL)
+
+
+def pretty(text: str) -> str:
+    """JSON with line breaks, other text as it is."""
+    try:
+        return json.dumps(json.loads(text), indent=2, ensure_ascii=True)
+    except (ValueError, RecursionError):
+        return text
+
+
+def serialised(quads: Iterable[ox.Quad], name: str) -> bytes:
+    """Quads in the format with the suffix ``name``; formats without graphs get each triple once.
+
+    Raises :class:`ValueError` for a suffix that is no format's.
+    """
+    form = ox.RdfFormat.from_extension(name)
+    if form is None:
+        raise ValueError(f"no RDF format has the suffix '{name}'")
+    items: Iterable[ox.Quad] | Iterable[ox.Triple] = quads
+    if name not in _WITH_GRAPHS:
+        items = dict.fromkeys(quad.triple for quad in quads)
+    text = ox.serialize(items, format=form, prefixes=dict(PREFIXES))
+    assert text is not None
+    return bytes(text)
+
+
+def embedded(quads: list[ox.Quad]) -> Markup:
+    """Quads as JSON-LD that no text in it can leave; ``{}`` where it is too long for a page."""
+    data = serialised(quads, "jsonld")
+    return Markup("{}") if len(data) > _LONGEST_EMBEDDED else script(data.decode("utf-8"))
+
+
+def script(text: str) -> Markup:
+    """JSON for a script element: ``<``, ``>``, ``&`` and what steers become escapes."""
+    text = _STEERING.sub(lambda m: json.dumps(m.group())[1:-1], text)
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)  # noqa: S704 - escaped just above

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What pages read from: one snapshot of a store, its queries and its indexes."""
+
+from __future__ import annotations
+
+import weakref
+from pathlib import Path
+from typing import IO
+
+import pyoxigraph as ox
+
+from kgbench.errors import StoreError
+from kgbench.store import Iris, SnapshotReader, snapshots
+
+
+class View(SnapshotReader):
+    """One snapshot, open for reading; it stays on disk until the last reference to it is gone.
+
+    ``name`` tells it from all others.
+    """
+
+    def __init__(self, path: Path, held: IO[bytes], base: str) -> None:
+        # A reader finds its snapshot itself; this one is given what was found.
+        self.iris = Iris(base)
+        self.location = str(path.parent.parent)
+        self.path = str(path)
+        self.name = path.name
+        self.database = ox.Store.read_only(str(path))
+        self._db = self.database
+        self._held = held
+        weakref.finalize(self, held.close)
+
+
+def newest(folder: Path, base: str) -> View:
+    """The newest of the snapshots in ``folder``, opened.
+
+    Raises :class:`~kgbench.errors.StoreError` where there is none.
+    """
+    for _ in range(10):  # a snapshot may be pruned between finding and holding it
+        found = snapshots.newest(folder)
+        held = None if found is None else snapshots.hold(found)
+        if found is not None and held is not None:
+            return View(found, held, base)
+    raise StoreError(f"{folder} has no snapshot to read")

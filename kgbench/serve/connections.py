@@ -1,24 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections that end when the head of a request does not come."""
+"""Connections that end when the head of a request does not come, or does not end."""
 
 from __future__ import annotations
 
 import asyncio
+from enum import Enum
 from typing import Any
 
-import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEAD_SECONDS = 5.0
+LONGEST_HEAD = 128 << 10  # bytes of request line and headers, beyond the first piece that came
+LONGEST_URL = 65_000  # bytes; the parser reads no more than 65,535
+_NO_SPACE = (b"HTTP/1.1 431 Request Header Fields Too Large\r\n", b"the request's head is too long")
+_NO_URL = (b"HTTP/1.1 414 URI Too Long\r\n", b"the URL is too long: send the query by POST")
 
 
-class Connection(H11Protocol):
+class Stage(Enum):
+    """Where in a client's bytes a connection is."""
+
+    BETWEEN = "between requests"
+    HEAD = "in a head"
+    BODY = "in a body"
+
+
+class Connection(HttpToolsProtocol):
     """One connection of a client, which has :data:`HEAD_SECONDS` to send each request's head.
 
-    Without this, clients that send nothing would keep their connections, and so keep others out.
+    Without this, clients that send nothing would keep their connections, and so keep others out;
+    and clients that send heads without end would take all memory.
     """
 
+    url = b""
     _deadline: asyncio.TimerHandle | None = None
+    _stage = Stage.BETWEEN
+    _ended = False  # whether the piece that just came ended a request
+    _size = 0  # bytes of a head that is not complete, beyond the piece in which it began
 
     def connection_made(self, transport: Any) -> None:
         """A client has come; its time begins."""
@@ -27,16 +44,54 @@ class Connection(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Bytes came; where they complete a head, the clock stops."""
+        self._ended = False
+        self._size += len(data)
         super().data_received(data)
-        if self.conn.their_state is not h11.IDLE:
-            self._stop()
-        elif self._deadline is None:
+        if self._stage is Stage.BODY or self.transport.is_closing():
+            return
+        if self._stage is Stage.HEAD and self._size > LONGEST_HEAD:
+            self._refuse(*_NO_SPACE)
+        # Empty lines between requests are bytes, too, with which nobody keeps a connection.
+        elif self._deadline is None and not (self._stage is Stage.BETWEEN and self._ended):
             self._begin()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The client is gone."""
         self._stop()
         super().connection_lost(exc)
+
+    def on_message_begin(self) -> None:
+        """A request begins."""
+        self._size = 0
+        self._stage = Stage.HEAD
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """A head is complete; a body may follow."""
+        self._stage = Stage.BODY
+        self._stop()
+        if len(self.url) > LONGEST_URL:
+            self._refuse(*_NO_URL)
+        if not self.transport.is_closing():
+            super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """A piece of a body came."""
+        if not self.transport.is_closing():
+            super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """A request is complete."""
+        self._stage = Stage.BETWEEN
+        self._ended = True
+        if not self.transport.is_closing():
+            super().on_message_complete()
+
+    def _refuse(self, status: bytes, said: bytes) -> None:
+        length = b"content-length: %d\r\n" % len(said)
+        kind = b"content-type: text/plain; charset=utf-8\r\n"
+        self.transport.write(status + kind + length + b"connection: close\r\n\r\n" + said)
+        self.transport.close()
 
     def _begin(self) -> None:
         self._deadline = self.loop.call_later(HEAD_SECONDS, self._give_up)
@@ -48,5 +103,6 @@ class Connection(H11Protocol):
 
     def _give_up(self) -> None:
         self._deadline = None
-        if self.conn.their_state is h11.IDLE and not self.transport.is_closing():
+        answering = self.cycle is not None and not self.cycle.response_complete
+        if self._stage is not Stage.BODY and not answering and not self.transport.is_closing():
             self.transport.close()

@@ -20,12 +20,13 @@ from kgbench.causes import cause
 from kgbench.comparison import Comparison, DialogueScores
 from kgbench.errors import StoreError, TaskError
 from kgbench.evaluation import evaluations
+from kgbench.execution.endpoint import Endpoint
 from kgbench.execution.engines import engine_label
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
 from kgbench.model import Case, Dialogue, Evaluation, Json, Metric, Task, Verdict
 from kgbench.record import Recorder, reading
 from kgbench.record.reading import Execution, PassInfo, RunInfo, Seen
-from kgbench.recorded_results import with_results
+from kgbench.recorded_results import Asking, with_results
 from kgbench.software import this_software
 from kgbench.store.iris import new_id
 from kgbench.store.protocol import Block, Store
@@ -71,16 +72,21 @@ def reevaluate(
     selection: Selection | None = None,
     against: PassInfo | None = None,
     explain: bool = True,
+    endpoint: str | None = None,
     watch: Callable[[int], None] | None = None,
 ) -> Reevaluated:
     """Judge the complete dialogues of ``run`` again in a new pass, and compare with ``against``.
 
     ``against`` is the first pass unless given. With ``explain`` the causes of differences are
-    looked for, which takes the other engine. ``watch`` is told how many dialogues are done.
-    The pass becomes visible only when it is whole: an interrupted one leaves nothing.
+    looked for, which takes the other engine. Queries that need an endpoint are executed by
+    ``endpoint`` if there is one, else the recorded results say what they found. ``watch`` is told
+    how many dialogues are done. The pass becomes visible only when it is whole: an interrupted one
+    leaves nothing.
     """
     base = against or first_pass(store, run)
-    work = _Work(store, run, base, Recorder(store.iris, run.id, new_id()), watch)
+    asking = None if endpoint is None else Asking(Endpoint(endpoint, limits.seconds).select)
+    recorder = Recorder(store.iris, run.id, new_id())
+    work = _Work(store, run, base, recorder, watch=watch, asking=asking)
     started = datetime.now(UTC)
     try:
         store.bulk_load(work.blocks(selection or Selection(), executor, limits))
@@ -97,6 +103,8 @@ def reevaluate(
         agent=software.iri(store.iris),
         engine=engine_label(limits.engine),
     )
+    if endpoint is not None:
+        blocks.append(work.recorder.pass_endpoint(endpoint))
     store.write([Block(store.iris.catalogue, software.entry(store.iris)), *blocks])
     return work.result
 
@@ -121,9 +129,12 @@ class _Work:
         run: RunInfo,
         base: PassInfo,
         recorder: Recorder,
+        *,
         watch: Callable[[int], None] | None,
+        asking: Asking | None,
     ) -> None:
         self.recorder = recorder
+        self._asking = asking
         self.result = Reevaluated(recorder.evaluation_pass, base.iri)
         self._store = store
         self._run = run
@@ -145,7 +156,7 @@ class _Work:
         before = reading.pass_scores(self._store, self._base.graph)
         for execution, recorded in self._executions(chosen):
             todo = self._judgeable(execution, recorded)
-            todo = with_results(self._store, self._recorded.graph, execution, todo)
+            todo = self._with_results(execution, todo)
             cases = {dialogue.iri: case for dialogue, case in todo}
             if not todo:
                 continue
@@ -162,6 +173,14 @@ class _Work:
                     )
                 lines = [line for one in found for line in self.recorder.evaluation(one, dialogue)]
                 yield Block(self.recorder.pass_graph, lines)
+
+    def _with_results(
+        self, execution: Execution, todo: Sequence[tuple[Dialogue, Case]]
+    ) -> list[tuple[Dialogue, Case]]:
+        if self._asking is None:
+            return with_results(self._store, self._recorded.graph, execution, todo)
+        ask = self._asking.with_results
+        return [(dialogue, ask(dialogue.iri, case, dialogue.answers)) for dialogue, case in todo]
 
     def explain(self, executor: concurrent.futures.Executor, limits: JudgeLimits) -> None:
         """Judge what differs with rdflib, which made the published scores, to find the cause."""

@@ -10,13 +10,17 @@ import pytest
 
 from kgbench import config
 from kgbench.engine import Settings, run_plan
-from kgbench.errors import TaskError
+from kgbench.errors import ConfigurationError, EvaluationError, TaskError
+from kgbench.execution import endpoint, pools
+from kgbench.execution.judging import JudgeLimits
 from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
-from kgbench.record import reading
+from kgbench.record import accounts, reading
+from kgbench.reevaluation import reevaluate
 from kgbench.store import open_store
 from tests.archives import as_json, dialogue_v3
+from tests.servers.sparql_server import sparql_server
 from tests.validation import assert_conforms
 
 SUITE = "llm-kg-bench-3"
@@ -63,17 +67,102 @@ def test_task_without_published_cases_is_refused(imported):
     assert len(reading.runs(imported)) == 1
 
 
-def test_cases_of_an_endpoint_cannot_be_run_anew():
-    """Where only recorded results could judge, a run is refused before it starts."""
+LABEL = "SparqlSyntaxFixingListLcQuad"
+WIKIDATA = """
+@prefix wd: <http://www.wikidata.org/entity/> .
+@prefix wdt: <http://www.wikidata.org/prop/direct/> .
+wd:Q1 wdt:P31 wd:Q7 . wd:Q2 wdt:P31 wd:Q7 .
+"""
+QUERY = "SELECT ?a { ?a wdt:P31 wd:Q7 }"
+
+
+@pytest.fixture
+def asked_of_wikidata():
+    """A store with one imported dialogue about a case whose graph only an endpoint has."""
     record = dialogue_v3(
-        label="SparqlSyntaxFixingListLcQuad",
+        label=LABEL,
         version="5.1.2",
         parameters={},
-        data={"uid": "mine", "refSparql": "SELECT ?a {}", "refResultSet": ["1"]},
+        data={"uid": "mine", "refSparql": QUERY, "refResultSet": ["wd:Q1", "wd:Q2"]},
     )
-    record["taskInfo"]["taskId"] = "SparqlSyntaxFixingListLcQuad"
+    record["taskInfo"]["taskId"] = LABEL
     with open_store("memory:") as store:
         for run in read_runs(ResultFile("f.json", as_json([record])), store.iris):
             load(store, run)
-        with pytest.raises(TaskError, match="results of an endpoint"):
-            asyncio.run(run_plan(store, plan_of("SparqlSyntaxFixingListLcQuad"), Settings()))
+        yield store
+
+
+def test_cases_of_an_endpoint_need_one(asked_of_wikidata):
+    """Where only an endpoint could judge and none is named, a run is refused before it starts."""
+    with pytest.raises(TaskError, match="--endpoint"):
+        asyncio.run(run_plan(asked_of_wikidata, plan_of(LABEL), Settings()))
+    assert len(reading.runs(asked_of_wikidata)) == 1
+
+
+def test_unusable_endpoint_is_refused(asked_of_wikidata):
+    """A wrong address is found before anything is asked or written."""
+    with pytest.raises(ConfigurationError, match="--endpoint"):
+        asyncio.run(run_plan(asked_of_wikidata, plan_of(LABEL), Settings(endpoint="ftp://x/")))
+    assert len(reading.runs(asked_of_wikidata)) == 1
+
+
+def live_run(store):
+    """The run that was not imported."""
+    return next(run for run in reading.runs(store) if run.label == "quick-start")
+
+
+def scores_of(store, graph):
+    """The F1 scores of a pass."""
+    found = reading.pass_scores(store, graph)
+    return [
+        value
+        for rounds in found.values()
+        for seen in rounds.values()
+        for metric, value in seen.scores.items()
+        if metric.endswith("/f1measure")
+    ]
+
+
+def test_endpoint_judges_new_answers(asked_of_wikidata):
+    """Queries go to the endpoint that was named, what it found is kept, and judged again by."""
+    store = asked_of_wikidata
+    with sparql_server(WIKIDATA) as server:
+        settings = Settings(endpoint=server.url)
+        done = asyncio.run(run_plan(store, plan_of(LABEL), settings))
+        asked = len(server.asked)
+        server.store.update("DELETE WHERE { <http://www.wikidata.org/entity/Q2> ?p ?o }")
+        run = live_run(store)
+        limits = JudgeLimits(seconds=10)
+        with pools.executor("local:1") as pool:
+            by_record = reevaluate(store, run, pool, limits)
+            anew = reevaluate(store, run, pool, limits, endpoint=server.url)
+    assert_conforms(store)
+    live, recorded, later = reading.passes(store, run)
+
+    assert done.finished
+    assert asked == 3
+    assert scores_of(store, live.graph) == [1.0] * 3
+    assert scores_of(store, recorded.graph) == [1.0] * 3
+    assert not by_record.comparison.differing
+    assert scores_of(store, later.graph) == pytest.approx([2 / 3] * 3)
+    assert len(anew.comparison.differing) == 3
+
+
+def test_silent_endpoint_loses_no_answer(asked_of_wikidata, monkeypatch):
+    """A run whose endpoint fails stops with words; continued, no answer is asked for again."""
+    monkeypatch.setattr(endpoint, "_ATTEMPTS", 1)
+    store = asked_of_wikidata
+    with sparql_server(WIKIDATA) as server:
+        server.failures[:] = [(503, {})] * 30
+        with pytest.raises(EvaluationError, match="does not answer"):
+            asyncio.run(run_plan(store, plan_of(LABEL), Settings(endpoint=server.url)))
+        server.failures.clear()
+        run = live_run(store)
+        answered = accounts.usage(store, run.graph)
+        done = asyncio.run(run_plan(store, plan_of(LABEL), Settings(run=run, endpoint=server.url)))
+    assert_conforms(store)
+
+    assert done.finished
+    assert answered
+    assert done.calls == 3 - sum(one.answers for one in answered.values())
+    assert scores_of(store, reading.passes(store, run)[0].graph) == [1.0] * 3

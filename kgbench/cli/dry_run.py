@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -20,17 +19,24 @@ if TYPE_CHECKING:
 
 
 def say(
-    plan: Plan, location: str | None, run: str | None, prices: Path | None, *, json_: bool
+    plan: Plan,
+    location: str | None,
+    run: str | None,
+    *,
+    endpoint: bool,
+    json_: bool,
 ) -> None:
     """Print the estimate for ``plan``.
 
-    ``run`` names the run to continue, ``""`` the newest of the plan's name, ``None`` none.
+    ``run`` names the run to continue, ``""`` the newest of the plan's name, ``None`` none;
+    ``endpoint`` says whether there is one.
     """
     from kgbench.engine.estimating import RULE, foreseen
     from kgbench.engine.prices import declared
 
     complete = set() if run is None else _complete(plan, location, run)
-    models = list(foreseen(plan, complete, declared(prices), _published(plan, location)))
+    exercises = _published(plan, location, endpoint=endpoint)
+    models = list(foreseen(plan, complete, declared(plan.prices), exercises))
     if json_:
         said = {
             "name": plan.name,
@@ -58,7 +64,9 @@ def say(
     typer.echo(f"Estimated: {RULE}.")
 
 
-def _published(plan: Plan, location: str | None) -> Mapping[str, Sequence[Exercise]] | None:
+def _published(
+    plan: Plan, location: str | None, *, endpoint: bool
+) -> Mapping[str, Sequence[Exercise]] | None:
     """The exercises of a suite of imported results; ``None`` for others, which need no store."""
     from kgbench.config.names import suites_of_results
     from kgbench.engine.published import stored_exercises
@@ -67,7 +75,7 @@ def _published(plan: Plan, location: str | None) -> Mapping[str, Sequence[Exerci
     if plan.suite not in suites_of_results():
         return None
     with open_reader(location) as store:
-        return stored_exercises(store, plan)
+        return stored_exercises(store, plan, endpoint=endpoint)
 
 
 def _complete(plan: Plan, location: str | None, run: str) -> set[str]:

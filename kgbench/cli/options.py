@@ -47,6 +47,15 @@ Executor = Annotated[
         "--executor", metavar="SPEC", help="Who judges: local, local:N, or dask:tcp://HOST:PORT."
     ),
 ]
+Endpoint = Annotated[
+    str | None,
+    typer.Option(
+        "--endpoint",
+        metavar="URL",
+        help="The SPARQL endpoint that executes the queries about published cases whose graph "
+        "only an endpoint has.",
+    ),
+]
 Configuration = Annotated[
     Path | None,
     typer.Argument(metavar="[CONFIG]", help="A configuration (YAML, JSON or Turtle)."),

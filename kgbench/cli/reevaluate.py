@@ -32,6 +32,7 @@ def reevaluate(  # noqa: PLR0917 - a command line has many options
     task: options.TaskGlobs = None,
     model: options.ModelGlobs = None,
     engine: options.Engine = "oxigraph",
+    endpoint: options.Endpoint = None,
     executor: options.Executor = "local",
     against: Annotated[
         str | None,
@@ -69,7 +70,14 @@ def reevaluate(  # noqa: PLR0917 - a command line has many options
 
             base = _pass(opened, one, against)
             found = reevaluate(
-                opened, one, pool, limits, selection=selection, against=base, watch=watch
+                opened,
+                one,
+                pool,
+                limits,
+                selection=selection,
+                against=base,
+                endpoint=endpoint,
+                watch=watch,
             )
             whole.extend(found.comparison)
             done.append(found)

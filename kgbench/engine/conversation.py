@@ -114,7 +114,7 @@ class Conversations:
                 verdict = Verdict({}, {"error": made[-1].error}, failure)
             else:
                 request = JudgeRequest(planned.exercise.case, dialogue.answers)
-                verdict = await self._desk.judge(request)
+                verdict = await self._desk.judge(dialogue.iri, request)
             verdicts.append(verdict)
             if verdict.next_prompt is None or k + 1 == task_class.max_rounds:
                 break

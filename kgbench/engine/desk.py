@@ -9,8 +9,10 @@ from typing import NamedTuple
 
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
 from kgbench.model import Verdict
+from kgbench.recorded_results import Asking
 
 _BATCH = 32
+_QUERIES = 4  # at once to an endpoint, which others use, too
 
 
 class _Waiting(NamedTuple):
@@ -19,18 +21,37 @@ class _Waiting(NamedTuple):
 
 
 class Desk:
-    """Judges answers through a ``concurrent.futures.Executor``; what waits goes in one batch."""
+    """Judges answers through a ``concurrent.futures.Executor``; what waits goes in one batch.
+
+    ``asking`` is an endpoint, for cases that need one.
+    """
 
     def __init__(
-        self, executor: concurrent.futures.Executor, limits: JudgeLimits, workers: int
+        self,
+        executor: concurrent.futures.Executor,
+        limits: JudgeLimits,
+        workers: int,
+        asking: Asking | None = None,
     ) -> None:
         self._executor = executor
         self._limits = limits
+        self._asking = asking
+        self._queries = asyncio.Semaphore(_QUERIES)
         self._waiting: asyncio.Queue[_Waiting] = asyncio.Queue()
         self._clerks = [asyncio.create_task(self._clerk()) for _ in range(workers + 1)]
 
-    async def judge(self, request: JudgeRequest) -> Verdict:
-        """The verdict on the last answer of ``request``; never raises for what a model wrote."""
+    async def judge(self, dialogue: str, request: JudgeRequest) -> Verdict:
+        """The verdict on the last answer in a dialogue (IRI); what a model wrote raises nothing.
+
+        Raises :class:`~kgbench.errors.EvaluationError` where an endpoint does not answer.
+        """
+        if self._asking is not None:
+            last = request.answers[-1:]
+            async with self._queries:
+                case = await asyncio.to_thread(
+                    self._asking.with_results, dialogue, request.case, last
+                )
+            request = JudgeRequest(case, request.answers)
         waiting = _Waiting(request, asyncio.get_running_loop().create_future())
         self._waiting.put_nowait(waiting)
         return await waiting.verdict

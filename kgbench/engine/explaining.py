@@ -65,7 +65,7 @@ def reasons(store: Store, run: RunInfo, plan: Plan) -> Iterator[Reason]:
     states = reading.dialogue_states(store, run.graph)
     failed = accounts.failed_dialogues(store, run.graph)
     known = _Known(store, run)
-    asked = published.exercises(store, plan)
+    asked = published.exercises(store, plan, endpoint=True)
     for model in plan.models:
         for planned in planning.planned(plan, asked, model):
             state = states.get(planned.digest)

@@ -22,23 +22,29 @@ from kgbench.store.protocol import Store
 from kgbench.tasks import graphs
 
 
-def exercises(store: Store, plan: Plan) -> Mapping[str, Sequence[Exercise]]:
+def exercises(
+    store: Store, plan: Plan, *, endpoint: bool = False
+) -> Mapping[str, Sequence[Exercise]]:
     """The exercises of each task label of ``plan``: of its task classes, or of imported results.
+
+    With ``endpoint`` there is one for the cases whose graph only an endpoint has.
 
     Raises :class:`~kgbench.errors.TaskError` where a task has no cases in the plan's suite, or
     cases that cannot be run here.
     """
     if plan.suite in suites_of_results():
-        return stored_exercises(store, plan)
+        return stored_exercises(store, plan, endpoint=endpoint)
     return planning.exercises(plan, planning.generated_cases(plan))
 
 
-def stored_exercises(store: Store, plan: Plan) -> dict[str, Sequence[Exercise]]:
+def stored_exercises(
+    store: Store, plan: Plan, *, endpoint: bool = False
+) -> dict[str, Sequence[Exercise]]:
     """The exercises of each task label of ``plan`` in its suite, as they were first asked.
 
     Raises :class:`~kgbench.errors.TaskError` where the store has no case of a task in the suite,
-    where a graph that cases run on is not installed, and where only the recorded results of an
-    endpoint could say whether an answer is right.
+    where a graph that cases run on is not installed, and where only an endpoint can say whether an
+    answer is right and there is no ``endpoint``.
     """
     found: dict[str, Sequence[Exercise]] = {}
     prompts = _first_prompts(store, plan.suite)
@@ -50,7 +56,7 @@ def stored_exercises(store: Store, plan: Plan) -> dict[str, Sequence[Exercise]]:
                 f"{plan.suite}: import its published results first, or choose other tasks"
             )
         found[task.label] = [_exercise(store, task, one) for one in of_task]
-    _check([each.case for exercises in found.values() for each in exercises])
+    _check([each.case for exercises in found.values() for each in exercises], endpoint=endpoint)
     return found
 
 
@@ -73,11 +79,11 @@ def _exercise(store: Store, task: Task, asked: StoredPrompt) -> Exercise:
     return Exercise(task, reading.case(store, asked.case), asked.text, digest(asked.text))
 
 
-def _check(cases: Sequence[Case]) -> None:
+def _check(cases: Sequence[Case], *, endpoint: bool) -> None:
     graphs.require(cases)
     for case in cases:
-        if needs_results(case):
+        if needs_results(case) and not endpoint:
             raise TaskError(
-                f"the case {case.iri} was published with the results of an endpoint, which cannot "
-                f"be asked again: leave its task out with --task"
+                f"the case {case.iri} was published with the results of an endpoint: name one that "
+                f"answers about the same data with --endpoint, or leave its task out with --task"
             )

@@ -102,7 +102,7 @@ class OxigraphExecutor:
             found = self._run(store, query, known)
             if not isinstance(found, ox.QuerySolutions):
                 return QueryResult(error=lexer.NO_QUERY, refused=True)
-            return _rows(found)
+            return rows(found)
         except SyntaxError as error:
             missing = lexer.undeclared(query, known)
             if missing:
@@ -170,10 +170,11 @@ def _store(graph: GraphText) -> ox.Store:
     return store
 
 
-def _rows(solutions: ox.QuerySolutions) -> QueryResult:
+def rows(solutions: ox.QuerySolutions) -> QueryResult:
+    """Solutions as a result of plain N-Triples terms, up to :data:`MOST_VALUES`."""
     variables = tuple(variable.value for variable in solutions.variables)
     most = MOST_VALUES // max(len(variables), 1)
-    rows: list[tuple[str | None, ...]] = []
+    found: list[tuple[str | None, ...]] = []
     labels: dict[str, str] = {}
 
     def written(term: object) -> str | None:
@@ -184,10 +185,10 @@ def _rows(solutions: ox.QuerySolutions) -> QueryResult:
         return str(term)
 
     for solution in solutions:
-        if len(rows) == most:
+        if len(found) == most:
             return QueryResult(variables, error=f"the result has more than {most} rows")
-        rows.append(tuple([written(term) for term in solution]))
-    return QueryResult(variables, tuple(rows))
+        found.append(tuple([written(term) for term in solution]))
+    return QueryResult(variables, tuple(found))
 
 
 def _message(text: str, error: Exception, rdf_format: str) -> str:

@@ -112,6 +112,10 @@ class Recorder:
         entry = registry_entry(self.pass_graph, self.evaluation_pass)
         return [Block(self.pass_graph, lines), Block(self.iris.catalogue, entry)]
 
+    def pass_endpoint(self, url: str) -> Block:
+        """That queries of the pass were executed by an endpoint."""
+        return Block(self.pass_graph, [f"<{self.evaluation_pass}> {t.QUERY_ENDPOINT} <{url}> ."])
+
     def pass_end(self, ended: datetime) -> Block:
         """That the pass is complete."""
         return Block(self.pass_graph, [f"<{self.evaluation_pass}> {t.ENDED} {moment(ended)} ."])

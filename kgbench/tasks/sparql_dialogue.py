@@ -7,7 +7,7 @@ leaves open is decided in the ``task.ttl`` of the task classes that use this.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final
@@ -20,6 +20,8 @@ from kgbench.scoring.fences import fenced_blocks
 from kgbench.scoring.query_names import compare_names
 from kgbench.tasks import graphs, organisation, texts
 from kgbench.vocab import OWL, RDF, RDFS, XSD
+
+Select = Callable[[str, Mapping[str, str]], QueryResult]
 
 FOLDER: Final = "sparql-dialogue"
 ROUNDS: Final = 3
@@ -86,13 +88,15 @@ def judge(
     shown_by = vocabulary.of(case)
     infos |= _name_infos(case, query, shown_by)
     recorded = (case.data.get("recordedResults") or {}).get(query)
+    outcome = Outcome.SCORED
     if recorded is None:
         result = executor.select(query, _graph(case, graph_name), prefixes)
         found = result_sets.values(result.rows, shown_by)
         infos |= _result_infos(result, found)
     else:
-        found = set(recorded["answerSet"])
+        found = set(recorded.get("answerSetWhole", recorded["answerSet"]))
         infos |= recorded
+        outcome = Outcome.TIMEOUT if "limit" in recorded else Outcome.SCORED
     agreement = compare_sets(set(case.data["refResultSet"]), found)
     scores = {
         "answerParse": 1.0,
@@ -100,13 +104,23 @@ def judge(
         **agreement.named(f1="f1measure"),
     }
     done = last or bool(found)
-    return Verdict(scores, infos, Outcome.SCORED, *(_NONE if done else _empty_feedback()))
+    return Verdict(scores, infos, outcome, *(_NONE if done else _empty_feedback()))
 
 
 def selected(answer: str) -> str | None:
     """The query of an answer: its first fenced block with ``SELECT``, trimmed."""
     blocks = (block.body.strip() for block in fenced_blocks(answer))
     return next((body for body in blocks if "SELECT" in body), None)
+
+
+def asked(case: Case, query: str, vocabulary: Vocabulary, select: Select) -> dict[str, Json]:
+    """What is noted of the result that ``select`` gives for ``query``.
+
+    :func:`judge` takes it from the ``recordedResults`` of a case, by query.
+    """
+    result = select(query, vocabulary.for_queries(case))
+    infos = _result_infos(result, result_sets.values(result.rows, vocabulary.of(case)))
+    return infos | {"limit": "time"} if result.expired else infos
 
 
 def reference(case: Case) -> str:

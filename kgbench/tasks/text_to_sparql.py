@@ -20,7 +20,7 @@ from kgbench.tasks import (
     sparql_dialogue,
     texts,
 )
-from kgbench.tasks.sparql_dialogue import FOLDER, Vocabulary
+from kgbench.tasks.sparql_dialogue import FOLDER, Select, Vocabulary
 
 CasesOf = Callable[[Mapping[str, Json]], Sequence[dict[str, Json]]]
 
@@ -110,6 +110,14 @@ class QueryTask:
     def needs_recorded_results(self, case: Case) -> bool:
         """Whether the queries about ``case`` ran on an endpoint, whose state is gone."""
         return not sparql_dialogue.graph_text(case) and self.graph_name(case) is None
+
+    def query(self, answer: str) -> str | None:
+        """The query of an answer, if there is one."""
+        return sparql_dialogue.selected(answer)
+
+    def ask(self, case: Case, query: str, select: Select) -> dict[str, Json]:
+        """What is noted of the result that ``select`` (an endpoint) gives for ``query``."""
+        return sparql_dialogue.asked(case, query, self._vocabulary, select)
 
     def prepare(self) -> None:
         """Read what judging needs, for a process that cannot do so later."""

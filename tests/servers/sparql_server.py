@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A SPARQL endpoint on the loopback interface over a few triples, which can be told to fail."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs
+
+import pyoxigraph as ox
+
+
+class SparqlServer(ThreadingHTTPServer):
+    """Answers queries from ``store``; ``failures`` are answered first, one a request.
+
+    A failure is a status with headers, ``drop``, ``stall`` or ``garbage``; ``asked`` keeps the
+    queries.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, turtle: str) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.store = ox.Store()
+        self.store.load(turtle.encode(), ox.RdfFormat.TURTLE)
+        self.failures: list[tuple[int, dict[str, str]] | str] = []
+        self.asked: list[str] = []
+        self.released = threading.Event()
+
+    @property
+    def url(self) -> str:
+        """The address of the endpoint."""
+        return f"http://127.0.0.1:{self.server_port}/sparql"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: SparqlServer
+
+    def do_POST(self) -> None:
+        form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
+        query = form["query"][0]
+        self.server.asked.append(query)
+        failure = self.server.failures.pop(0) if self.server.failures else None
+        if failure == "drop":
+            self.close_connection = True
+        elif failure == "stall":
+            self.server.released.wait(30)
+        elif failure == "garbage":
+            self._send(200, b"<html>not a result</html>")
+        elif isinstance(failure, tuple):
+            self._send(failure[0], b"as told", failure[1])
+        else:
+            self._answer(query)
+
+    def _answer(self, query: str) -> None:
+        try:
+            found = self.server.store.query(query)
+        except SyntaxError as error:
+            self._send(400, str(error).encode())
+            return
+        body = found.serialize(format=ox.QueryResultsFormat.JSON)
+        self._send(200, body)
+
+    def _send(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(body)), **(headers or {})}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args: object) -> None:
+        """Nothing."""
+
+
+@contextmanager
+def sparql_server(turtle: str) -> Iterator[SparqlServer]:
+    """A server over the triples of ``turtle``, stopped at the end."""
+    with SparqlServer(turtle) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.released.set()
+            server.shutdown()
+            thread.join()

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Queries that an endpoint executes: what it finds, and what its failures mean."""
+
+from __future__ import annotations
+
+import pytest
+
+from kgbench.errors import ConfigurationError, EvaluationError
+from kgbench.execution import endpoint
+from kgbench.execution.endpoint import Endpoint
+from kgbench.execution.oxigraph import OxigraphExecutor
+from tests.servers.sparql_server import sparql_server
+
+GRAPH = """
+@prefix : <http://example.org/> .
+:ada :knows :bob , [ :name "C" ] ; :name "Ada\\"s\\n"@en , 3 .
+"""
+PREFIXES = {"": "http://example.org/"}
+
+
+@pytest.fixture(scope="module")
+def server():
+    """An endpoint over :data:`GRAPH`."""
+    with sparql_server(GRAPH) as running:
+        yield running
+
+
+@pytest.fixture
+def asking(server):
+    """A client that does not wait long."""
+    server.failures.clear()
+    server.asked.clear()
+    return Endpoint(server.url, seconds=0.3, pause=0.001)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT ?o { :ada :name ?o } ORDER BY ?o",
+        "SELECT ?s ?none { ?s :knows :bob }",
+        "SELECT ?x { ?x foaf:name 1 }",
+        "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }",
+    ],
+)
+def test_rows_are_those_of_the_engine(asking, query):
+    """What an endpoint finds is written as the engine writes it; known prefixes are declared."""
+    found = asking.select(query, PREFIXES)
+
+    assert found == OxigraphExecutor().select(query, GRAPH, PREFIXES)
+    assert found.error is None
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * { SERVICE <http://127.0.0.1:9/> { ?s ?p ?o } }",
+        "DELETE WHERE { ?s ?p ?o }",
+        "ASK { ?s ?p ?o }",
+    ],
+)
+def test_what_engines_refuse_is_never_sent(server, asking, query):
+    """No endpoint is asked to ask another, to change anything, or for what is no SELECT."""
+    assert asking.select(query, PREFIXES).refused
+    assert not server.asked
+
+
+def test_unsendable_query_has_an_error(server, asking):
+    """Text that is not Unicode, and nesting that endpoints choke on, stay here."""
+    assert "surrogates" in asking.select('SELECT ("\ud800" AS ?x) {}', {}).error
+    assert "nested" in asking.select("SELECT * " + "{" * 900 + "}" * 900, {}).error
+    assert not server.asked
+
+
+def test_bad_query_is_an_error_of_the_query(asking):
+    """The endpoint's message about a query is kept, and nothing is asked again."""
+    found = asking.select("SELECT ?x { ?x unknown:p ?y }", {})
+
+    assert "the endpoint refuses the query" in found.error
+    assert found.rows == ()
+    assert not found.refused
+
+
+@pytest.mark.parametrize("failure", ["stall", (504, {})])
+def test_slow_query_expires(server, asking, failure):
+    """A query that takes too long says so; that is no failure of the endpoint."""
+    server.failures[:] = [failure]
+
+    assert asking.select("SELECT * { ?s ?p ?o }", {}).expired
+
+
+def test_passing_failures_are_waited_for(server, asking):
+    """An endpoint that is busy, restarts or stumbles is asked again."""
+    server.failures[:] = [(429, {"Retry-After": "0"}), (503, {}), "drop", "garbage"]
+
+    assert len(asking.select("SELECT * { ?s :name ?o }", PREFIXES).rows) == 3
+    assert len(server.asked) == 5
+
+
+@pytest.mark.parametrize("failure", [(502, {}), "drop", "garbage"])
+def test_endpoint_that_does_not_answer_is_an_error(server, asking, failure):
+    """After some attempts it is said that the endpoint is to be seen to."""
+    server.failures[:] = [failure] * 9
+
+    with pytest.raises(EvaluationError, match="does not answer"):
+        asking.select("SELECT * { ?s ?p ?o }", {})
+    assert len(server.asked) == 5
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 405])
+def test_endpoint_that_refuses_is_an_error_at_once(server, asking, status):
+    """What will not get better is not tried again."""
+    server.failures[:] = [(status, {})] * 9
+
+    with pytest.raises(EvaluationError, match=f"HTTP {status}"):
+        asking.select("SELECT * { ?s ?p ?o }", {})
+    assert len(server.asked) == 1
+
+
+def test_redirections_are_not_followed(server, asking):
+    """Only the address that was named is asked."""
+    server.failures[:] = [(307, {"Location": server.url})]
+
+    with pytest.raises(EvaluationError, match="HTTP 307"):
+        asking.select("SELECT * { ?s ?p ?o }", {})
+    assert len(server.asked) == 1
+
+
+def test_results_have_a_limit(asking, monkeypatch):
+    """A result that would fill the memory is an error of the query."""
+    monkeypatch.setattr(endpoint, "MOST_BYTES", 20)
+
+    assert "more than" in asking.select("SELECT * { ?s ?p ?o }", {}).error
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://example.org/",
+        "example.org/sparql",
+        "http://",
+        "http://a:b@example.org/",
+        "http://e/ x",
+    ],
+)
+def test_unusable_address_is_refused(url):
+    """Nothing but http and https; no password that would be recorded."""
+    with pytest.raises(ConfigurationError, match="--endpoint"):
+        Endpoint(url)

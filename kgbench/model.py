@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 Json: TypeAlias = Any  # None, bool, int, float, str, and lists and str-keyed dicts of these
@@ -141,7 +143,10 @@ class Plan:
     """A validated configuration: what to run. ``source_ttl`` is the configuration itself as Turtle.
 
     ``iterations`` are dialogues per task label, cases taken in turn; with
-    ``iterations_per_case`` they are dialogues per case instead.
+    ``iterations_per_case`` they are dialogues per case instead. ``requests_per_minute`` and
+    ``tokens_per_minute`` hold for each model, ``max_cost`` (USD) and ``max_tokens`` for the whole
+    run. ``prices`` is a price table of one's own. ``batch``: ask through the providers' batch
+    interfaces.
     """
 
     name: str
@@ -155,6 +160,12 @@ class Plan:
     judge_timeout: float = 30.0
     max_retries: int = 5
     seed: int = 0
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    max_cost: Decimal | None = None
+    max_tokens: int | None = None
+    prices: Path | None = None
+    batch: bool = False
     source_ttl: str = ""
 
 

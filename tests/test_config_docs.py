@@ -89,12 +89,21 @@ def test_the_table_of_keys_is_complete():
         "callTimeout": "call_timeout",
         "judgeTimeout": "judge_timeout",
         "maxRetries": "max_retries",
+        "requestsPerMinute": "requests_per_minute",
+        "tokensPerMinute": "tokens_per_minute",
+        "maxCost": "max_cost",
+        "maxTokens": "max_tokens",
+        "prices": "prices",
+        "batch": "batch",
     }
     fields = {field.name: field.default for field in dataclasses.fields(Plan)}
 
     assert set(rows) == keys
     for key, field in defaults.items():
-        assert rows[key].endswith(f"| {fields[field]:g} |"), key
+        default = fields[field]
+        words = {"prices": "", "batch": "false"}
+        shown = "" if default is None else words.get(key, f"{default:g}")
+        assert rows[key].split("|")[-2].strip() == shown, key
 
 
 def test_the_limits_of_the_page_are_those_of_the_code():

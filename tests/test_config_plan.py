@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """From configurations to plans: tasks, models, selections, includes, and back to Turtle."""
 
+from decimal import Decimal
+
 import pytest
 
 from kgbench import config
@@ -42,6 +44,11 @@ concurrency: 3
 callTimeout: 60
 judgeTimeout: 0.30000000000000004
 maxRetries: 0
+requestsPerMinute: 0.5
+tokensPerMinute: 90000
+maxCost: 2.55
+maxTokens: 1000000
+batch: true
 """
 
 
@@ -68,12 +75,28 @@ def test_everything_that_is_said_is_in_the_plan(tmp_path):
     assert plan.seed == 2**63 - 1
     assert (plan.concurrency, plan.max_retries) == (3, 0)
     assert (plan.call_timeout, plan.judge_timeout) == (60.0, 0.30000000000000004)
+    assert (plan.requests_per_minute, plan.tokens_per_minute) == (0.5, 90_000.0)
+    assert (plan.max_cost, plan.max_tokens) == (Decimal("2.55"), 1_000_000)
+    assert (plan.prices, plan.batch) == (None, True)
     assert [m.label for m in plan.models] == ["baseline:silent", "noisy", "GPT"]
     gpt = plan.models[2]
     assert (gpt.connector, gpt.model_id) == ("openai", "gpt-4o")
     assert gpt.base_url == "http://127.0.0.1:9/v1"
     assert gpt.sampling == {"temperature": 0, "new_one": [1, "two", True, 0.1]}
     assert plan.models[1].options == {"rate": 0.3, "seed": 7}
+
+
+def test_a_price_table_stands_beside_its_configuration(tmp_path):
+    """It is found from there, refused when it is missing, and left out of what is recorded."""
+    path = write(tmp_path, GOOD + "prices: ours.ttl\n")
+    (finding,) = config.validate(path)
+    (tmp_path / "ours.ttl").touch()
+    plan = config.load(path)
+
+    assert finding.pointer == "/prices"
+    assert f"there is no file {tmp_path / 'ours.ttl'}" in finding.message
+    assert plan.prices == tmp_path / "ours.ttl"
+    assert "ours.ttl" not in plan.source_ttl
 
 
 def test_entries_become_tasks_in_their_order(tmp_path):

@@ -32,6 +32,12 @@ concurrency: 3
 callTimeout: 60.5
 judgeTimeout: 5
 maxRetries: 0
+requestsPerMinute: 60
+tokensPerMinute: 1.0e+5
+maxCost: 2.50
+maxTokens: 1000000
+prices: ours.ttl
+batch: true
 include: [more.yaml]
 """
 PER_CASE = WHOLE.replace("iterations: 2", "iterationsPerCase: 2")

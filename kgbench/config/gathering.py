@@ -18,9 +18,11 @@ MAX_FILES = 100
 class Gathered:
     """The settings of the configuration itself, and the entries of all files in their order.
 
-    The entries of a file stand before those of the file that includes it.
+    The entries of a file stand before those of the file that includes it. ``folder`` is where the
+    configuration is: paths in it are relative to that.
     """
 
+    folder: Path
     settings: Settings
     tasks: tuple[Entry, ...]
     models: tuple[Entry, ...]
@@ -37,6 +39,7 @@ def gather(path: Path) -> Gathered:
         raise ConfigurationError(reading.findings)
     found = reading.found
     return Gathered(
+        folder=path.parent,
         settings=found[-1],
         tasks=tuple(entry for each in found for entry in each.tasks),
         models=tuple(entry for each in found for entry in each.models),
@@ -73,7 +76,7 @@ class _Reading:
         self, including: Settings, pointer: str, path: Path, chain: tuple[Path, ...]
     ) -> None:
         message = None
-        if not _is_file(path):
+        if not is_file(path):
             message = f"the included file is missing: there is no file {path}"
         elif path.resolve() in chain:
             message = f"the include is cyclic: {path} leads back to itself"
@@ -85,7 +88,8 @@ class _Reading:
             self.visit(path, str(path), graphs.PART, chain)
 
 
-def _is_file(path: Path) -> bool:
+def is_file(path: Path) -> bool:
+    """Whether ``path`` is a file that can be seen; never raises."""
     try:
         return path.is_file()
     except (OSError, ValueError):

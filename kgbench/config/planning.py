@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fnmatch import fnmatchcase
 from typing import Any
 
 from kgbench.config import choices, names, specs, turtle
 from kgbench.config.choices import Choice, ModelChoice, TaskChoice
-from kgbench.config.gathering import Gathered
+from kgbench.config.gathering import Gathered, is_file
 from kgbench.config.settings import Entry
 from kgbench.errors import ConfigurationError, Finding, ModelSpecError
 from kgbench.model import Json, ModelSetup, Plan, Task
@@ -25,6 +26,19 @@ _FIELDS = {
     "callTimeout": "call_timeout",
     "judgeTimeout": "judge_timeout",
     "maxRetries": "max_retries",
+    "requestsPerMinute": "requests_per_minute",
+    "tokensPerMinute": "tokens_per_minute",
+    "maxCost": "max_cost",
+    "maxTokens": "max_tokens",
+    "prices": "prices",
+    "batch": "batch",
+}
+# Those whose values are not taken as they are written.
+_KINDS = {
+    "call_timeout": float,
+    "judge_timeout": float,
+    "requests_per_minute": float,
+    "tokens_per_minute": float,
 }
 
 
@@ -66,6 +80,10 @@ def resolve(gathered: Gathered) -> Resolved:
     if suite not in names.suites():
         message = f"unknown suite '{suite}': {nearest(suite, names.suites())}"
         findings.append(settings.origin.finding("/suite", message))
+    table = settings.values.get("prices")
+    if table is not None and not is_file(gathered.folder / table):
+        message = f"the price table is missing: there is no file {gathered.folder / table}"
+        findings.append(settings.origin.finding("/prices", message))
     findings.sort(key=lambda f: (f.source != settings.origin.source, f.source, f.line or 0))
     return Resolved(gathered, tuple(tasks), tuple(models), tuple(findings))
 
@@ -113,11 +131,14 @@ def _plan(
     if iterations is None:
         iterations = values["iterationsPerCase" if per_case else "iterations"]
     limits: dict[str, Json] = {
-        field: values[key] for key, field in _FIELDS.items() if key in values
+        field: _KINDS.get(field, _as_it_is)(values[key])
+        for key, field in _FIELDS.items()
+        if key in values
     }
-    for field in ("call_timeout", "judge_timeout"):
-        if field in limits:
-            limits[field] = float(limits[field])
+    if "max_cost" in limits:
+        limits["max_cost"] = Decimal(str(limits["max_cost"]))
+    if "prices" in limits:
+        limits["prices"] = gathered.folder / limits["prices"]
     found = Plan(
         name=values.get("name", name),
         suite=values.get("suite", DEFAULT_SUITE),
@@ -128,6 +149,10 @@ def _plan(
         **limits,
     )
     return replace(found, source_ttl=turtle.written(found))
+
+
+def _as_it_is(value: Json) -> Json:
+    return value
 
 
 def _selected_tasks(

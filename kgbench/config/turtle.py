@@ -36,6 +36,7 @@ def written(plan: Plan) -> str:
         f"    kgb:maxRetries {plan.max_retries} ;",
         f"    kgb:callTimeout {_real(plan.call_timeout)} ;",
         f"    kgb:judgeTimeout {_real(plan.judge_timeout)} ;",
+        *_limits(plan),
         "    kgb:tasks (",
         *(f"        {_task(task)}" for task in plan.tasks),
         "    ) ;",
@@ -44,6 +45,19 @@ def written(plan: Plan) -> str:
         "    ) .",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _limits(plan: Plan) -> list[str]:
+    """What need not be said. Not the price table: the prices themselves are recorded."""
+    amounts = {
+        "requestsPerMinute": plan.requests_per_minute,
+        "tokensPerMinute": plan.tokens_per_minute,
+        "maxCost": plan.max_cost,
+    }
+    lines = [f"    kgb:{k} {_real(float(v))} ;" for k, v in amounts.items() if v is not None]
+    if plan.max_tokens is not None:
+        lines.append(f"    kgb:maxTokens {plan.max_tokens} ;")
+    return [*lines, "    kgb:inBatches true ;"] if plan.batch else lines
 
 
 def _task(task: Task) -> str:

@@ -21,7 +21,7 @@ LOOKUP_ROWS = 500
 _UPDATES = ("INSERT", "DELETE", "LOAD", "CLEAR", "CREATE", "DROP", "COPY", "MOVE", "ADD", "WITH")
 _CHANGING = ("RAND", "NOW", "UUID", "STRUUID", "BNODE")
 _SILENT = (Kind.BLANK, Kind.COMMENT)
-_LONGEST_LOOKUP = 2_000  # characters
+LONGEST_LOOKUP = 2_000  # characters
 _TERMS = (Kind.IRI, Kind.NAME, Kind.STRING, Kind.NUMBER, Kind.VARIABLE)
 
 
@@ -50,7 +50,7 @@ def admit(query: str) -> Admitted:
         raise Refused(400, _not_a_query(tokens, start))
     words = {token.text.upper() for token in tokens if token.kind is Kind.WORD}
     lookup = None
-    if form == "SELECT" and len(query) <= _LONGEST_LOOKUP:
+    if form == "SELECT" and len(query) <= LONGEST_LOOKUP:
         lookup = _lookup(query, tokens[start:])
     return Admitted(form, lookup, words.isdisjoint(_CHANGING))
 

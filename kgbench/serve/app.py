@@ -22,6 +22,7 @@ from kgbench.serve.documents import graph_response
 from kgbench.serve.endpoint import Endpoint
 from kgbench.serve.graph_store import GraphStore
 from kgbench.serve.linked_data import LinkedData
+from kgbench.serve.lookups import Lookups
 from kgbench.serve.pages import Pages
 from kgbench.serve.refusals import Refused
 from kgbench.serve.rendering import Rendering
@@ -85,17 +86,20 @@ def application(settings: Settings) -> ASGIApp:
     async def fail(_: Request, __: Exception) -> Response:
         return PlainTextResponse("the server failed on this request; its log says more\n", 500)
 
-    routes = _routes(service, updates, rendering)
+    lookups = Lookups(service)
+    routes = _routes(service, updates, rendering, lookups)
     app = Starlette(
         routes=routes, lifespan=lifespan, exception_handlers={Refused: refuse, Exception: fail}
     )
     app.router.redirect_slashes = False
-    return _Frame(app)
+    return _Frame(app, lookups)
 
 
-def _routes(service: Service, updates: Updates | None, rendering: Rendering) -> list[BaseRoute]:
+def _routes(
+    service: Service, updates: Updates | None, rendering: Rendering, lookups: Lookups
+) -> list[BaseRoute]:
     store = GraphStore(service, updates)
-    endpoint = Endpoint(service, updates)
+    endpoint = Endpoint(service, updates, lookups)
     statistics = Statistics(service)
     pages = Pages(service, rendering, endpoint)
     things = LinkedData(service, store, pages, rendering)
@@ -141,10 +145,11 @@ def _routes(service: Service, updates: Updates | None, rendering: Rendering) -> 
 
 
 class _Frame:
-    """Around everything: OPTIONS, and the headers of safety and CORS."""
+    """Around everything: OPTIONS, look-ups, and the headers of safety and CORS."""
 
-    def __init__(self, app: Starlette) -> None:
+    def __init__(self, app: Starlette, lookups: Lookups) -> None:
         self._app = app
+        self._lookups = lookups
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -155,6 +160,14 @@ class _Frame:
             response = Response(status_code=204, headers={**_CORS, **_PREFLIGHT, **allowed})
             await response(scope, receive, send)
             return
+
+        if scope["path"] == "/sparql" and scope["method"] == "GET":
+            found = self._lookups.respond(scope)
+            if found is not None:
+                headers = [*found[0], *_HEADERS]
+                await send({"type": "http.response.start", "status": 200, "headers": headers})
+                await send({"type": "http.response.body", "body": found[1]})
+                return
 
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -9,29 +9,28 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from kgbench.serve import formats, protocol
-from kgbench.serve.admission import LOOKUP_ROWS, Admitted, admit
+from kgbench.serve.admission import Admitted, admit
 from kgbench.serve.bodies import body
 from kgbench.serve.following import View
 from kgbench.serve.formats import Format
+from kgbench.serve.lookups import Lookups
 from kgbench.serve.pool import Answer
 from kgbench.serve.refusals import Refused
-from kgbench.serve.rows import Counter
 from kgbench.serve.service import Service, etag, unchanged
 from kgbench.serve.updates import Updates
-from kgbench.serve.worker import LimitReached, dataset, said
 from kgbench.serve.writing import permit
 
 METHODS = "GET, HEAD, POST, OPTIONS"
-_LOOKUP_BYTES = 1 << 18
 _VARY = {"Vary": "Accept"}
 
 
 class Endpoint:
     """Answers requests at the endpoint's path."""
 
-    def __init__(self, service: Service, updates: Updates | None) -> None:
+    def __init__(self, service: Service, updates: Updates | None, lookups: Lookups) -> None:
         self._service = service
         self._updates = updates
+        self._lookups = lookups
 
     async def __call__(self, request: Request) -> Response:
         """Answer one request; :class:`~kgbench.serve.refusals.Refused` says why not."""
@@ -98,6 +97,11 @@ class Endpoint:
         self, view: View, operation: protocol.Operation, admitted: Admitted, chosen: Format
     ) -> Answer:
         """The answer to an admitted query: from the index, or from a worker."""
+        # With a dataset of the request's own, a step in an index need not give a row.
+        if admitted.lookup is not None and operation.default_graphs is None:
+            found = self._lookups.answer(view, admitted.lookup, chosen)
+            if found is not None:
+                return Answer(found)
         job = self._service.job(
             view,
             chosen.name,
@@ -105,11 +109,6 @@ class Endpoint:
             default=operation.default_graphs,
             named=operation.named_graphs,
         )
-        # With a dataset of the request's own, a step in an index need not give a row.
-        if admitted.lookup is not None and operation.default_graphs is None:
-            found = _look_up(view, admitted.lookup, job, chosen)
-            if found is not None:
-                return Answer(found)
         return await self._service.pool.run(job)
 
 
@@ -132,34 +131,3 @@ async def _pieces(answer: Answer, first: bytes) -> AsyncIterator[bytes]:
             yield piece
     finally:
         await answer.rest.aclose()
-
-
-def _look_up(view: View, text: str, job: dict[str, object], chosen: Format) -> bytes | None:
-    """The answer to a look-up, in this process; ``None`` where it is too large for that."""
-    output = _Bounded()
-    try:
-        result = view.database.query(text, base_iri=str(job["base"]), **dataset(job))
-        result.serialize(output, formats.engine_format(chosen.name))  # type: ignore[arg-type]
-    except SyntaxError as error:
-        raise Refused(400, said(error)) from None
-    except (LimitReached, ValueError, RuntimeError, OSError):
-        return None
-    counter = Counter(chosen.name)
-    counter.add(bytes(output.data))
-    return bytes(output.data) if counter.rows <= LOOKUP_ROWS else None
-
-
-class _Bounded:
-    """A file of bytes that takes so many and no more."""
-
-    def __init__(self) -> None:
-        self.data = bytearray()
-
-    def write(self, data: bytes) -> int:
-        self.data += data
-        if len(self.data) > _LOOKUP_BYTES:
-            raise LimitReached
-        return len(data)
-
-    def flush(self) -> None:
-        """Nothing waits."""

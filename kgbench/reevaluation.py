@@ -104,7 +104,9 @@ def reevaluate(
         engine=engine_label(limits.engine),
     )
     if endpoint is not None:
-        blocks.append(work.recorder.pass_endpoint(endpoint))
+        blocks.append(recorder.pass_endpoint(endpoint))
+    if work.superseded:
+        blocks.append(recorder.pass_metrics(work.superseded))
     store.write([Block(store.iris.catalogue, software.entry(store.iris)), *blocks])
     return work.result
 
@@ -135,6 +137,7 @@ class _Work:
     ) -> None:
         self.recorder = recorder
         self._asking = asking
+        self.superseded: dict[str, str] = {}
         self.result = Reevaluated(recorder.evaluation_pass, base.iri)
         self._store = store
         self._run = run
@@ -163,7 +166,9 @@ class _Work:
             task = succession.judged_as(recorded)
             renamed = succession.renamed_metrics(recorded, self._store.iris)
             for dialogue, verdicts in judged(todo, executor, limits):
-                earlier = _renamed(before.get(dialogue.iri, {}), renamed)
+                recorded_scores = before.get(dialogue.iri, {})
+                self._note(recorded_scores, renamed)
+                earlier = _renamed(recorded_scores, renamed)
                 found = self._evaluations(task, dialogue, verdicts)
                 entry = self._compare(task, dialogue, earlier, found, renamed)
                 if entry is not None and any(seen.scores for seen in earlier.values()):
@@ -181,6 +186,12 @@ class _Work:
             return with_results(self._store, self._recorded.graph, execution, todo)
         ask = self._asking.with_results
         return [(dialogue, ask(dialogue.iri, case, dialogue.answers)) for dialogue, case in todo]
+
+    def _note(self, scores: DialogueScores, renamed: Mapping[str, str]) -> None:
+        """Which metrics stand in the place of those that ``scores`` are of."""
+        if renamed:
+            for seen in scores.values():
+                self.superseded |= {renamed[m]: m for m in seen.scores if m in renamed}
 
     def explain(self, executor: concurrent.futures.Executor, limits: JudgeLimits) -> None:
         """Judge what differs with rdflib, which made the published scores, to find the cause."""

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from kgbench.analysis.selection import select
+from kgbench.analysis.task_scores import task_scores
 from kgbench.execution.engines import engine
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor
@@ -23,6 +25,7 @@ from kgbench.store.iris import Iris
 from kgbench.tasks import catalogue, succession, tolerant_parsing
 from tests import published
 from tests.archives import record_v1, record_v2, write_json
+from tests.validation import assert_conforms
 
 FOLDERS = {1: "llm-kg-bench-v1", 2: "llm-kg-bench-v2"}
 OLD, NEW = "SyntheticDatasetGeneration", "TurtleSampleGeneration"
@@ -104,6 +107,31 @@ def test_an_earlier_version_is_judged_by_the_present_one(tmp_path: Path) -> None
     record = record_v2(scores={"f1": 1.0, "recall": 0.5}, texts=("Ask", ":a"))
     found = judged_again([write_json(tmp_path / "old.json", [record])], None, "oxigraph")
     assert [d["metric"] for entry in found["differing"] for d in entry["differences"]] == ["recall"]
+
+
+def test_analyses_follow_a_metric_to_its_successor(tmp_path: Path) -> None:
+    """A table of the latest pass has the scores of the metrics that stand there today."""
+    record = record_v2(scores={"f1": 1.0, "recall": 0.5}, texts=("Ask", ":a"))
+    path = write_json(tmp_path / "old.json", [record])
+    with open_store("memory:") as store, executor("local:1") as pool:
+        for file in open_results(path, None):
+            for run in read_runs(file, store.iris):
+                load(store, run)
+        (run_info,) = reading.runs(store)
+        reevaluate(store, run_info, pool, JudgeLimits())
+        assert_conforms(store)
+        means = {
+            (metric, choice): table.rows[0][4]
+            for metric in ("f1", "recall")
+            for choice in ("first", "latest")
+            if (table := task_scores(store, select(store, choice=choice), metric=metric))
+        }
+    assert means == {
+        ("f1", "first"): 1.0,
+        ("f1", "latest"): 1.0,
+        ("recall", "first"): 0.5,
+        ("recall", "latest"): 1.0,
+    }
 
 
 def test_cases_without_a_reference_are_passed_over(tmp_path: Path) -> None:

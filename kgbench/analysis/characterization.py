@@ -37,6 +37,7 @@ QUERIES = (
     "list-tasks",
     "list-models",
     "score-histograms",
+    "superseding-metrics",
     "task-characteristics",
 )
 

@@ -69,6 +69,7 @@ QUERIES = (
     "list-metrics",
     "list-models",
     "score-rows",
+    "superseding-metrics",
 )
 
 

@@ -35,6 +35,7 @@ QUERIES = (
     "list-metrics",
     "list-models",
     "score-histograms",
+    "superseding-metrics",
     "round-histograms",
 )
 

@@ -12,6 +12,7 @@ from kgbench.analysis.compass import Compass
 from kgbench.analysis.declarations import Score, ScoreSet
 from kgbench.analysis.format_preference import FormatComparison
 from kgbench.analysis.selection import Selection
+from kgbench.analysis.superseded import Superseded
 from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.analysis.task_scores import chosen_metrics
 from kgbench.errors import QueryError
@@ -81,9 +82,10 @@ def explain(
     if not any(chosen.values()):
         raise QueryError(f"no part fits '{part_glob}'; there are: {', '.join(sorted(parts))}")
     everything = {score for scores in chosen.values() for score in scores}
+    later = Superseded(store, selection)
     given: dict[str, queries.Value | list[str] | None] = {
         "passGraph": list(selection.pass_graphs),
-        "metric": sorted({score.metric for score in everything}),
+        "metric": later.with_later(score.metric for score in everything),
         "task": sorted({score.task for score in everything}),
         "model": model.iri,
         "latest": selection.latest,
@@ -92,7 +94,8 @@ def explain(
     named = {metric.iri: metric.name for metric in fetch.metrics(store).values()}
     rows = []
     for row in store.query(text):
-        task, metric = row["task"].value, row["metric"].value
+        task = row["task"].value
+        metric = later.of_task(task, row["metric"].value)
         round_ = None if row["round"] is None else int(row["round"].value)
         mine = {Score(task, metric, None), Score(task, metric, round_)}
         rows += [
@@ -112,7 +115,7 @@ def explain(
         columns=COLUMNS,
         rows=tuple(sorted(rows, key=lambda row: (row[0], row[1], row[3], row[2] or 0, row[5]))),
         notes=("`kgbench show DIALOGUE` shows what was asked, answered and judged.",),
-        queries=("score-rows",),
+        queries=("score-rows", "superseding-metrics"),
         context={"suite": selection.suite, "pass": selection.choice, "cell": cell},
     )
     return text, table

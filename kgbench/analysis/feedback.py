@@ -13,6 +13,7 @@ from kgbench.analysis.histogram import Histogram, mean
 from kgbench.analysis.scores import MetricInfo, TaskInfo
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.significance import paired_test
+from kgbench.analysis.superseded import Superseded
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError
 from kgbench.store.protocol import Store
@@ -41,6 +42,7 @@ QUERIES = (
     "list-metrics",
     "list-models",
     "score-rows",
+    "superseding-metrics",
     "feedback-kinds",
 )
 
@@ -137,16 +139,18 @@ def _courses(
     store: Store, selection: Selection, watched: dict[str, MetricInfo]
 ) -> dict[tuple[str, str, str], Course]:
     scores: dict[tuple[str, str, str], dict[int, float]] = defaultdict(dict)
+    later = Superseded(store, selection)
     for row in queries.run(
         store,
         "score-rows",
         passGraph=list(selection.pass_graphs),
-        metric=sorted({metric.iri for metric in watched.values()}),
+        metric=later.with_later(metric.iri for metric in watched.values()),
         latest=selection.latest,
     ):
         task = row["task"].value
         base = watched.get(task)
-        if base is not None and base.iri == row["metric"].value and row["round"] is not None:
+        metric = later.of_task(task, row["metric"].value)
+        if base is not None and base.iri == metric and row["round"] is not None:
             key = (row["model"].value, task, row["dialogue"].value)
             scores[key][int(row["round"].value)] = float(row["value"].value)
     return {

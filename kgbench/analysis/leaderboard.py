@@ -33,6 +33,7 @@ QUERIES = (
     "list-metrics",
     "list-models",
     "score-histograms",
+    "superseding-metrics",
     "round-histograms",
     "failed-dialogues",
     "outcome-counts",

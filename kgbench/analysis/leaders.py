@@ -20,6 +20,7 @@ from kgbench.analysis.declarations import Score, ScoreSet, score_set
 from kgbench.analysis.leaderboard import leaderboard, standings
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.significance import bootstrap_p, holm, t_test
+from kgbench.analysis.superseded import Superseded
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.store.protocol import Store
 
@@ -161,15 +162,17 @@ def _values(
 ) -> dict[Score, dict[tuple[str, int | None], dict[str, list[float]]]]:
     """Values by score, unit of resampling (case, or dialogue where there is one case) and model."""
     chosen = set(wanted)
+    later = Superseded(store, selection)
     found: dict[Score, dict[tuple[str, int | None], dict[str, list[float]]]] = {}
     for row in queries.run(
         store,
         "score-rows",
         passGraph=list(selection.pass_graphs),
-        metric=sorted({score.metric for score in chosen}),
+        metric=later.with_later(score.metric for score in chosen),
         latest=selection.latest,
     ):
-        task, metric = row["task"].value, row["metric"].value
+        task = row["task"].value
+        metric = later.of_task(task, row["metric"].value)
         round_ = None if row["round"] is None else int(row["round"].value)
         score = next((s for r in (round_, None) if (s := Score(task, metric, r)) in chosen), None)
         if score is not None:

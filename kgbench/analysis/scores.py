@@ -11,6 +11,7 @@ from typing import NamedTuple
 from kgbench.analysis import queries
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.selection import Selection
+from kgbench.analysis.superseded import Superseded
 from kgbench.store.protocol import Store
 from kgbench.vocab import OUTCOME
 
@@ -85,20 +86,23 @@ def histograms(
 ) -> dict[Cell, Histogram]:
     """The values of ``metrics`` (IRIs) per model and task; with ``round_``, those of one round."""
     wanted = set(metrics)
+    later = Superseded(store, selection)
+    asked = later.with_later(wanted)
     name = "score-histograms" if round_ is None else "round-histograms"
     given: dict[str, queries.Value | list[str] | None] = {
         "passGraph": list(selection.pass_graphs),
-        "metric": sorted(wanted) if len(wanted) <= _FEW else None,
+        "metric": asked if len(asked) <= _FEW else None,
         "latest": selection.latest,
     }
     if round_ is not None:
         given["round"] = round_
-    counts: dict[Cell, dict[float, int]] = defaultdict(dict)
+    counts: dict[Cell, dict[float, int]] = defaultdict(lambda: defaultdict(int))
     for row in queries.run(store, name, **given):
-        metric = row["metric"].value
+        task = row["task"].value
+        metric = later.of_task(task, row["metric"].value)
         if metric in wanted:
-            cell = Cell(row["model"].value, row["task"].value, metric, round_)
-            counts[cell][float(row["value"].value)] = int(row["count"].value)
+            cell = Cell(row["model"].value, task, metric, round_)
+            counts[cell][float(row["value"].value)] += int(row["count"].value)
     return {cell: Histogram(values) for cell, values in counts.items()}
 
 

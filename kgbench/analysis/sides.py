@@ -10,6 +10,7 @@ from typing import NamedTuple
 from kgbench.analysis import queries
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.selection import Selection, select
+from kgbench.analysis.superseded import Superseded
 from kgbench.errors import QueryError
 from kgbench.store.protocol import Store
 
@@ -91,11 +92,12 @@ def items(store: Store, selection: Selection, side: Side, metrics: Mapping[str, 
         chosen = select(store, selection.suite, side.iri)
     else:
         chosen = _of_run(store, selection, side.iri)
+    later = Superseded(store, chosen)
     rows = queries.run(
         store,
         "score-rows",
         passGraph=list(chosen.pass_graphs),
-        metric=sorted(set(metrics.values())),
+        metric=later.with_later(metrics.values()),
         model=model,
         latest=chosen.latest,
     )
@@ -109,7 +111,7 @@ def items(store: Store, selection: Selection, side: Side, metrics: Mapping[str, 
             row["dialogue"].value,
         )
         for row in rows
-        if metrics.get(row["task"].value) == row["metric"].value
+        if metrics.get(row["task"].value) == later.of_task(row["task"].value, row["metric"].value)
     ]
 
 

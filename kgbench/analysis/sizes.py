@@ -34,6 +34,7 @@ QUERIES = (
     "list-metrics",
     "list-models",
     "score-histograms",
+    "superseding-metrics",
 )
 
 

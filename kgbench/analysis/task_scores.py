@@ -40,6 +40,7 @@ QUERIES = (
     "list-metrics",
     "list-models",
     "score-histograms",
+    "superseding-metrics",
     "failed-dialogues",
     "outcome-counts",
 )

@@ -114,7 +114,14 @@ class Recorder:
 
     def pass_endpoint(self, url: str) -> Block:
         """That queries of the pass were executed by an endpoint."""
-        return Block(self.pass_graph, [f"<{self.evaluation_pass}> {t.QUERY_ENDPOINT} <{url}> ."])
+        return Block(self.pass_graph, [f"<{self.evaluation_pass}> {t.CASE_ENDPOINT} <{url}> ."])
+
+    def pass_metrics(self, earlier: Mapping[str, str]) -> Block:
+        """Which metrics (IRIs) of the pass stand in the place of which ``earlier`` ones."""
+        return Block(
+            self.pass_graph,
+            [f"<{metric}> {t.SUPERSEDES} <{before}> ." for metric, before in earlier.items()],
+        )
 
     def pass_end(self, ended: datetime) -> Block:
         """That the pass is complete."""

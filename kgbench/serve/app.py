@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -21,8 +22,9 @@ from kgbench.serve.description import Statistics, void
 from kgbench.serve.documents import graph_response
 from kgbench.serve.endpoint import Endpoint
 from kgbench.serve.graph_store import GraphStore
+from kgbench.serve.headers import ALWAYS, CORS, PREFLIGHT
 from kgbench.serve.linked_data import LinkedData
-from kgbench.serve.lookups import Lookups
+from kgbench.serve.lookups import LOOKUPS, Lookups
 from kgbench.serve.pages import Pages
 from kgbench.serve.refusals import Refused
 from kgbench.serve.rendering import Rendering
@@ -33,25 +35,6 @@ from kgbench.store import EmbeddedStore, open_store
 
 STATIC = Path(__file__).parent / "static"
 _ANY = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH"]
-_CORS = {
-    "Access-Control-Allow-Origin": "*",
-    "Access-Control-Expose-Headers": "ETag, Link, Content-Location, Retry-After",
-}
-_PREFLIGHT = {
-    "Access-Control-Allow-Methods": "GET, HEAD, POST, PUT, DELETE, OPTIONS",
-    "Access-Control-Allow-Headers": "Accept, Authorization, Content-Type, If-None-Match",
-    "Access-Control-Max-Age": "86400",
-}
-_SAFE = {
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-        "font-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
-        "frame-ancestors 'none'"
-    ),
-}
-_HEADERS = [(k.lower().encode(), v.encode()) for k, v in {**_CORS, **_SAFE}.items()]
 Handler = Callable[[Request], Awaitable[Response]]
 
 
@@ -65,10 +48,10 @@ def application(settings: Settings) -> ASGIApp:
     rendering = Rendering(service)
 
     @contextlib.asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+    async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
         try:
             async with service.running():
-                yield
+                yield {LOOKUPS: lookups}  # each connection is given this state
         finally:
             if owned is not None:
                 owned.close()
@@ -92,7 +75,7 @@ def application(settings: Settings) -> ASGIApp:
         routes=routes, lifespan=lifespan, exception_handlers={Refused: refuse, Exception: fail}
     )
     app.router.redirect_slashes = False
-    return _Frame(app, lookups)
+    return _Frame(app)
 
 
 def _routes(
@@ -145,33 +128,24 @@ def _routes(
 
 
 class _Frame:
-    """Around everything: OPTIONS, look-ups, and the headers of safety and CORS."""
+    """Around everything: OPTIONS, and the headers of safety and CORS."""
 
-    def __init__(self, app: Starlette, lookups: Lookups) -> None:
+    def __init__(self, app: Starlette) -> None:
         self._app = app
-        self._lookups = lookups
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         if scope["method"] == "OPTIONS":
-            allowed = {"Allow": _PREFLIGHT["Access-Control-Allow-Methods"]}
-            response = Response(status_code=204, headers={**_CORS, **_PREFLIGHT, **allowed})
+            allowed = {"Allow": PREFLIGHT["Access-Control-Allow-Methods"]}
+            response = Response(status_code=204, headers={**CORS, **PREFLIGHT, **allowed})
             await response(scope, receive, send)
             return
 
-        if scope["path"] == "/sparql" and scope["method"] == "GET":
-            found = self._lookups.respond(scope)
-            if found is not None:
-                headers = [*found[0], *_HEADERS]
-                await send({"type": "http.response.start", "status": 200, "headers": headers})
-                await send({"type": "http.response.body", "body": found[1]})
-                return
-
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *_HEADERS]
+                message["headers"] = [*message["headers"], *ALWAYS]
             await send(message)
 
         # An answer is cancelled only where the server ends while it is under way; then it is cut,

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from kgbench.serve.negotiation import choose
+from kgbench.serve.negotiation import LONGEST, choose
 
 
 class Format(NamedTuple):
@@ -52,17 +53,8 @@ def named(name: str) -> Format:
     return _BY_NAME[name]
 
 
-def negotiate(
-    accept: str | None, offered: tuple[Format, ...], wanted: str | None = None
-) -> Format | None:
-    """The format to answer in, or ``None`` where the client can read none of those offered.
-
-    ``wanted`` is a name or media type that a request names itself; it goes before the header where
-    it is known (clients send names of their own making).
-    """
-    by_name = (f for f in offered if wanted and (wanted == f.name or wanted in f.asked))
-    if found := next(by_name, None):
-        return found
+@lru_cache(maxsize=512)
+def _negotiate(accept: str | None, offered: tuple[Format, ...]) -> Format | None:
     # Other names of a format count where they are named; a wildcard means the first.
     named_there = (accept or "").lower()
     known = [
@@ -75,8 +67,27 @@ def negotiate(
     return next((one for one in offered if media in one.asked), None)
 
 
+def negotiate(
+    accept: str | None, offered: tuple[Format, ...], wanted: str | None = None
+) -> Format | None:
+    """The format to answer in, or ``None`` where the client can read none of those offered.
+
+    ``wanted`` is a name or media type that a request names itself; it goes before the header where
+    it is known (clients send names of their own making).
+    """
+    by_name = (f for f in offered if wanted and (wanted == f.name or wanted in f.asked))
+    if found := next(by_name, None):
+        return found
+    return _negotiate(None if accept is None else accept[:LONGEST], offered)
+
+
 def engine_format(name: str) -> Any:
     """The format called ``name`` as pyoxigraph knows it."""
+    return _engine_formats()[name]
+
+
+@cache
+def _engine_formats() -> dict[str, Any]:
     import pyoxigraph as ox
 
     return {
@@ -90,4 +101,4 @@ def engine_format(name: str) -> Any:
         "rdf": ox.RdfFormat.RDF_XML,
         "nq": ox.RdfFormat.N_QUADS,
         "trig": ox.RdfFormat.TRIG,
-    }[name]
+    }

@@ -3,30 +3,31 @@
 
 A look-up (see :mod:`kgbench.serve.admission`) costs a step in an index per row, and its rows and
 bytes are bounded: it needs no worker to be killed. The commonest request, a GET that has nothing
-but such a query, is answered here before routing; it gets the status, headers and bytes that it
-would get the long way, or ``None``, which sends it there.
+but such a query, is answered here before routing (see :mod:`kgbench.serve.connections`); it gets
+the status, headers and bytes that it would get the long way, or ``None``, which sends it there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from urllib.parse import unquote_plus
-
-from starlette.types import Scope
 
 from kgbench.pages.snapshot import View
 from kgbench.serve import formats
 from kgbench.serve.admission import LONGEST_LOOKUP, LOOKUP_ROWS, admit
 from kgbench.serve.formats import Format
+from kgbench.serve.headers import ALWAYS
 from kgbench.serve.protocol import Operation
 from kgbench.serve.refusals import Refused
 from kgbench.serve.rows import Counter
 from kgbench.serve.service import Service, etag
 from kgbench.serve.worker import LimitReached
 
+LOOKUPS = "lookups"  # the name under which connections find the look-ups of their server
 MOST_BYTES = 1 << 18
 _START = b"query="
-Headers = list[tuple[bytes, bytes]]
+_OTHERWISE = (b"accept", b"if-none-match", b"expect")  # a second Accept, too
 
 
 class Lookups:
@@ -35,16 +36,19 @@ class Lookups:
     def __init__(self, service: Service) -> None:
         self._service = service
 
-    def respond(self, scope: Scope) -> tuple[Headers, bytes] | None:
-        """Headers and body of the response to a GET at the endpoint, if it is a plain look-up."""
-        sent: bytes = scope["query_string"]
+    def respond(self, sent: bytes, headers: Sequence[tuple[bytes, bytes]]) -> list[bytes] | None:
+        """The pieces of a whole response to a GET at the endpoint, if it is a plain look-up.
+
+        ``sent`` is the URL's query, ``headers`` have names in lower case. The first piece, a
+        status line, ends before the other headers, so that a connection can add its own.
+        """
         if not sent.startswith(_START) or b"&" in sent or len(sent) > 3 * LONGEST_LOOKUP:
             return None
         accept = None
-        for name, value in scope["headers"]:
+        for name, value in headers:
             if name == b"accept" and accept is None:
                 accept = value.decode("latin-1")
-            elif name in (b"accept", b"if-none-match"):
+            elif name in _OTHERWISE:
                 return None
         try:
             text = unquote_plus(sent[len(_START) :].decode("ascii"), errors="strict")
@@ -58,12 +62,11 @@ class Lookups:
         found = None if chosen is None else self.answer(view, admitted.lookup, chosen)
         if found is None or chosen is None:
             return None
-        headers = list(_fixed(chosen))
+        said = _fixed(chosen)
         if admitted.steady:
             tag = etag(view.name, Operation("query", text), chosen.name)
-            headers.append((b"etag", tag.encode("ascii")))
-        headers.append((b"content-length", b"%d" % len(found)))
-        return headers, found
+            said += b"etag: " + tag.encode("ascii") + b"\r\n"
+        return [b"HTTP/1.1 200 OK\r\n", said, b"content-length: %d\r\n\r\n" % len(found), found]
 
     def answer(self, view: View, lookup: str, chosen: Format) -> bytes | None:
         """The answer to a look-up; ``None`` where it is too large for here, or does not parse."""
@@ -83,13 +86,11 @@ class Lookups:
 
 
 @lru_cache
-def _fixed(chosen: Format) -> tuple[tuple[bytes, bytes], ...]:
-    """The headers of every answer in one format."""
-    return (
-        (b"vary", b"Accept"),
-        (b"content-type", chosen.content_type.encode("ascii")),
-        (b"cache-control", b"no-cache"),
-    )
+def _fixed(chosen: Format) -> bytes:
+    """The headers of every answer in one format, as bytes."""
+    own = {"vary": "Accept", "content-type": chosen.content_type, "cache-control": "no-cache"}
+    lines = [(name.encode("ascii"), value.encode("ascii")) for name, value in own.items()]
+    return b"".join(b"%b: %b\r\n" % line for line in [*lines, *ALWAYS])
 
 
 class _Bounded:

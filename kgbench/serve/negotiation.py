@@ -12,10 +12,9 @@ True
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
-_LONGEST = 4_096  # characters; a longer header says nothing about what a client can read
+LONGEST = 4_096  # characters; a longer header says nothing about what a client can read
 _MOST_RANGES = 64
 
 
@@ -33,10 +32,9 @@ def choose(accept: str | None, offered: Sequence[str]) -> str | None:
     """
     if accept is None or not accept.strip():
         return offered[0]
-    return _choose(accept[:_LONGEST], tuple(offered))
+    return _choose(accept[:LONGEST], tuple(offered))
 
 
-@lru_cache(maxsize=512)
 def _choose(accept: str, offered: tuple[str, ...]) -> str | None:
     ranges = [found for part in accept.split(",")[:_MOST_RANGES] if (found := _range(part))]
     if not ranges:

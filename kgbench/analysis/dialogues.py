@@ -96,21 +96,33 @@ def _rounds(store: Store, dialogue: str) -> tuple[RoundView, ...]:
     by_round: dict[int, list[Any]] = {}
     for row in queries.run(store, "dialogue-turns", dialogue=dialogue):
         by_round.setdefault(int(row["round"].value), []).append(row)
-    return tuple(_round(number, rows) for number, rows in sorted(by_round.items()))
+    answers = {
+        int(row["round"].value): row
+        for row in queries.run(store, "dialogue-answers", dialogue=dialogue)
+    }
+    return tuple(
+        _round(number, rows, answers.get(number)) for number, rows in sorted(by_round.items())
+    )
 
 
-def _round(number: int, rows: list[Any]) -> RoundView:
-    answered = next((row for row in rows if row["answerText"] is not None), None)
+def _round(number: int, calls: list[Any], answered: Any) -> RoundView:
     altered = answered is not None and answered["answerOriginal"] is not None
     return RoundView(
         round=number,
-        prompt=str(rows[0]["promptText"].value),
-        feedback=_text(rows[0]["feedback"]),
-        calls=tuple(map(_call, rows)),
-        answer=None if answered is None else _text(answered["answerText"]),
+        prompt=_said(calls[0]["promptText"], calls[0]["promptNode"]),
+        feedback=_text(calls[0]["feedback"]),
+        calls=tuple(map(_call, calls)),
+        answer=None if answered is None else _said(answered["answerText"], answered["answerNode"]),
         reasoning=None if answered is None else _text(answered["reasoningText"]),
         note="the answer has lone surrogates, shown as U+FFFD" if altered else None,
     )
+
+
+def _said(text: Any, node: Any) -> str:
+    """A text, or where it was removed for publication, what is left of it."""
+    if text is not None:
+        return str(text.value)
+    return f"[the text was removed; its SHA-256 is {node.value.rpartition('/')[2]}]"
 
 
 def _call(row: Any) -> str:

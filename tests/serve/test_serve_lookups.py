@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Look-ups take a short way, and nobody can tell by the answer; connections keep their limits."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+from urllib.parse import quote, urlsplit
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from kgbench.serve import admission
+from kgbench.serve.admission import admit
+from kgbench.serve.refusals import Refused
+from tests.serve import stores
+from tests.serve.processes import serving
+
+RUN = "<https://w3id.org/kgbench/ns#Run>"
+LOOKUP = f"SELECT ?p ?o {{ GRAPH ?g {{ {RUN} ?p ?o }} }}"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """Host and port of a server in a process of its own."""
+    folder = stores.make(tmp_path_factory.mktemp("lookups") / "results")
+    with serving(folder, "--workers", "1", "--heavy", "1") as server:
+        yield urlsplit(server.url).netloc
+
+
+def get(place, target, headers=()):
+    """Status, headers and body of a response."""
+    connection = http.client.HTTPConnection(place, timeout=20)
+    try:
+        connection.request("GET", target, headers=dict(headers))
+        response = connection.getresponse()
+        return response.status, dict(response.headers), response.read()
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("accept", [None, "text/csv", "text/xml;q=0.5, text/csv;q=0.4", "image/*"])
+@pytest.mark.parametrize(
+    "query",
+    [LOOKUP, f"SELECT * {{ {RUN} a ?x }} LIMIT 3", "SELECT ?x {", "SELECT * { GRAPH <a b> }"],
+)
+def test_both_ways_lead_to_the_same_answer(place, query, accept):
+    """Status, headers and body are those of the long way, which another field sends requests."""
+    headers = {} if accept is None else {"Accept": accept}
+    short = get(place, f"/sparql?query={quote(query)}", headers)
+    long = get(place, f"/sparql?query={quote(query)}&way=long", headers)
+
+    for _, said, _ in (short, long):
+        said.pop("date")
+    assert {**long[1], "content-length": ""} == {**short[1], "content-length": ""}
+    assert sorted(long[2].splitlines()) == sorted(short[2].splitlines())
+    assert long[0] == short[0]
+
+
+def test_known_answer_is_not_sent_again(place):
+    """The tag of a look-up saves its answer."""
+    target = f"/sparql?query={quote(LOOKUP)}"
+    tag = get(place, target)[1]["etag"]
+    assert 304 == get(place, target, {"If-None-Match": tag})[0]
+    assert 200 == get(place, target, {"If-None-Match": '"other"'})[0]
+
+
+def spoken(place, *pieces):
+    """All that the server answers to bytes, until it closes or has nothing to say."""
+    host, _, port = place.partition(":")
+    received = b""
+    with socket.create_connection((host, int(port)), timeout=1) as connection:
+        try:
+            for piece in pieces:
+                connection.sendall(piece)
+            while piece := connection.recv(65_536):
+                received += piece
+        except TimeoutError:
+            return received, False
+        except (ConnectionResetError, BrokenPipeError):
+            pass
+    return received, True
+
+
+def test_requests_sent_together_are_answered_in_order(place):
+    """Look-ups and other requests in one piece get their answers one after the other."""
+    one = f"GET /sparql?query={quote(LOOKUP)} HTTP/1.1\r\nHost: x\r\nAccept: text/csv\r\n\r\n"
+    other = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+    received, closed = spoken(place, (one + other + one + one + other).encode())
+
+    assert not closed
+    assert 5 == received.count(b"HTTP/1.1 200 OK")
+    order = [b"snapshot" in part for part in received.split(b"HTTP/1.1 ")[1:]]
+    assert [False, True, False, False, True] == order
+
+
+def test_body_of_a_look_up_is_passed_over(place):
+    """A GET with a body is answered once, and what follows is the next request."""
+    head = f"GET /sparql?query={quote(LOOKUP)} HTTP/1.1\r\nHost: x\r\nContent-Length: 20\r\n\r\n"
+    after = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+    received, _ = spoken(place, head.encode(), b"GET /sparql HTTP/1.1", after)
+
+    assert 2 == received.count(b"HTTP/1.1 200 OK")
+    assert b'"snapshot"' in received
+
+
+TWO_LENGTHS = b"Host: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("pieces", "status"),
+    [
+        ([b"GET /sparql?query=" + b"A" * 66_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n"], b"414"),
+        ([b"GET /" + b"A" * 50_000] * 6, b"4"),
+        ([b"GET / HTTP/1.1\r\n", *[b"X: " + b"a" * 30_000 + b"\r\n"] * 30], b"431"),
+        ([b"GET / HTTP/1.1\r\nX: " + b"a" * 300_000, b"a" * 300_000], b"431"),
+        ([b"CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n"], b"4"),
+        ([b"POST / HTTP/1.1\r\n" + TWO_LENGTHS], b"4"),
+        ([b"GET / HTTP/1.1\r\nHost: x\r\nA\x00: b\r\n\r\n"], b"400"),
+    ],
+)
+def test_heads_have_an_end(place, pieces, status):
+    """What is too long or malformed gets a status, not memory."""
+    received, closed = spoken(place, *pieces)
+
+    assert closed
+    assert not received or received.startswith(b"HTTP/1.1 " + status)
+    assert 200 == get(place, "/health")[0]
+
+
+IRIS = st.sampled_from([RUN, "<http://a/b#c>", "<https://a/?x=(1)&y=*>", "<a>", "<http://a/'b>"])
+PIECES = st.sampled_from(
+    [
+        *("SELECT", "*", "?s", "?p", "{", "}", "(", ")", ".", "GRAPH", "SERVICE", "'", '"', "\n"),
+        *("# x", "a", "<", ">", "FILTER", "LIMIT 3", "\\u0041", "x:y", "ASK", "NOW()"),
+        *("?a<?b#>", "'<http://x>", '"""'),
+    ]
+)
+
+
+@given(st.lists(st.one_of(PIECES, IRIS), max_size=14), st.sampled_from(["", " "]))
+@example(["SELECT", "*", "{", RUN, "?p", "?s", "}"], " ")
+@example(["SELECT", "*", "{", RUN, "?p", "'<http://x>", "?s", "'<http://x>", "}"], "")
+def test_shape_of_a_query_tells_what_the_query_tells(pieces, between):
+    """A query is admitted by its shape exactly as it would be by its text."""
+    query = between.join(pieces)
+    assert told(admission._admit, query) == told(admit, query)
+
+
+def told(reader, query):
+    """What a reader says of a query, or why it refuses it."""
+    try:
+        return reader(query)
+    except Refused as refused:
+        return refused.message

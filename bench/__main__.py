@@ -14,7 +14,7 @@ from pathlib import Path
 import bench
 from bench.harness import Result, machine
 
-APART = {"__main__", "harness"}
+APART = {"__main__", "clients", "harness", "peers"}
 
 
 def names() -> list[str]:

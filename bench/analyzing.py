@@ -1,201 +1,142 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Analyses over 45,500 dialogues: from raw evaluations, and from stored aggregates.
+"""Every analysis over 45,500 dialogues: from raw evaluations, from what is stored, and in pandas.
 
-The scores are made up, in the layout that recording writes: 91 models, 25 tasks, 20 dialogues each,
-13 metrics. Where pandas is installed, the same aggregates are taken from a DataFrame in memory.
+The dialogues are recorded ones, multiplied with new identifiers (see :mod:`bench.multiplied`).
+Pandas has an environment of its own and gets the same scores as a CSV file.
 """
 
 from __future__ import annotations
 
-import random
+import csv
+import json
+import statistics
+import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from pathlib import Path
 
+from bench import peers
 from bench.harness import Result, Timing, measure
-from kgbench.analysis import scores
+from bench.multiplied import multiply, source
+from kgbench.analysis import queries, scores
+from kgbench.analysis.characterization import characterization
+from kgbench.analysis.compare import compare
+from kgbench.analysis.compass import compass_table
+from kgbench.analysis.feedback import feedback_gains
+from kgbench.analysis.format_preference import format_preference
 from kgbench.analysis.leaderboard import leaderboard
-from kgbench.analysis.selection import select
+from kgbench.analysis.leaders import leaders
+from kgbench.analysis.scaling import scaling
+from kgbench.analysis.selection import Selection, select
+from kgbench.analysis.sizes import sizes
 from kgbench.analysis.stored import basis, keep, stored
+from kgbench.analysis.tables import Table
 from kgbench.analysis.task_scores import task_scores
-from kgbench.model import Dialogue, Evaluation, Outcome, Turn
-from kgbench.record.entries import registry_entry
-from kgbench.record.evaluations import evaluation_triples
-from kgbench.store import Block, EmbeddedStore, Iris, open_store
-from kgbench.vocab import DQV, KGB, PROV, RDF, SKOS, XSD
+from kgbench.errors import QueryError
+from kgbench.store import OwnedStore, open_store
 
-MODELS, TASKS, DIALOGUES, METRICS = 91, 25, 20, 13
+DIALOGUES = 45_500
+_GOALS = {"leaderboard": "under 2 s", "every model x task x metric": "under 10 s"}
+_STORED = "under 0.05 s"
 _NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def run() -> list[Result]:
-    """The times of the leaderboard, of all task tables and of all aggregates, raw and stored."""
-    with tempfile.TemporaryDirectory() as folder, open_store(str(Path(folder) / "s")) as store:
-        values = list(_fill(store))
-        chosen = select(store)
-        wanted = basis(store, chosen, "leaderboard", {})
-        raw = measure(lambda: leaderboard(store, chosen), warm_up=True)
-        tasks = measure(lambda: task_scores(store, chosen), warm_up=True)
-        metrics = list(scores.metrics(store))
-        every = measure(lambda: _all(store, metrics), warm_up=False)
-        keep(store, wanted, leaderboard(store, chosen), _NOW)
-
-        def again() -> None:
-            assert stored(store, basis(store, select(store), "leaderboard", {})) is not None
-
-        back = measure(again, repeat=7, warm_up=True)
-        size = f"{MODELS * TASKS * DIALOGUES:,} dialogues"
-        results = [
-            _seconds(f"leaderboard from raw evaluations, {size}", raw, "under 2 s"),
-            _seconds(f"scores by task from raw evaluations, {size}", tasks, ""),
-            _seconds(f"every model x task x metric aggregate, {size}", every, "under 10 s"),
-            _seconds("leaderboard from stored aggregates", back, "under 0.05 s"),
-        ]
-        if find_spec("pandas") is not None:
-            frame = measure(_pandas(values), warm_up=True)
-            results.append(
-                Result("leaderboard", raw.median / frame.median, "x", against="pandas in memory")
-            )
-        return results
+    """The times of all analyses, raw and stored, and what pandas takes for the same aggregates."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        what = source(place / "source")
+        count = multiply(place / "source", place / "store", DIALOGUES)
+        results, timings = [], {}
+        with open_store(str(place / "store")) as store:
+            store.optimize()
+            chosen = select(store)
+            for name, work in analyses(store, chosen).items():
+                try:
+                    timings[name] = timing = measure(work, warm_up=False)
+                except QueryError as error:
+                    results.append(Result(name, 0, "", note=f"not in these data: {error}"))
+                    continue
+                note = f"first {timing.seconds[0]:.2f} s; {count:,} dialogues, {what}"
+                results.append(_seconds(name, timing, _GOALS.get(name, ""), note))
+            results.append(_read_back(store, chosen))
+            _write(store, chosen, place / "scores.csv")
+        return results + _beside_pandas(timings, place / "scores.csv")
 
 
-def _seconds(what: str, timing: Timing, goal: str) -> Result:
-    note = f"median of {len(timing.seconds)}, spread {timing.spread:.0%}"
-    return Result(what, timing.median, "s", goal=goal, note=note)
+def analyses(store: OwnedStore, chosen: Selection) -> dict[str, Callable[[], object]]:
+    """What ``kgbench analyze`` and ``compare`` compute, by name."""
+    models = sorted({model.id for model in scores.models(store).values()})
+    first, second = models[0], models[-1]
+    metrics = list(scores.metrics(store))
+
+    def every() -> None:
+        for histogram in scores.histograms(store, chosen, metrics).values():
+            assert histogram.mean is not None
+
+    return {
+        "leaderboard": lambda: leaderboard(store, chosen),
+        "leaderboard with tests and bootstrap": lambda: leaders(store, chosen),
+        "tasks": lambda: task_scores(store, chosen),
+        "format-preference": lambda: format_preference(store, chosen),
+        "compass": lambda: compass_table(store, chosen),
+        "sizes": lambda: sizes(store, chosen),
+        "dialogue": lambda: feedback_gains(store, chosen),
+        "scaling": lambda: scaling(store, chosen),
+        "characterization": lambda: characterization(store, chosen),
+        "compare": lambda: compare(store, chosen, first, second),
+        "every model x task x metric": every,
+    }
 
 
-def _all(store: EmbeddedStore, metrics: list[str]) -> None:
-    for histogram in scores.histograms(store, select(store), metrics).values():
-        assert histogram.mean is not None
+def _read_back(store: OwnedStore, chosen: Selection) -> Result:
+    def wanted() -> Table | None:
+        return stored(store, basis(store, select(store), "leaderboard", {}))
+
+    keep(store, basis(store, chosen, "leaderboard", {}), leaderboard(store, chosen), _NOW)
+    assert wanted() is not None
+    timing = measure(wanted, repeat=7, warm_up=True)
+    return _seconds("leaderboard from what is stored", timing, _STORED, "")
 
 
-def _pandas(values: list[tuple[str, str, float]]) -> Callable[[], object]:
-    import pandas as pd  # type: ignore[import-untyped]
-
-    frame = pd.DataFrame(values, columns=["model", "task", "value"])
-
-    def aggregate() -> object:
-        means = frame.groupby(["model", "task"])["value"].mean()
-        return means.groupby("model").mean().sort_values(ascending=False)
-
-    return aggregate
+def _seconds(what: str, timing: Timing, goal: str, note: str) -> Result:
+    spread = f"median of {len(timing.seconds)}, spread {timing.spread:.0%}"
+    return Result(what, timing.median, "s", goal=goal, note=f"{spread}; {note}".rstrip("; "))
 
 
-def _fill(store: EmbeddedStore) -> Iterator[tuple[str, str, float]]:
-    """Write the scores; gives (model, task, value of the main metric) of each dialogue."""
-    generator = random.Random(0)  # noqa: S311 - made-up scores, the same in every run
-    iris = store.iris
-    catalogue = list(_catalogue(iris))
-    for number in range(MODELS):
-        run_id = f"bench-{number}"
-        run_iri = iris.mint("run", run=run_id)
-        pass_iri = iris.mint("pass", **{"pass": run_id})
-        pass_graph = iris.mint("passGraph", **{"pass": run_id})
-        run_graph = iris.mint("runGraph", run=run_id)
-        lines = []
-        for task in range(TASKS):
-            for iteration in range(DIALOGUES):
-                dialogue = _dialogue(iris, run_iri, number, task, iteration)
-                found = {
-                    _metric(iris, task, metric): generator.choice(
-                        (0.0, 0.2, 0.5, 1 / 3, 1.0, generator.random())
-                    )
-                    for metric in range(METRICS)
-                }
-                evaluation = Evaluation(
-                    f"{pass_iri}/m{number}/t{task}/{iteration}/0",
-                    dialogue.iri,
-                    0,
-                    Outcome.SCORED,
-                    found,
-                    {},
-                )
-                lines += evaluation_triples(evaluation, dialogue, pass_iri)
-                yield dialogue.model, dialogue.task, found[_metric(iris, task, 0)]
-        store.bulk_load([Block(pass_graph, lines)])
-        store.write(
-            [
-                Block(pass_graph, _pass(pass_iri, run_iri)),
-                Block(run_graph, _run(iris, run_iri)),
-                Block(
-                    iris.catalogue,
-                    [
-                        *registry_entry(pass_graph, pass_iri),
-                        *registry_entry(run_graph, run_iri),
-                        *(catalogue if number == 0 else ()),
-                        *_model(iris, number),
-                    ],
-                ),
-            ]
-        )
+def _write(store: OwnedStore, chosen: Selection, path: Path) -> None:
+    """All scores of the selection as rows of a CSV file."""
+    main = {(t.iri, t.main_metric) for t in scores.tasks(store).values()}
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(("model", "task", "metric", "value", "main"))
+        for graph in chosen.pass_graphs:
+            for row in queries.run(store, "score-rows", passGraph=graph):
+                key = (row["task"].value, row["metric"].value)
+                writer.writerow((row["model"].value, *key, row["value"].value, key in main))
 
 
-def _metric(iris: Iris, task: int, metric: int) -> str:
-    return iris.mint("metric", task_class=f"Bench{task % 10}", version="1", name=f"m{metric}")
-
-
-def _task(iris: Iris, task: int) -> str:
-    return iris.mint(
-        "task", task_class=f"Bench{task % 10}", version="1", label=f"t{task}", digest="d"
+def _beside_pandas(timings: dict[str, Timing], path: Path) -> list[Result]:
+    try:
+        python = peers.binaries("pandas") / "python"
+    except subprocess.CalledProcessError:
+        return [Result("pandas", 0, "", note="not run: it could not be installed")]
+    script = Path(__file__).with_name("pandas_peer.py")
+    done = subprocess.run(  # noqa: S603 - fixed words
+        [str(python), str(script), str(path)], capture_output=True, text=True, check=True
     )
-
-
-def _dialogue(iris: Iris, run_iri: str, model: int, task: int, iteration: int) -> Dialogue:
-    return Dialogue(
-        iri=f"{run_iri}/m{model}/t{task}/{iteration}",
-        run=run_iri,
-        model=iris.mint("model", model=f"m{model}"),
-        task=_task(iris, task),
-        suite=iris.mint("suite", suite="kgbench-1"),
-        case=f"{iris.base}case/{task}/{iteration % 5}",
-        iteration=iteration,
-        digest="",
-        turns=(Turn("asked"),),
-    )
-
-
-def _pass(pass_iri: str, run_iri: str) -> list[str]:
-    node = f"<{pass_iri}>"
-    return [
-        f"{node} <{RDF.type}> <{KGB.EvaluationPass}> .",
-        f'{node} <{KGB.passKind}> "live" .',
-        f"{node} <{PROV.wasInformedBy}> <{run_iri}> .",
-        f'{node} <{PROV.startedAtTime}> "2026-01-01T00:00:00Z"^^<{XSD.dateTime}> .',
-    ]
-
-
-def _run(iris: Iris, run_iri: str) -> list[str]:
-    suite = iris.mint("suite", suite="kgbench-1")
-    return [
-        f"<{run_iri}> <{RDF.type}> <{KGB.Run}> .",
-        f"<{run_iri}> <{KGB.suite}> <{suite}> .",
-    ]
-
-
-def _model(iris: Iris, number: int) -> list[str]:
-    node = f"<{iris.mint('model', model=f'm{number}')}>"
-    return [
-        f"{node} <{RDF.type}> <{KGB.Model}> .",
-        f'{node} <{SKOS.notation}> "m{number}" .',
-    ]
-
-
-def _catalogue(iris: Iris) -> Iterator[str]:
-    for number in range(10):
-        of_class = iris.mint("taskClass", task_class=f"Bench{number}", version="1")
-        yield f"<{of_class}> <{RDF.type}> <{KGB.TaskClass}> ."
-        yield f'<{of_class}> <{SKOS.notation}> "Bench{number}" .'
-        yield f"<{of_class}> <{KGB.mainMetric}> <{_metric(iris, number, 0)}> ."
-        for metric in range(METRICS):
-            node = f"<{_metric(iris, number, metric)}>"
-            yield f"<{of_class}> <{KGB.metric}> {node} ."
-            yield f"{node} <{RDF.type}> <{DQV.Metric}> ."
-            yield f'{node} <{SKOS.notation}> "m{metric}" .'
-    for task in range(TASKS):
-        node = f"<{_task(iris, task)}>"
-        of_class = iris.mint("taskClass", task_class=f"Bench{task % 10}", version="1")
-        yield f"{node} <{RDF.type}> <{KGB.Task}> ."
-        yield f'{node} <{SKOS.notation}> "t{task}" .'
-        yield f"{node} <{KGB.taskClass}> <{of_class}> ."
+    said = json.loads(done.stdout)
+    took = {name: statistics.median(found) for name, found in said["seconds"].items()}
+    against = f"pandas {said['pandas']} in memory, {said['rows']:,} scores"
+    results = [Result("pandas reads the scores as CSV", took["read"], "s")]
+    for ours, theirs in (
+        ("leaderboard", "leaderboard"),
+        ("tasks", "tasks"),
+        ("every model x task x metric", "every"),
+    ):
+        timing = timings[ours].median
+        results.append(Result(ours, timing / took[theirs], "x", against=against))
+        both = took["read"] + took[theirs]
+        results.append(Result(ours, timing / both, "x", against="pandas from the file"))
+    return results

@@ -15,6 +15,7 @@
     │   └── ContextTooLong       ... because the conversation is too long for the model
     ├── StoreError               the store cannot be read or written
     │   ├── StoreInUse           another process owns it
+    │   ├── StoreUnreachable     the server that keeps it does not answer
     │   └── LayoutError          it was written by an incompatible version
     ├── ImportRefused            an input is not what it should be; nothing was written
     ├── QueryError               a query is unknown or wrong, or lacks a parameter
@@ -100,6 +101,10 @@ class StoreError(KgbenchError):
 
 class StoreInUse(StoreError):
     """Another process owns the store."""
+
+
+class StoreUnreachable(StoreError):
+    """The server that keeps the store does not answer, however long it was waited for."""
 
 
 class LayoutError(StoreError):

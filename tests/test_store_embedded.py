@@ -188,12 +188,6 @@ def test_missing_store_cannot_be_read(tmp_path):
     assert not (tmp_path / "none").exists()
 
 
-def test_url_is_refused():
-    """A location that is no folder is refused with words."""
-    with pytest.raises(StoreError, match="not a folder"):
-        open_store("http://localhost:1/store")
-
-
 def test_other_layout_is_refused(tmp_path):
     """A store that another layout version wrote is never misread."""
     place = tmp_path / "s"

@@ -55,7 +55,7 @@ def serve(
 ) -> None:
     """Serve a store: SPARQL 1.1 endpoint, Linked Data, pages. Ends with Ctrl-C or SIGTERM."""
     from kgbench.errors import ConfigurationError, Finding
-    from kgbench.store import default_location
+    from kgbench.store import default_location, embedded_only
     from kgbench.vocab import BASE
 
     token = os.environ.get(TOKEN) or None if update else None
@@ -68,11 +68,13 @@ def serve(
     except ModuleNotFoundError as error:
         message = f"{error.name} is not installed: pip install 'kgbench[serve]'"
         raise ConfigurationError([Finding("kgbench serve", "", message)]) from None
+    location = store or default_location()
+    embedded_only(location, "serving")
     limits = Limits(
         seconds=timeout, rows=rows, memory_bytes=memory << 20, heavy=heavy, quick=workers
     )
     settings = Settings(
-        location=store or default_location(),
+        location=location,
         base=base or BASE,
         public=public,
         union=union,

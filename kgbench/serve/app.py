@@ -31,7 +31,7 @@ from kgbench.serve.rendering import Rendering
 from kgbench.serve.service import Service, etag, unchanged
 from kgbench.serve.settings import Settings
 from kgbench.serve.updates import Updates
-from kgbench.store import EmbeddedStore, open_store
+from kgbench.store import EmbeddedStore, embedded_only
 
 STATIC = Path(__file__).parent / "static"
 _ANY = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH"]
@@ -42,7 +42,7 @@ def application(settings: Settings) -> ASGIApp:
     """The whole server as an ASGI application; with a token it owns the store."""
     owned: EmbeddedStore | None = None
     if settings.token is not None:
-        owned = open_store(settings.location)
+        owned = EmbeddedStore(embedded_only(settings.location, "serving"))
     service = Service(settings)
     updates = None if owned is None else Updates(owned, service.following)
     rendering = Rendering(service)

@@ -22,6 +22,8 @@ from kgbench.store.protocol import Block
 from kgbench.store.templates import fill
 from kgbench.vocab import KGB
 
+_AT_ONCE = 500  # subjects forgotten by one update: servers limit its size
+
 
 class _Target(Protocol):
     iris: Iris
@@ -57,7 +59,10 @@ def load(store: _Target) -> None:
         for triple in _skolemised(content, path, store.iris):
             triples.append(f"{triple} .")
             subjects.add(str(triple.subject))
-    store.update(fill("forget.ru", catalogue=catalogue, subjects=" ".join(sorted(subjects))))
+    known = sorted(subjects)
+    for start in range(0, len(known), _AT_ONCE):
+        some = " ".join(known[start : start + _AT_ONCE])
+        store.update(fill("forget.ru", catalogue=catalogue, subjects=some))
     store.bulk_load([Block(catalogue, [*triples, mark])])
 
 

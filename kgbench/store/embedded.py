@@ -7,21 +7,20 @@ import fcntl
 import os
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Self
 
 import pyoxigraph as ox
 
-from kgbench.errors import LayoutError, QueryError, StoreError, StoreInUse
+from kgbench.errors import QueryError, StoreError, StoreInUse
 from kgbench.rdf import integer
-from kgbench.store import declared, snapshots
+from kgbench.store import declared, layouts, registry, snapshots
 from kgbench.store.iris import Iris
 from kgbench.store.protocol import Block
 from kgbench.store.templates import fill
 from kgbench.vocab import KGB
 
-LAYOUT_VERSION = 1
 _CHUNK = 32_000_000  # characters handed to one bulk load: bounds memory
 
 
@@ -45,9 +44,9 @@ class EmbeddedStore:
             left_open = snapshots.is_dirty(path)
             snapshots.mark_dirty(path, dirty=True)
         try:
-            _check_layout(self)
+            layouts.bring_up(self)
             declared.load(self)
-            self._stamps = _stamps(self)
+            self._stamps = registry.stamps(self)
             if left_open:
                 self._sweep()
             if path is not None:
@@ -66,6 +65,14 @@ class EmbeddedStore:
     def query(self, text: str) -> Any:
         """See :meth:`~kgbench.store.protocol.Store.query`."""
         return run_query(self._store, text)
+
+    def graphs(self) -> list[str]:
+        """See :meth:`~kgbench.store.protocol.Store.graphs`."""
+        return named_graphs(self._store)
+
+    def triples(self, graph: str) -> Iterator[ox.Triple]:
+        """See :meth:`~kgbench.store.protocol.Store.triples`."""
+        return triples(self._store, graph)
 
     def write(self, blocks: Sequence[Block]) -> None:
         """See :meth:`~kgbench.store.protocol.Store.write`."""
@@ -213,19 +220,15 @@ def run_query(store: ox.Store, text: str) -> Any:
         raise QueryError(f"the query cannot be run: {error}") from error
 
 
-def _check_layout(store: EmbeddedStore) -> None:
-    found = list(store.query(fill("layout-version.rq", catalogue=store.iris.catalogue)))
-    version = int(found[0]["version"].value) if found else LAYOUT_VERSION
-    if version != LAYOUT_VERSION:
-        raise LayoutError(
-            f"the store {store.location} has layout {version}, this kgbench reads layout "
-            f"{LAYOUT_VERSION}: open it with the version that wrote it, or import its dump"
-        )
+def named_graphs(store: ox.Store) -> list[str]:
+    """The IRIs of the named graphs of an Oxigraph store."""
+    return sorted(graph.value for graph in store.named_graphs())
 
 
-def _stamps(store: EmbeddedStore) -> dict[str, int]:
-    rows = store.query(fill("stamps.rq", catalogue=store.iris.catalogue))
-    return {row["graph"].value: int(row["stamp"].value) for row in rows}
+def triples(store: ox.Store, graph: str) -> Iterator[ox.Triple]:
+    """The triples of one named graph of an Oxigraph store."""
+    for quad in store.quads_for_pattern(None, None, None, ox.NamedNode(graph)):
+        yield quad.triple
 
 
 def _stamp(graph: str, value: int) -> str:

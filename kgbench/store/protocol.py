@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol, Self
+
+import pyoxigraph as ox
 
 from kgbench.store.iris import Iris
 
@@ -33,6 +35,14 @@ class Store(Protocol):
         """
         ...
 
+    def graphs(self) -> list[str]:
+        """The IRIs of all named graphs, registered or not, in order."""
+        ...
+
+    def triples(self, graph: str) -> Iterator[ox.Triple]:
+        """The triples of one named graph, in no order; none where there is no such graph."""
+        ...
+
     def write(self, blocks: Sequence[Block]) -> None:
         """Write all of ``blocks``, or nothing; durable when it returns."""
         ...
@@ -56,3 +66,15 @@ class Store(Protocol):
     def __enter__(self) -> Self: ...
 
     def __exit__(self, *exception: object) -> None: ...
+
+
+class OwnedStore(Store, Protocol):
+    """A store that was opened by its one owner, with what maintenance needs."""
+
+    def update(self, text: str) -> None:
+        """Run one of the maintenance updates in ``store/``; without change stamps."""
+        ...
+
+    def optimize(self) -> None:
+        """Put the database in order, where that is in our hands."""
+        ...

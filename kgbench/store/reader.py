@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, NoReturn, Self
 
 import pyoxigraph as ox
 
 from kgbench.errors import StoreError, StoreInUse
-from kgbench.store import snapshots
-from kgbench.store.embedded import EmbeddedStore, run_query
+from kgbench.store import layouts, snapshots
+from kgbench.store.embedded import EmbeddedStore, named_graphs, run_query, triples
 from kgbench.store.iris import Iris
 from kgbench.store.protocol import Block
 
@@ -36,14 +36,34 @@ class SnapshotReader:
             self._held = snapshots.hold(snapshot)
             if self._held is not None:
                 self._db = ox.Store.read_only(str(snapshot))
+                self._checked()
                 return
         raise StoreError(f"the store {path} has no snapshot to read yet: try again in a moment")
 
-    def query(self, text: str) -> Any:
-        """See :meth:`~kgbench.store.protocol.Store.query`."""
+    @property
+    def _store(self) -> ox.Store:
         if self._db is None:
             raise StoreError(f"the store {self.location} is closed")
-        return run_query(self._db, text)
+        return self._db
+
+    def _checked(self) -> None:
+        try:
+            layouts.check(self)
+        except BaseException:
+            self.close()
+            raise
+
+    def query(self, text: str) -> Any:
+        """See :meth:`~kgbench.store.protocol.Store.query`."""
+        return run_query(self._store, text)
+
+    def graphs(self) -> list[str]:
+        """See :meth:`~kgbench.store.protocol.Store.graphs`."""
+        return named_graphs(self._store)
+
+    def triples(self, graph: str) -> Iterator[ox.Triple]:
+        """See :meth:`~kgbench.store.protocol.Store.triples`."""
+        return triples(self._store, graph)
 
     def write(self, blocks: Sequence[Block]) -> NoReturn:  # noqa: ARG002 - refused
         """Refused: a reader does not own the store."""

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One writer at a time on a server: a lease in the store itself, renewed while it is needed.
+
+The holder of the lease is the one owner of the store. The lease ends with it, or by itself
+:data:`SECONDS` after its last renewal; that of a process of this machine which is gone can be taken
+at once. A holder that could not renew in time stops writing. Moments are those of the writers'
+clocks, which may differ by less than :data:`SECONDS`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import socket
+import threading
+import time
+import uuid
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from kgbench.errors import StoreError, StoreInUse
+from kgbench.rdf import moment, string
+from kgbench.store.client import Client
+from kgbench.store.iris import Iris
+from kgbench.store.templates import fill
+
+SECONDS = 60.0  # how long a lease lasts without being renewed
+_EVERY = 15.0  # seconds between two renewals
+_TOKEN = re.compile(r"([0-9a-f]{16})\.(\d+)\.[0-9a-f]{32}")
+
+
+class Held(NamedTuple):
+    """A lease that somebody holds: what only they say, until when, and who they are."""
+
+    token: str
+    until: datetime
+    who: str
+
+
+class Lease:
+    """The lease of a store, taken; use :meth:`hold` before each write and :meth:`end` at last.
+
+    Raises :class:`~kgbench.errors.StoreInUse` when another holds it. ``taken_over`` says whether an
+    earlier holder had not ended it.
+    """
+
+    def __init__(self, client: Client, iris: Iris, location: str) -> None:
+        self._client = client
+        self._location = location
+        self._names = {"graph": iris.mint("leaseGraph"), "lease": iris.mint("lease")}
+        self.token = string(f"{_machine()}.{os.getpid()}.{uuid.uuid4().hex}")
+        self._lost: str | None = None
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self.taken_over = self._take()
+        self._renewed = time.monotonic()
+        self._thread = threading.Thread(target=self._work, name="kgbench-lease", daemon=True)
+        self._thread.start()
+
+    def hold(self) -> None:
+        """Return while the lease is surely ours; raise :class:`StoreInUse` once it is not."""
+        if self._lost is None and time.monotonic() - self._renewed > SECONDS / 2:
+            self._renew()
+        if self._lost is not None:
+            raise StoreInUse(
+                f"the store {self._location} was taken over by {self._lost} while this process "
+                "could not renew its lease: nothing more is written here"
+            )
+
+    def note_loading(self, graph: str) -> None:
+        """Note that ``graph`` is being loaded, so that the next owner can sweep it away."""
+        self._client.update(fill("note-loading.ru", token=self.token, loading=graph, **self._names))
+
+    def loading(self) -> set[str]:
+        """The graphs that are noted as being loaded, by this holder or an earlier one."""
+        return {row[0].value for row in self._client.query(fill("loading.rq", **self._names))}
+
+    def end(self) -> None:
+        """Give the lease back; may be called twice."""
+        if self._ended.is_set():
+            return
+        self._ended.set()
+        self._thread.join()
+        if self._lost is None:
+            self._client.update(fill("lease-end.ru", token=self.token, **self._names))
+
+    def _take(self) -> bool:
+        before = holder(self._client, self._names)
+        now = datetime.now(UTC)
+        gone = [string(before.token)] if before and _is_gone(before.token) else []
+        who = f"{socket.gethostname()}, process {os.getpid()}"
+        self._client.update(
+            fill(
+                "lease-take.ru",
+                token=self.token,
+                who=string(who),
+                now=moment(now),
+                until=moment(now + timedelta(seconds=SECONDS)),
+                gone=", ".join(gone or [string("nobody")]),
+                **self._names,
+            )
+        )
+        now_held = holder(self._client, self._names)
+        if now_held is not None and string(now_held.token) == self.token:
+            return before is not None
+        if now_held is None:
+            raise StoreError(
+                f"the server of {self._location} took an update and shows nothing of it: look "
+                "whether its addresses for queries and updates belong together"
+            )
+        raise StoreInUse(
+            f"the store {self._location} is in use by another kgbench ({now_held.who}): wait for "
+            f"it to end, or choose another store with --store; if it is gone, the store can be "
+            f"used from {now_held.until:%H:%M:%S} UTC on"
+        )
+
+    def _work(self) -> None:
+        while not self._ended.wait(_EVERY):
+            with suppress(StoreError):  # hold() says so, where it matters
+                self._renew()
+
+    def _renew(self) -> None:
+        with self._lock:
+            asked = time.monotonic()
+            until = moment(datetime.now(UTC) + timedelta(seconds=SECONDS))
+            self._client.update(
+                fill("lease-renew.ru", token=self.token, until=until, **self._names)
+            )
+            found = holder(self._client, self._names)
+            if found is None or string(found.token) != self.token:
+                self._lost = "nobody (its lease is gone)" if found is None else found.who
+            else:
+                self._renewed = asked
+
+
+def holder(client: Client, names: dict[str, str]) -> Held | None:
+    """Who holds the lease in the graph ``names`` tells of, in time or not."""
+    found = [
+        Held(token.value, datetime.fromisoformat(until.value), who.value)
+        for token, until, who in client.query(fill("lease.rq", **names))
+    ]
+    return min(found, default=None)  # several, where a server let two take it: all see the same
+
+
+def _is_gone(token: str) -> bool:
+    """Whether the holder was a process of this machine that is there no more."""
+    parts = _TOKEN.fullmatch(token)
+    if parts is None or parts[1] != _machine():
+        return False
+    try:
+        os.kill(int(parts[2]), 0)
+    except ProcessLookupError:
+        return True
+    except (PermissionError, OverflowError):
+        return False
+    return False
+
+
+def _machine() -> str:
+    """What tells this machine, since it was started, from others; and a container from others."""
+    known = [socket.gethostname()]
+    for path in ("/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid"):
+        with suppress(OSError):
+            known.append(str(Path(path).readlink() if "ns" in path else Path(path).read_text()))
+    return hashlib.sha256("\n".join(known).encode()).hexdigest()[:16]

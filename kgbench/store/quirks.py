@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where servers differ from SPARQL 1.1 or from each other, put right in this one place.
+
+* Content types with odd names, other charsets or none at all (:func:`results`, :func:`triples`).
+* The answer to ASK as a table of one cell, or as a bare word (:func:`boolean`).
+* Typed literals in forms of their own: booleans as 0 and 1, doubles as ``1e+300`` or ``nan``, plain
+  text as ``xsd:string`` (:func:`tidy`); and doubles rounded to six digits, which are asked for once
+  more, digit by digit (:func:`rounded`, :func:`exact`).
+* Results cut off at a limit of the server, which pass for whole ones (:func:`refuse_partial`).
+* Refusals that are none: deadlocks, and a server that is starting (:func:`is_passing`).
+
+Blank nodes cannot be written twice without being doubled, so a store has none; what the default
+graph is, differs, so every query and update of kgbench names its graphs; and updates are answered
+with any status from 200 to 299, and with any body or none.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import IO, Any
+
+import pyoxigraph as ox
+
+from kgbench.errors import StoreError
+from kgbench.vocab import XSD
+
+_RESULTS = {
+    "application/sparql-results+json": ox.QueryResultsFormat.JSON,
+    "application/json": ox.QueryResultsFormat.JSON,
+    "application/sparql-results+xml": ox.QueryResultsFormat.XML,
+    "application/xml": ox.QueryResultsFormat.XML,
+    "text/xml": ox.QueryResultsFormat.XML,
+    "text/tab-separated-values": ox.QueryResultsFormat.TSV,
+}
+_GRAPHS = {
+    "application/n-triples": ox.RdfFormat.N_TRIPLES,
+    "text/plain": ox.RdfFormat.N_TRIPLES,
+    "text/turtle": ox.RdfFormat.TURTLE,
+    "application/turtle": ox.RdfFormat.TURTLE,
+    "application/x-turtle": ox.RdfFormat.TURTLE,
+    "application/rdf+xml": ox.RdfFormat.RDF_XML,
+}
+ACCEPT_GRAPH = "application/n-triples, text/turtle;q=0.5, application/rdf+xml;q=0.2"
+ACCEPT_JSON = "application/sparql-results+json"
+ACCEPT_TSV = "text/tab-separated-values, application/sparql-results+json;q=0.5"
+_TEXT_BOOLEAN = re.compile(rb"\s*(true|false|yes|no)\s*", re.IGNORECASE)
+_PASSING = re.compile(r"deadlock|\b40001\b|SR172|temporarily unavailable", re.IGNORECASE)
+_CUT = ("X-SPARQL-MaxRows", "X-SQL-State", "X-Exec-Partial")
+_ROUNDS_AT = 6  # significant digits that a rounding server shows
+_TYPED = re.compile(rb"XMLSchema#(?:boolean|double|float)")
+
+
+def media(headers: Mapping[str, str]) -> tuple[str, str]:
+    """The media type and the charset that an answer claims; "" and UTF-8 where it does not."""
+    claimed = next((v for k, v in headers.items() if k.lower() == "content-type"), "")
+    kind, _, parameters = claimed.partition(";")
+    charset = re.search(r"charset\s*=\s*\"?([\w.-]+)", parameters, re.IGNORECASE)
+    return kind.strip().lower(), "utf-8" if charset is None else charset[1].lower()
+
+
+def recoded(body: IO[bytes], charset: str) -> IO[bytes]:
+    """``body`` in UTF-8."""
+    if charset in ("utf-8", "utf8", "us-ascii", "ascii"):
+        return body
+    try:
+        return io.BytesIO(body.read().decode(charset).encode("utf-8"))
+    except (LookupError, UnicodeDecodeError) as error:
+        raise StoreError(f"the server's answer is not {charset}, as it says: {error}") from None
+
+
+def results(headers: Mapping[str, str], asked: ox.QueryResultsFormat) -> ox.QueryResultsFormat:
+    """The format of an answer to SELECT or ASK: what it claims, where that is known."""
+    return _RESULTS.get(media(headers)[0], asked)
+
+
+def triples(headers: Mapping[str, str]) -> ox.RdfFormat:
+    """The format of a graph."""
+    return _GRAPHS.get(media(headers)[0], ox.RdfFormat.N_TRIPLES)
+
+
+def refuse_partial(headers: Mapping[str, str]) -> None:
+    """Raise :class:`StoreError` where the server says that it has not sent everything."""
+    lower = {name.lower(): value for name, value in headers.items()}
+    for name in _CUT:
+        if name.lower() in lower:
+            raise StoreError(
+                f"the server cut its answer off ({name}: {lower[name.lower()]}): "
+                "raise its limit of rows or time (Virtuoso: ResultSetMaxRows), and ask again"
+            )
+
+
+def is_passing(text: str) -> bool:
+    """Whether a refusal (status 500 with this text) will pass when the request is repeated."""
+    return _PASSING.search(text) is not None
+
+
+def boolean(content: bytes, form: ox.QueryResultsFormat) -> ox.QueryBoolean:
+    """The answer to ASK, in whichever way it was given."""
+    word = _TEXT_BOOLEAN.fullmatch(content)
+    if word is not None:
+        return _boolean(word[1].lower() in (b"true", b"yes"))
+    found = ox.parse_query_results(content, form)
+    if isinstance(found, ox.QueryBoolean):
+        return found
+    if isinstance(found, ox.QuerySolutions):
+        cells = [row[0] for row in found]
+        if len(cells) == 1 and isinstance(cells[0], ox.Literal):
+            return _boolean(cells[0].value.lower() in ("1", "true"))
+    raise StoreError("the server's answer to ASK is no boolean")
+
+
+def _boolean(value: bool) -> ox.QueryBoolean:
+    text = json.dumps({"head": {}, "boolean": value}).encode("ascii")
+    made = ox.parse_query_results(text, ox.QueryResultsFormat.JSON)
+    assert isinstance(made, ox.QueryBoolean)
+    return made
+
+
+# --- literals in JSON results ---------------------------------------------------------------------
+
+
+def is_typed(content: bytes) -> bool:
+    """Whether JSON results hold literals whose form may have to be put right."""
+    return _TYPED.search(content) is not None
+
+
+def tidy(document: dict[str, Any]) -> None:
+    """Give booleans, doubles and floats of a JSON result their forms in XSD, in place."""
+    for row in document["results"]["bindings"]:
+        for cell in row.values():
+            datatype = cell.get("datatype")
+            if datatype == XSD.boolean:
+                cell["value"] = {"0": "false", "1": "true"}.get(cell["value"], cell["value"])
+            elif datatype in (XSD.double, XSD.float):
+                cell["value"] = lexical(cell["value"])
+
+
+def lexical(text: str) -> str:
+    """The form of a floating-point number in XSD; what is no number stays as it is.
+
+    >>> lexical("nan"), lexical("1e+300"), lexical("0.5"), lexical("-inf"), lexical("1.0E0")
+    ('NaN', '1e+300', '0.5', '-INF', '1.0')
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        return text
+    if math.isfinite(value):
+        return repr(value)
+    return "NaN" if math.isnan(value) else "INF" if value > 0 else "-INF"
+
+
+def rounded(document: dict[str, Any]) -> list[str]:
+    """The variables with doubles that may have been rounded: they show all digits there may be."""
+    found = set()
+    for row in document["results"]["bindings"]:
+        for name, cell in row.items():
+            if name not in found and cell.get("datatype") == XSD.double:
+                digits = re.sub(r"[eE].*|\D", "", cell["value"]).strip("0")
+                if len(digits) >= _ROUNDS_AT:
+                    found.add(name)
+    return sorted(found)
+
+
+def exact(document: dict[str, Any], names: Sequence[str], mark: str) -> None:
+    """Replace rounded doubles by what the columns beside them (name and ``mark``) say, in place."""
+    for row in document["results"]["bindings"]:
+        for name in names:
+            text = row.pop(name + mark, {}).get("value")
+            if text and row.get(name, {}).get("datatype") == XSD.double:
+                row[name]["value"] = text
+    heads = document["head"]["vars"]
+    heads[:] = [name for name in heads if not name.endswith(mark)]

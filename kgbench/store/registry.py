@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The registry in a store's catalogue: every result graph with its change stamp."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from kgbench.store.iris import Iris
+from kgbench.store.templates import fill
+
+
+class _Store(Protocol):
+    iris: Iris
+
+    def query(self, text: str) -> Any: ...
+
+
+def stamps(store: _Store) -> dict[str, int]:
+    """The change stamp of every registered graph; the latest, where there are several."""
+    found: dict[str, int] = {}
+    for row in store.query(fill("stamps.rq", catalogue=store.iris.catalogue)):
+        graph = row["graph"].value
+        found[graph] = max(found.get(graph, 0), int(row["stamp"].value))
+    return found

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The remote back end: a store on any server that speaks SPARQL 1.1 over HTTP.
+
+A write is one update: content, and change stamps that only ever grow. Sent again, because nobody
+knows whether it arrived, or arriving late, it changes nothing: there is nothing blank in it, and
+what is there already is not added twice. What is larger than the server takes goes in pieces, the
+registry last, so that what is not whole is not visible.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any, NoReturn, Self
+
+import pyoxigraph as ox
+
+from kgbench.errors import StoreError
+from kgbench.rdf import integer
+from kgbench.store import batching, declared, layouts, registry
+from kgbench.store.back_ends import BackEnd
+from kgbench.store.client import Client
+from kgbench.store.iris import Iris
+from kgbench.store.leases import Lease
+from kgbench.store.protocol import Block
+from kgbench.store.templates import fill
+
+
+class RemoteReader:
+    """A store on a server, for reading: what is there now, beside whoever writes it."""
+
+    def __init__(self, back_end: BackEnd, base: str | None = None) -> None:
+        self.iris = Iris() if base is None else Iris(base)
+        self.location = back_end.location
+        self._client = Client(back_end)
+        try:
+            empty = layouts.version(self) is None
+            layouts.check(self)
+        except BaseException:
+            self.close()
+            raise
+        if empty:
+            self.close()
+            raise StoreError(f"there is no store at {self.location} yet: `kgbench run` makes one")
+
+    def query(self, text: str) -> Any:
+        """See :meth:`~kgbench.store.protocol.Store.query`."""
+        return self._client.query(text)
+
+    def graphs(self) -> list[str]:
+        """See :meth:`~kgbench.store.protocol.Store.graphs`."""
+        return sorted(row[0].value for row in self.query(fill("graphs.rq")))
+
+    def triples(self, graph: str) -> Iterator[ox.Triple]:
+        """See :meth:`~kgbench.store.protocol.Store.triples`."""
+        return self._client.triples(graph)
+
+    def write(self, blocks: Sequence[Block]) -> NoReturn:  # noqa: ARG002 - refused
+        """Refused: a reader does not own the store."""
+        raise StoreError(f"the store {self.location} was opened for reading")
+
+    def bulk_load(self, blocks: Iterable[Block]) -> NoReturn:  # noqa: ARG002 - refused
+        """Refused: a reader does not own the store."""
+        raise StoreError(f"the store {self.location} was opened for reading")
+
+    def drop(self, graphs: Sequence[str]) -> NoReturn:  # noqa: ARG002 - refused
+        """Refused: a reader does not own the store."""
+        raise StoreError(f"the store {self.location} was opened for reading")
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+class RemoteStore:
+    """The one owner of a store on a server; see :class:`~kgbench.store.protocol.Store`."""
+
+    def __init__(self, back_end: BackEnd, base: str | None = None) -> None:
+        self.iris = Iris() if base is None else Iris(base)
+        self.location = back_end.location
+        self._client = Client(back_end)
+        self._limit = back_end.request_limit
+        self._writing = threading.Lock()
+        self._loaded: set[str] = set()
+        self._lease: Lease | None = None
+        self._closed = False
+        try:
+            self._lease = Lease(self._client, self.iris, self.location)
+            layouts.bring_up(self)
+            declared.load(self)
+            self._stamps = registry.stamps(self)
+            if self._lease.taken_over:
+                self._sweep()
+        except BaseException:
+            self._give_up()
+            raise
+
+    def query(self, text: str) -> Any:
+        """See :meth:`~kgbench.store.protocol.Store.query`."""
+        return self._client.query(text)
+
+    def graphs(self) -> list[str]:
+        """See :meth:`~kgbench.store.protocol.Store.graphs`."""
+        lease = self.iris.mint("leaseGraph")
+        found = (row[0].value for row in self.query(fill("graphs.rq")))
+        return sorted(graph for graph in found if graph != lease)
+
+    def triples(self, graph: str) -> Iterator[ox.Triple]:
+        """See :meth:`~kgbench.store.protocol.Store.triples`."""
+        return self._client.triples(graph)
+
+    def write(self, blocks: Sequence[Block]) -> None:
+        """See :meth:`~kgbench.store.protocol.Store.write`."""
+        with self._writing:
+            self._held()
+            rest = blocks
+            if batching.size(blocks) > self._limit:
+                rest = self._large(blocks)
+            content = [
+                f"GRAPH <{graph}> {{\n{chr(10).join(lines)}\n}}" for graph, lines in rest if lines
+            ]
+            parts = [fill("remote-write.ru", content="\n".join(content))] if content else []
+            parts += [self._stamped(graph) for graph in sorted({b.graph for b in blocks})]
+            if parts:
+                self._client.update(" ;\n".join(parts))
+
+    def update(self, text: str) -> None:
+        """Run one of the maintenance updates in ``store/``; sent again, it must change nothing."""
+        with self._writing:
+            self._held()
+            self._client.update(text)
+
+    def bulk_load(self, blocks: Iterable[Block]) -> None:
+        """See :meth:`~kgbench.store.protocol.Store.bulk_load`."""
+        for graph, lines in batching.by_graph(blocks, self._limit):
+            with self._writing:
+                lease = self._held()
+                if graph not in self._loaded and graph != self.iris.catalogue:
+                    self._loaded.add(graph)
+                    lease.note_loading(graph)
+                self._client.load(graph, lines)
+
+    def drop(self, graphs: Sequence[str]) -> None:
+        """See :meth:`~kgbench.store.protocol.Store.drop`."""
+        drops = " ;\n".join(f"DROP SILENT GRAPH <{graph}>" for graph in graphs)
+        terms = " ".join(f"<{graph}>" for graph in graphs)
+        self.update(fill("drop.ru", catalogue=self.iris.catalogue, graphs=terms, drops=drops))
+        for graph in graphs:
+            self._stamps.pop(graph, None)
+
+    def optimize(self) -> None:
+        """Nothing: a server keeps itself in order, and no standard tells it to."""
+
+    def close(self) -> None:
+        """See :meth:`~kgbench.store.protocol.Store.close`."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            if self._lease is not None:
+                if self._loaded:
+                    self._sweep()
+                self._lease.end()
+        finally:
+            self._client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if exception[:1] in ((), (None,)):
+            self.close()
+        else:
+            self._give_up()
+
+    def _give_up(self) -> None:
+        """Close after an error, which is not to be hidden by another one of the same server."""
+        with suppress(StoreError):
+            self.close()
+
+    def _held(self) -> Lease:
+        if self._closed and self._lease is None:
+            raise StoreError(f"the store {self.location} is closed")
+        assert self._lease is not None
+        self._lease.hold()
+        return self._lease
+
+    def _large(self, blocks: Sequence[Block]) -> list[Block]:
+        """Write in pieces all but the last piece of the catalogue, which is returned."""
+        catalogue = self.iris.catalogue
+        content = [block for block in blocks if block.graph != catalogue]
+        for graph, lines in batching.by_graph(content, self._limit):
+            self._client.load(graph, lines)
+        registered = [block for block in blocks if block.graph == catalogue]
+        pieces = list(batching.by_graph(registered, self._limit))
+        for graph, lines in pieces[:-1]:
+            self._client.load(graph, lines)
+        return [Block(*piece) for piece in pieces[-1:]]
+
+    def _stamped(self, graph: str) -> str:
+        after = max(time.time_ns(), self._stamps.get(graph, 0) + 1)
+        self._stamps[graph] = after
+        stamp = integer(after)
+        return fill("stamp.ru", catalogue=self.iris.catalogue, graph=graph, stamp=stamp)
+
+    def _sweep(self) -> None:
+        """Remove graphs that were loaded in bulk and that nobody came to register."""
+        assert self._lease is not None
+        known = registry.stamps(self).keys() | {self.iris.catalogue}
+        if lost := sorted(self._lease.loading() - known):
+            self.drop(lost)

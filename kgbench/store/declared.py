@@ -66,6 +66,12 @@ def load(store: _Target) -> None:
     store.bulk_load([Block(catalogue, [*triples, mark])])
 
 
+def triples(iris: Iris) -> Iterator[ox.Triple]:
+    """All that is declared, as :func:`load` writes it."""
+    for path in files():
+        yield from _skolemised(path.read_bytes(), path, iris)
+
+
 def foreign(path: Path, iris: Iris) -> list[str]:
     """The triples of a declaration of another package, which its results bring with them.
 

@@ -21,7 +21,7 @@ from bench.harness import Result, Timing, measure
 from bench.multiplied import multiply, source
 from kgbench.analysis import queries, scores
 from kgbench.analysis.characterization import characterization
-from kgbench.analysis.compare import compare
+from kgbench.analysis.compare import compare, matches
 from kgbench.analysis.compass import compass_table
 from kgbench.analysis.feedback import feedback_gains
 from kgbench.analysis.format_preference import format_preference
@@ -29,6 +29,7 @@ from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.leaders import leaders
 from kgbench.analysis.scaling import scaling
 from kgbench.analysis.selection import Selection, select
+from kgbench.analysis.sides import sides
 from kgbench.analysis.sizes import sizes
 from kgbench.analysis.stored import basis, keep, stored
 from kgbench.analysis.tables import Table
@@ -60,7 +61,7 @@ def run() -> list[Result]:
                     continue
                 note = f"first {timing.seconds[0]:.2f} s; {count:,} dialogues, {what}"
                 results.append(_seconds(name, timing, _GOALS.get(name, ""), note))
-            results.append(_read_back(store, chosen))
+                results += _read_back(store, chosen, name, work)
             _write(store, chosen, place / "scores.csv")
         return results + _beside_pandas(timings, place / "scores.csv")
 
@@ -68,7 +69,7 @@ def run() -> list[Result]:
 def analyses(store: OwnedStore, chosen: Selection) -> dict[str, Callable[[], object]]:
     """What ``kgbench analyze`` and ``compare`` compute, by name."""
     models = sorted({model.id for model in scores.models(store).values()})
-    first, second = models[0], models[-1]
+    a, b = sides(store, models[0], models[-1])
     metrics = list(scores.metrics(store))
 
     def every() -> None:
@@ -85,19 +86,26 @@ def analyses(store: OwnedStore, chosen: Selection) -> dict[str, Callable[[], obj
         "dialogue": lambda: feedback_gains(store, chosen),
         "scaling": lambda: scaling(store, chosen),
         "characterization": lambda: characterization(store, chosen),
-        "compare": lambda: compare(store, chosen, first, second),
+        "compare": lambda: compare(matches(store, chosen, a, b), a, b),
         "every model x task x metric": every,
     }
 
 
-def _read_back(store: OwnedStore, chosen: Selection) -> Result:
-    def wanted() -> Table | None:
-        return stored(store, basis(store, select(store), "leaderboard", {}))
+def _read_back(
+    store: OwnedStore, chosen: Selection, name: str, work: Callable[[], object]
+) -> list[Result]:
+    """What it takes to read back a table that was kept, checks of the stamps included."""
+    table = work()
+    if not isinstance(table, Table):
+        return []
 
-    keep(store, basis(store, chosen, "leaderboard", {}), leaderboard(store, chosen), _NOW)
+    def wanted() -> Table | None:
+        return stored(store, basis(store, select(store), name, {}))
+
+    keep(store, basis(store, chosen, name, {}), table, _NOW)
     assert wanted() is not None
     timing = measure(wanted, repeat=7, warm_up=True)
-    return _seconds("leaderboard from what is stored", timing, _STORED, "")
+    return [_seconds(f"{name}, from what is stored", timing, _STORED, "")]
 
 
 def _seconds(what: str, timing: Timing, goal: str, note: str) -> Result:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Environments with the servers that ours is measured beside, made once and kept in a cache folder.
+"""Environments with the peers that we are measured beside, made once and kept in a cache folder.
 
 The folder is that which ``KGBENCH_BENCH_PEERS`` names, else ``kgbench-bench`` in the user's cache.
 """
@@ -16,6 +16,7 @@ FOLDER = "KGBENCH_BENCH_PEERS"
 PACKAGES = {
     "rdflib-endpoint": ("rdflib-endpoint==0.6.3", "uvicorn"),
     "oxigraph": ("oxigraph==0.5.13",),
+    "pandas": ("pandas==3.1.1",),
 }
 
 

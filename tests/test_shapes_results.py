@@ -118,6 +118,7 @@ FAILED = _iri("run/1/parrot-2/Mend-turtle/1-d3d3d3d3/0/call/0")
 WHOLE = _iri("pass/1/parrot-2/Mend-turtle/0-d2d2d2d2")
 SECOND = _iri("pass/1/parrot-2/Mend-turtle/0-d2d2d2d2/1")
 REUSED = _iri("run/1/oracle/Spell-10/0-d1d1d1d1/0/answer")
+KEPT, LEFT_OUT = _iri(f"run/2/text/{'7' * 64}"), _iri(f"run/2/text/{'9' * 64}")
 EXTRACTED = _iri("run/1/parrot-2/Mend-turtle/0-d2d2d2d2/0/answer")
 UNANSWERED = _iri("pass/1/parrot-2/Mend-turtle/2-d4d4d4d4/0")
 BOUNDED, COST, GAIN, FREE, MEAN = (
@@ -153,6 +154,9 @@ COMBINATIONS: dict[str, tuple[str, URIRef, tuple[str, ...], tuple[tuple[str, Nod
         (PROV.wasDerivedFrom,),
         ((PROV.wasDerivedFrom, _iri("run/1/oracle/Spell-10/0-d1d1d1d1/0/prompt")),),
     ),
+    "a text without a text": ("Text", KEPT, (PROV.value,), ()),
+    "a text that is left out and there": ("Text", LEFT_OUT, (), ((PROV.value, Literal("x")),)),
+    "a text left out without its digest": ("Text", LEFT_OUT, (KGB.digest,), ()),
     "an extract by no step": ("Answer", EXTRACTED, (KGB.extraction,), ()),
     "a step that extracted nothing": ("Answer", EXTRACTED, (KGB.extracted,), ()),
     "live pass without engine": ("EvaluationPass", _iri("pass/1"), (KGB.engine,), ()),

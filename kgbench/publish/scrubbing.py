@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What no publication tells: keys, hosts, people's login names and paths of the machines at work.
+
+This concerns what kgbench and providers wrote (configurations, labels, error messages, notes), not
+what models were asked and answered; those texts are searched for keys only.
+
+>>> nobody = Scrubber()
+>>> nobody.text("no answer from http://gpu-7.lab:8000/v1 for /home/ann/run.yaml")
+'no answer from [address] for [path]'
+>>> nobody.text("see https://api.openai.com/v1")
+'see https://api.openai.com/v1'
+"""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import os
+import re
+import socket
+from collections.abc import Iterable
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from kgbench.model import Json
+
+#: Addresses that say nothing of who publishes: providers open to all, vocabularies, archives.
+PUBLIC = (
+    *("openai.com", "anthropic.com", "generativelanguage.googleapis.com", "google.com", "groq.com"),
+    *("mistral.ai", "together.xyz", "together.ai", "openrouter.ai", "deepseek.com", "fireworks.ai"),
+    *("huggingface.co", "x.ai", "cohere.com", "cohere.ai", "perplexity.ai", "deepinfra.com"),
+    *("cerebras.ai", "sambanova.ai", "nvidia.com", "aliyuncs.com", "moonshot.cn", "moonshot.ai"),
+    *("w3.org", "w3id.org", "purl.org", "xmlns.com", "schema.org", "spdx.org", "europa.eu"),
+    *("wikidata.org", "dbpedia.org", "arxiv.org", "doi.org", "github.com", "zenodo.org"),
+    *(
+        "githubusercontent.com",
+        "ceur-ws.org",
+        "creativecommons.org",
+        "python.org",
+        "semanticweb.org",
+    ),
+    *("example.org", "example.com", "example.net", "mlcommons.org", "rdfs.org", "aksw.org"),
+)
+_KEYS = re.compile(
+    r"\b(?:sk|pk|rk|gsk|xai|hf|ghp|gho|ghs|ghu|ghr|glpat|pplx|nvapi|r8|csk)[-_][A-Za-z0-9*_-]{6,}"
+    r"|\bgithub_pat_\w{10,}|\bAIza[\w-]{20,}|\bAKIA[A-Z0-9]{12,}|\beyJ[\w-]{10,}\.[\w-]+\.[\w-]+"
+    r"|(?i:(?<=bearer )[\w.~+/=-]{6,})"
+    r"|(?i:(?<=[?&]key=)[^\s&\"']+|(?<=api[-_]key=)[^\s&\"']+|(?<=token=)[^\s&\"']{6,})"
+)
+_SECRET_NAME = re.compile(r"(?i)api.?key|authorization|password|passwd|secret|access.?token|cookie")
+_URL = re.compile(r"\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s\"'<>\\)\]}|]*")
+_MAIL = re.compile(r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b")
+_ADDRESS = re.compile(
+    r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?![\w.])"
+    r"|\[[0-9a-fA-F:.]*:[0-9a-fA-F:.]*\](?::\d{1,5})?|(?<![\w:])::1(?![\w:])"
+    r"|(?<![\w:])(?:[0-9a-fA-F]{1,4}:){1,6}:(?:[0-9a-fA-F]{1,4}:?)*(?![\w:])"
+)
+_PRIVATE_NAME = re.compile(
+    r"(?i)(?<![\w.-])(?:[a-z0-9-]+\.)+(?:local|lan|internal|intranet|corp|localdomain|localhost)\b"
+    r"(?::\d{1,5})?|(?<![\w.-])localhost(?::\d{1,5})?\b"
+)
+_PATH = re.compile(
+    r"(?<![\w/.<])(?:~|\.\.?)?/(?!v\d+\w*/|api/)(?:[\w.@+~%-]+/)+[\w.@+~%-]*"
+    r"|(?<![\w/.<])/(?:home|root|Users|tmp|mnt|srv|opt|var)\b[\w.@+~%/-]*"
+    r"|\b[A-Za-z]:\\+[^\s\"'<>|]+|\\\\\\?\\?[\w.-]+\\+[^\s\"'<>|]+"
+)
+_HOMES = re.compile(r"(?:/home/|/Users/|[A-Za-z]:\\+Users\\+)([\w.@+-]+)")
+_PLAIN = re.compile(r"[\w. ,;=+()-]*")
+_COMMON = frozenset(
+    (
+        *(
+            "root",
+            "user",
+            "users",
+            "admin",
+            "home",
+            "data",
+            "model",
+            "models",
+            "test",
+            "tests",
+            "public",
+        ),
+        *(
+            "shared",
+            "runner",
+            "ubuntu",
+            "none",
+            "main",
+            "host",
+            "name",
+            "key",
+            "path",
+            "run",
+            "task",
+        ),
+        *("the", "and", "app", "web", "work", "default", "baseline"),
+    )
+)
+_SHORTEST = 3
+
+
+class Scrubber:
+    """Removes what is not published; ``names`` are hosts and people's names known from elsewhere.
+
+    ``secrets`` are removed wherever they stand.
+    """
+
+    def __init__(self, names: Iterable[str] = (), secrets: Iterable[str] = ()) -> None:
+        kept = {n for n in names if len(n) >= _SHORTEST and n.lower() not in _COMMON}
+        self.names = frozenset(kept)
+        self.secrets = frozenset(secrets)
+        self._secrets = _any_of(self.secrets)
+        self._names = _any_of(self.names, whole=True)
+
+    def text(self, value: str) -> str:
+        """``value`` without any of it."""
+        if self._secrets is not None:
+            value = self._secrets.sub("[key]", value)
+        if _PLAIN.fullmatch(value) and not _KEYS.search(value):
+            return value if self._names is None else self._names.sub("[name]", value)
+        value = _KEYS.sub("[key]", value)
+        value = _URL.sub(lambda found: _address(found.group()), value)
+        value = _MAIL.sub("[address]", value)
+        value = _PATH.sub("[path]", value)
+        value = _PRIVATE_NAME.sub("[host]", value)
+        value = _ADDRESS.sub("[address]", value)
+        return value if self._names is None else self._names.sub("[name]", value)
+
+    def json(self, value: Json, name: str = "") -> Json:
+        """``value`` with all its texts scrubbed; one under the name of a secret goes whole."""
+        if isinstance(value, str):
+            return "[key]" if _SECRET_NAME.search(name) and value else self.text(value)
+        if isinstance(value, list):
+            return [self.json(each, name) for each in value]
+        if isinstance(value, dict):
+            return {self.text(key): self.json(each, key) for key, each in value.items()}
+        return value
+
+    def tells(self, text: str) -> bool:
+        """Whether a text of a model holds one of the secrets."""
+        return self._secrets is not None and self._secrets.search(text) is not None
+
+
+def is_public(iri: str) -> bool:
+    """Whether the address in ``iri`` is one that anyone may know; other schemes have none."""
+    try:
+        parts = urlsplit(iri)
+        host = (parts.hostname or "").rstrip(".")
+    except ValueError:
+        return False
+    if parts.scheme not in ("http", "https", "ftp"):
+        return parts.scheme not in ("file", "")
+    if parts.username or parts.password:
+        return False
+    return any(host == one or host.endswith("." + one) for one in PUBLIC)
+
+
+def is_private(iri: str) -> bool:
+    """Whether ``iri`` leads to a file or into a network that only its owner reaches."""
+    try:
+        parts = urlsplit(iri)
+        host = (parts.hostname or "").rstrip(".")
+    except ValueError:
+        return True
+    if parts.scheme == "file" or parts.username or parts.password:
+        return True
+    if parts.scheme not in ("http", "https", "ftp", "ws", "wss"):
+        return False
+    try:
+        return not ip_address(host).is_global
+    except ValueError:
+        return "." not in host or _PRIVATE_NAME.fullmatch(host) is not None
+
+
+def hosts_and_people(texts: Iterable[str]) -> set[str]:
+    """The hosts in the addresses, and the owners of the home folders, that ``texts`` name."""
+    found = set()
+    for text in texts:
+        for match in _URL.finditer(text):
+            try:
+                parts = urlsplit(match.group())
+                host = parts.hostname
+            except ValueError:
+                continue
+            found |= {n for n in (parts.username, parts.password) if n}
+            if host and not is_public(f"http://{host}/"):
+                found.add(host)
+                found.add(host.partition(".")[0] if not _is_address(host) else host)
+        found |= set(_HOMES.findall(text))
+    return found
+
+
+def here() -> set[str]:
+    """The names of this machine and of its user."""
+    found = {socket.gethostname(), socket.gethostname().partition(".")[0]}
+    with contextlib.suppress(KeyError, OSError):  # a user without an entry
+        found.add(getpass.getuser())
+    return found
+
+
+def secrets_here() -> set[str]:
+    """The keys and passwords in the environment of this process."""
+    return {
+        value
+        for name, value in os.environ.items()
+        if re.search(r"(?i)(key|token|secret|password)$", name) and len(value) >= 8  # noqa: PLR2004
+    }
+
+
+def _any_of(words: Iterable[str], *, whole: bool = False) -> re.Pattern[str] | None:
+    choices = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+    if not choices:
+        return None
+    return re.compile(rf"(?<![\w-])(?:{choices})(?![\w-])" if whole else choices)
+
+
+def _address(url: str) -> str:
+    end = url.rstrip(".,;:")
+    return url if is_public(end) else "[address]" + url[len(end) :]
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Leaving texts out of a publication: which, at which level, and what stays in their places.
+
+The levels build on each other: ``none`` leaves out nothing, ``gold`` reference answers, ``prompts``
+also what models were asked, ``answers`` also what they answered. In place of a text stays its
+SHA-256, so that who has the text can show that it is the one that was judged.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from enum import IntEnum
+
+from kgbench.model import Json
+from kgbench.rdf import canonical_json, digest
+
+
+class Level(IntEnum):
+    """How much is left out."""
+
+    NONE = 0
+    GOLD = 1
+    PROMPTS = 2
+    ANSWERS = 3
+
+
+# What case data hold that is no reference answer. All else is taken for one: task classes of other
+# packages have names of their own.
+_IDENTITY = frozenset(
+    (*("uid", "taskUid", "graphFormat", "kgInfoFormat", "kgInfoType", "graphName", "version"),)
+)
+_ASKED = _IDENTITY | frozenset(
+    (
+        *(
+            "question",
+            "task",
+            "testSparql",
+            "errorMessage",
+            "sentence",
+            "sheet",
+            "ontology",
+            "examples",
+        ),
+        *("graph", "graphTurtle", "subGraph", "subSchema", "schema", "entityHelpCsv", "prefixes"),
+        *("n", "knowsCount", "iris", "entityLabelMapping", "lsqFeatures"),
+        *("multishotLimit", "multishotResultLimit", "multishotSyntaxLimit"),
+    )
+)
+# What judges note that comes from the answer alone. Numbers and truth values are always kept.
+_JUDGED = frozenset(("testUid", "taskUid", "limit"))
+_ANSWERED = _JUDGED | frozenset(
+    (
+        *("sparql", "rdfString", "answerSet", "answerSetWhole", "personsInAnswer", "facts"),
+        *("parseError", "parseErrorPrefix", "parseErrorUnexpected", "syntaxError"),
+        "EvaluationException",
+    )
+)
+_LONG = 8  # characters; what is shorter occurs by chance
+
+
+def case_data(data: Json, level: Level) -> Json:
+    """The data of a case as they are published at ``level``."""
+    if level is Level.NONE:
+        return data
+    if not isinstance(data, dict):
+        return withheld(data)
+    kept = _ASKED if level is Level.GOLD else _IDENTITY
+    return {name: value if name in kept else withheld(value) for name, value in data.items()}
+
+
+def infos(value: Json, level: Level, gold: frozenset[str], name: str = "") -> Json:
+    """What a judge noted, as published at ``level``; ``gold`` are reference answers of the case."""
+    if level is Level.NONE or value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, dict):
+        return {key: infos(each, level, gold, key) for key, each in value.items()}
+    kept = _JUDGED if level is Level.ANSWERS else _ANSWERED
+    if name not in kept or holds(value, gold):
+        return withheld(value)
+    return value
+
+
+def gold_texts(data: Json) -> frozenset[str]:
+    """The texts among the reference answers in the data of a case that are long enough to tell."""
+    if not isinstance(data, Mapping):
+        return frozenset()
+    found: set[str] = set()
+    for name, value in data.items():
+        if name not in _ASKED:
+            found.update(text for text in _texts(value) if len(text) >= _LONG)
+    return frozenset(found)
+
+
+def holds(value: Json, gold: frozenset[str]) -> bool:
+    """Whether a reference answer stands in ``value``."""
+    return any(one in text for text in _texts(value) for one in gold)
+
+
+def without(text: str, gold: frozenset[str]) -> str:
+    """``text`` with the digests of reference answers in their places."""
+    for one in sorted(gold, key=len, reverse=True):
+        if one in text:
+            text = text.replace(one, f"[sha256:{digest(one)}]")
+    return text
+
+
+def withheld(value: Json) -> Json:
+    """What stands for ``value``: its SHA-256, of a text as it is, else as canonical JSON.
+
+    >>> withheld("SELECT ?s WHERE { ?s a :Dragon }")["sha256"][:12]
+    '7f8d131e0332'
+    """
+    return {"sha256": digest(value if isinstance(value, str) else canonical_json(value))}
+
+
+def parsed(text: str) -> Json:
+    """JSON from a literal; what is no JSON is a text."""
+    try:
+        value: Json = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return value
+
+
+def _texts(value: Json) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        return [text for each in value.values() for text in _texts(each)]
+    if isinstance(value, list):
+        return [text for each in value for text in _texts(each)]
+    return []

@@ -18,6 +18,7 @@
     │   ├── StoreUnreachable     the server that keeps it does not answer
     │   └── LayoutError          it was written by an incompatible version
     ├── ImportRefused            an input is not what it should be; nothing was written
+    ├── PublicationRefused       a publication would go wrong; nothing was published
     ├── QueryError               a query is unknown or wrong, or lacks a parameter
     └── EvaluationError          a judge failed on an answer (a defect, not a wrong answer)
 
@@ -113,6 +114,10 @@ class LayoutError(StoreError):
 
 class ImportRefused(KgbenchError):
     """An input is not what it should be; nothing of it was written."""
+
+
+class PublicationRefused(KgbenchError):
+    """A publication would tell what it must not, or overwrite what is not its own."""
 
 
 class QueryError(KgbenchError):

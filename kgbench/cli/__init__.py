@@ -28,6 +28,7 @@ COMMANDS = (
     "compare",
     "plot",
     "serve",
+    "store",
     "tasks",
     "datasets",
     "analyze_text2kg",

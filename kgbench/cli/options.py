@@ -14,8 +14,8 @@ Store = Annotated[
         "--store",
         envvar="KGBENCH_STORE",
         metavar="LOCATION",
-        help="The result store: a folder, or memory:. "
-        "Default: store/results of a checkout, else ./kgbench-results.",
+        help="The result store: a folder, memory:, the http(s) URL of a SPARQL server, or a Turtle "
+        "file that describes one. Default: store/results of a checkout, else ./kgbench-results.",
     ),
 ]
 Suite = Annotated[

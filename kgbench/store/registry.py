@@ -22,3 +22,9 @@ def stamps(store: _Store) -> dict[str, int]:
         graph = row["graph"].value
         found[graph] = max(found.get(graph, 0), int(row["stamp"].value))
     return found
+
+
+def graphs(store: _Store) -> list[str]:
+    """The registered graphs, in order; the catalogue is none of them."""
+    rows = store.query(fill("registry.rq", catalogue=store.iris.catalogue))
+    return sorted({row["graph"].value for row in rows})

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a graph holds, as a count and a digest that do not depend on the engine it is in.
+
+The digest is the sum, modulo 2^256, of the SHA-256 of every triple, so that neither order nor
+memory matters. Engines give numbers and moments forms of their own; they are counted by value:
+``1.0``, ``1`` and ``1e0`` are one ``xsd:double``. Triples with blank nodes are counted, as a fault.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+
+import pyoxigraph as ox
+
+from kgbench.store.quirks import lexical
+from kgbench.vocab import XSD
+
+_MODULUS = 1 << 256
+_FRACTION = re.compile(r"\.(\d*?)0*(?=Z|[+-]\d\d:\d\d$|$)")
+_UTC = re.compile(r"[+-]00:00$")
+
+
+@dataclass(slots=True)
+class Digest:
+    """Counts and digests triples as they are added or pass through."""
+
+    triples: int = 0
+    blank: int = 0
+    _sum: int = 0
+
+    @property
+    def value(self) -> str:
+        """The digest, in 64 hexadecimal digits."""
+        return f"{self._sum:064x}"
+
+    def add(self, triple: ox.Triple) -> None:
+        """Count one triple."""
+        parts = [_canonical(part) for part in (triple.subject, triple.predicate, triple.object)]
+        self.triples += 1
+        self.blank += any(part.startswith("_:") for part in parts)
+        hashed = hashlib.sha256(" ".join(parts).encode("utf-8")).digest()
+        self._sum = (self._sum + int.from_bytes(hashed, "big")) % _MODULUS
+
+    def through(self, triples: Iterable[ox.Triple]) -> Iterator[ox.Triple]:
+        """``triples``, each counted on its way."""
+        for triple in triples:
+            self.add(triple)
+            yield triple
+
+
+def of(triples: Iterable[ox.Triple]) -> Digest:
+    """The digest of all ``triples``."""
+    found = Digest()
+    for triple in triples:
+        found.add(triple)
+    return found
+
+
+def _canonical(term: object) -> str:
+    if isinstance(term, ox.Literal) and term.language is None:
+        datatype = term.datatype.value
+        form = _FORMS.get(datatype)
+        if form is not None:
+            return f'"{form(term.value)}"^^<{datatype}>'
+    return str(term)
+
+
+def _decimal(text: str) -> str:
+    try:
+        return f"{Decimal(text).normalize():f}"
+    except InvalidOperation:
+        return text
+
+
+def _integer(text: str) -> str:
+    return str(int(text)) if re.fullmatch(r"[+-]?\d{1,4000}", text) else text
+
+
+def _boolean(text: str) -> str:
+    return {"0": "false", "1": "true"}.get(text, text)
+
+
+def _moment(text: str) -> str:
+    short = _FRACTION.sub(lambda found: f".{found[1]}" if found[1] else "", text, count=1)
+    return _UTC.sub("Z", short)
+
+
+_FORMS = {
+    XSD.double: lexical,
+    XSD.float: lexical,
+    XSD.decimal: _decimal,
+    XSD.integer: _integer,
+    XSD.boolean: _boolean,
+    XSD.dateTime: _moment,
+}

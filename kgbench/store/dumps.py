@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Backups: a store as one file of N-Quads, compressed, that proves itself whole.
+
+Every graph is followed by a comment with its count and digest; the last line says how many graphs
+there were. Any RDF tool reads the file; ``kgbench store copy FILE STORE`` brings it back.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import tempfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, Self, cast
+
+import pyoxigraph as ox
+
+from kgbench.errors import StoreError
+from kgbench.store import digests, embedded, layouts, registry
+from kgbench.store.copying import Copied, Source
+from kgbench.store.digests import Digest
+from kgbench.store.iris import Iris
+
+SUFFIX = ".nq.gz"
+_GRAPH = re.compile(r"# graph <([^<>]+)> triples (\d+) digest ([0-9a-f]{64})\n?")
+_END = re.compile(r"# end graphs (\d+)\n?")
+
+
+def is_dump(location: str) -> bool:
+    """Whether a location names a backup."""
+    return location.endswith(SUFFIX) and "://" not in location
+
+
+def write(source: Source, path: Path) -> list[Copied]:
+    """Write a store's registered graphs and catalogue to ``path``; there when it is whole.
+
+    Raises :class:`~kgbench.errors.StoreError` where the file exists or cannot be written, or the
+    store changed meanwhile.
+    """
+    if not is_dump(str(path)):
+        raise StoreError(f"a backup is named *{SUFFIX}, not {path.name}")
+    if path.exists():
+        raise StoreError(f"{path} exists: name another file")
+    layouts.check(source)
+    stamps = registry.stamps(source)
+    unfinished = path.with_name(path.name + ".unfinished")
+    try:
+        with gzip.open(unfinished, "wt", encoding="utf-8", newline="\n", compresslevel=6) as file:
+            written = []
+            for graph in [*registry.graphs(source), source.iris.catalogue]:
+                digest = Digest()
+                for triple in digest.through(source.triples(graph)):
+                    file.write(f"{triple} <{graph}> .\n")
+                file.write(f"# graph <{graph}> triples {digest.triples} digest {digest.value}\n")
+                written.append(Copied(graph, digest.triples, digest.value))
+            file.write(f"# end graphs {len(written)}\n")
+        if registry.stamps(source) != stamps:
+            raise StoreError(  # noqa: TRY301 - whatever fails, the unfinished file goes
+                f"the store {source.location} changed while it was read: stop what writes it"
+            )
+        with unfinished.open("rb") as done:
+            os.fsync(done.fileno())
+        unfinished.rename(path)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        raise StoreError(f"{path} cannot be written: {error.strerror}") from None
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
+    return written
+
+
+class Dump:
+    """A backup, opened for reading: verified, in a temporary database beside it."""
+
+    def __init__(self, path: Path, base: str | None = None) -> None:
+        self.iris = Iris() if base is None else Iris(base)
+        self.location = str(path)
+        if not path.is_file():
+            raise StoreError(f"there is no backup at {path}")
+        self._folder = tempfile.TemporaryDirectory(prefix="kgbench-backup-")
+        try:
+            self._store = ox.Store(self._folder.name)
+            claimed = _claims(path)
+            with gzip.open(path, "rb") as file:
+                self._store.bulk_load(cast("IO[bytes]", file), ox.RdfFormat.N_QUADS)
+            for one in claimed:
+                found = digests.of(self.triples(one.graph))
+                if (found.triples, found.value) != (one.triples, one.digest):
+                    raise StoreError(  # noqa: TRY301 - whatever fails, the folder goes
+                        f"{path} is damaged: its graph {one.graph} is not what was written"
+                    )
+        except (OSError, EOFError, SyntaxError, ValueError, zlib.error) as error:
+            self.close()
+            raise StoreError(f"{path} is no whole backup: {error}") from None
+        except BaseException:
+            self.close()
+            raise
+
+    def query(self, text: str) -> Any:
+        """See :meth:`~kgbench.store.protocol.Store.query`."""
+        return embedded.run_query(self._store, text)
+
+    def graphs(self) -> list[str]:
+        """See :meth:`~kgbench.store.protocol.Store.graphs`."""
+        return embedded.named_graphs(self._store)
+
+    def triples(self, graph: str) -> Iterator[ox.Triple]:
+        """See :meth:`~kgbench.store.protocol.Store.triples`."""
+        return embedded.triples(self._store, graph)
+
+    def close(self) -> None:
+        """Remove the temporary database."""
+        self._folder.cleanup()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def _claims(path: Path) -> list[Copied]:
+    """What a backup says of its graphs; :class:`StoreError` where it does not come to its end."""
+    found = []
+    ended = None
+    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
+        for line in file:
+            if line.startswith("#"):
+                graph, end = _GRAPH.fullmatch(line), _END.fullmatch(line)
+                if graph is not None:
+                    found.append(Copied(graph[1], int(graph[2]), graph[3]))
+                elif end is not None:
+                    ended = int(end[1])
+    if ended != len(found):
+        raise StoreError(f"{path} is no whole backup: it has no end")
+    return found

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looking after a store: is it sound, and what in it is not needed any more."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from kgbench.store import digests, layouts, registry
+from kgbench.store.copying import Source
+from kgbench.store.protocol import OwnedStore
+from kgbench.store.templates import fill
+
+
+@dataclass(slots=True)
+class Checked:
+    """What a check found: ``problems`` in words, and counts of graphs and triples."""
+
+    location: str
+    layout: int | None
+    graphs: int = 0
+    triples: int = 0
+    writer: str | None = None
+    problems: list[str] = field(default_factory=list)
+    digests: dict[str, str] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """The findings as JSON-shaped data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """How many graphs went: analyses that no longer hold, and what belonged to nothing."""
+
+    analyses: int
+    orphans: int
+
+
+def check(store: Source, *, digest: bool = False) -> Checked:
+    """Whether the registry and the graphs of a store agree; with ``digest``, what each holds.
+
+    Raises :class:`~kgbench.errors.LayoutError` where the layout is another.
+    """
+    layouts.check(store)
+    found = Checked(store.location, layouts.version(store))
+    catalogue, lease = store.iris.catalogue, store.iris.mint("leaseGraph")
+    sizes = _sizes(store)
+    rows = list(store.query(fill("registry.rq", catalogue=catalogue)))
+    known = {row["graph"].value for row in rows}
+    found.graphs = len(known)
+    found.triples = sum(sizes.get(graph, 0) for graph in (*known, catalogue))
+    found.problems += sorted(
+        [
+            *_entries(store, rows),
+            *(f"{graph} belongs to nothing" for graph in _orphans(store, sizes, known)),
+            *_blank(store, {*known, catalogue}),
+        ]
+    )
+    for row in store.query(fill("lease.rq", graph=lease, lease=store.iris.mint("lease"))):
+        found.writer = f"{row['who'].value}, until {row['until'].value}"
+    if digest:
+        for graph in (*sorted(known), catalogue):
+            found.digests[graph] = digests.of(store.triples(graph)).value
+    return found
+
+
+def _entries(store: Source, rows: Sequence[Any]) -> Iterator[str]:
+    """What is wrong with registry entries."""
+    for graph, times in Counter(row["graph"].value for row in rows).items():
+        if times > 1:
+            yield f"{graph} has several registry entries or change stamps"
+    for row in rows:
+        graph, describes = row["graph"].value, row["describes"]
+        if row["stamp"] is None:
+            yield f"{graph} has no change stamp"
+        if describes is None:
+            yield f"{graph} is registered, but not what it describes"
+        elif not store.query(fill("described.rq", graph=graph, describes=describes.value)):
+            yield f"{graph} says nothing of {describes.value}"
+
+
+def _blank(store: Source, known: set[str]) -> Iterator[str]:
+    for row in store.query(fill("blank-nodes.rq")):
+        if row["graph"].value in known:
+            yield f"{row['graph'].value} has blank nodes"
+
+
+def stale_analyses(store: Source) -> list[str]:
+    """The graphs of stored analyses that read another state than the store has now."""
+    stamps = registry.stamps(store)
+    read: dict[str, bool] = {}
+    for row in store.query(fill("analyses.rq", catalogue=store.iris.catalogue)):
+        graph, of, stamp = (row[name].value for name in ("graph", "read", "stamp"))
+        about, _, then = stamp.rpartition(" ")
+        if about == of:
+            read[graph] = read.get(graph, True) and str(stamps.get(of)) == then
+    return sorted(graph for graph, current in read.items() if not current)
+
+
+def analyses_of(store: Source, graphs: set[str]) -> list[str]:
+    """The graphs of stored analyses that read one of ``graphs``."""
+    rows = store.query(fill("analyses.rq", catalogue=store.iris.catalogue))
+    return sorted({row["graph"].value for row in rows if row["read"].value in graphs})
+
+
+def compact(store: OwnedStore) -> Compacted:
+    """Remove what is not needed: stale analyses, graphs that belong to nothing, second stamps."""
+    known = set(registry.graphs(store))
+    orphans = _orphans(store, _sizes(store), known)
+    stale = stale_analyses(store)
+    if orphans or stale:
+        store.drop([*orphans, *stale])
+    store.update(fill("latest-stamps.ru", catalogue=store.iris.catalogue))
+    store.optimize()
+    return Compacted(len(stale), len(orphans))
+
+
+def _sizes(store: Source) -> dict[str, int]:
+    found: dict[str, int] = defaultdict(int)
+    for row in store.query(fill("graph-sizes.rq")):
+        found[row["graph"].value] += int(row["triples"].value)
+    return found
+
+
+def _orphans(store: Source, sizes: Mapping[str, int], known: set[str]) -> list[str]:
+    """The graphs below the store's base that no entry makes visible."""
+    ours = store.iris.base + "graph/"
+    not_content = {store.iris.catalogue, store.iris.mint("leaseGraph")}
+    unknown = set(sizes) - known - not_content
+    return sorted(graph for graph in unknown if graph.startswith(ours))

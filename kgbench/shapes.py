@@ -112,7 +112,7 @@ def shapes_for(data: rdflib.Graph, which: str) -> rdflib.Graph:
     if not metrics:
         return declared
     combined = _copy(declared)
-    combined.parse(data=_metric_shapes(metrics), format="turtle")
+    combined.parse(data=metric_shapes(metrics), format="turtle")
     return combined
 
 
@@ -186,8 +186,12 @@ def _metric_ranges(data: rdflib.Graph) -> list[tuple[str, list[str]]]:
     return sorted(found)
 
 
-def _metric_shapes(metrics: list[tuple[str, list[str]]]) -> str:
-    """Turtle: a shape per metric, and the evaluation shape closed over all of them."""
+def metric_shapes(metrics: list[tuple[str, list[str]]]) -> str:
+    """Turtle: a shape per metric, and the evaluation shape closed over all of them.
+
+    ``metrics`` are IRIs, each with the constraints of its range in Turtle, such as
+    ``sh:minInclusive 0.0e0``.
+    """
     closed = " ".join(f"<{metric}>" for metric, _ in metrics)
     lines = [
         "@prefix sh: <http://www.w3.org/ns/shacl#> .",

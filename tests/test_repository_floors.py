@@ -9,7 +9,7 @@ import pytest
 
 #: From the ground up; a part may import from those before it.
 FLOORS = (
-    *("errors", "vocab", "model", "on_demand", "resources", "rdf", "shapes"),
+    *("errors", "vocab", "model", "on_demand", "resources", "rdf", "shapes", "validation"),
     *("scoring", "store", "datasets"),
     *("tasks", "connectors", "execution"),
     *("record", "config", "software"),

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Validating large result sets against SHACL shapes, node by node, straight from a store.
+
+:mod:`kgbench.shapes` hands a graph to pySHACL, which knows all of SHACL and takes a minute for what
+is read here in a second. This package knows SHACL core as our shapes use it, and refuses shapes
+with anything else in them rather than pass over it.
+"""
+
+from kgbench.validation.checking import Complaint, complaints
+from kgbench.validation.compiling import compiled, declared_shapes
+from kgbench.validation.data import Data
+from kgbench.validation.results import result_shapes
+
+__all__ = ["Complaint", "Data", "compiled", "complaints", "declared_shapes", "result_shapes"]

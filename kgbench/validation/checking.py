@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What shapes complain about in a database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kgbench.validation.compiling import Shape
+from kgbench.validation.components import shown
+from kgbench.validation.data import Data, Term
+
+
+class Complaint(NamedTuple):
+    """One constraint that one node breaks; ``severity`` is Violation, Warning or Info."""
+
+    shape: str
+    component: str
+    focus: Term
+    path: str | None
+    value: str | None
+    message: str
+    severity: str
+
+    def __str__(self) -> str:
+        place = shown(self.focus) if self.path is None else f"{shown(self.focus)} {self.path}"
+        found = "" if self.value is None else f" (found: {self.value})"
+        return f"{place}: {self.message}{found}"
+
+
+def complaints(data: Data, shapes: list[Shape]) -> Iterator[Complaint]:
+    """Everything that ``shapes`` find wrong with ``data``, shape by shape."""
+    for shape in shapes:
+        nodes: dict[Term, None] = {}
+        for target in shape.targets:
+            nodes.update((node, None) for node in target(data))
+        for node in nodes:
+            yield from of_node(data, shape, node)
+
+
+def of_node(data: Data, shape: Shape, node: Term) -> Iterator[Complaint]:
+    """What one shape finds wrong with one node."""
+    values = [node] if shape.path is None else shape.path(data, node)
+    for constraint in shape.constraints:
+        for value, message in constraint.check(data, node, values):
+            yield Complaint(
+                shape.name,
+                constraint.component,
+                node,
+                shape.path_name,
+                None if value is None else shown(value),
+                shape.message or message,
+                shape.severity,
+            )
+    for inner in shape.properties:
+        for value in values:
+            yield from of_node(data, inner, value)

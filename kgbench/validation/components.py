@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The constraint components of SHACL core, each as a function from values to those that break it.
+
+The name of a component is that of the recommendation, without ``ConstraintComponent``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import pyoxigraph as ox
+
+from kgbench.validation.data import Data, Term
+from kgbench.validation.literals import comparable, is_before_or_same, is_well_formed
+from kgbench.vocab import RDF, SH, compact
+
+if TYPE_CHECKING:
+    from kgbench.validation.compiling import Shape
+
+Broken: TypeAlias = Iterator[tuple[Term | None, str]]
+"""Each value that breaks a constraint (``None``: no one value does), and what is wrong."""
+
+
+class Constraint(NamedTuple):
+    """A component's name, and its check of the values that a path has at a node."""
+
+    component: str
+    check: Callable[[Data, Term, list[Term]], Broken]
+
+
+_LANG = RDF.langString
+
+
+def _each(component: str, holds: Callable[[Data, Term], bool], message: str) -> Constraint:
+    """A constraint that holds for each value by itself."""
+
+    def check(data: Data, _: Term, values: list[Term]) -> Broken:
+        for value in values:
+            if not holds(data, value):
+                yield value, message
+
+    return Constraint(component, check)
+
+
+def _min_count(value: Term) -> Constraint:
+    least = int(value.value)
+
+    def check(_: Data, __: Term, values: list[Term]) -> Broken:
+        if len(values) < least:
+            yield None, f"has {len(values)} values, needs at least {least}"
+
+    return Constraint("MinCount", check)
+
+
+def _max_count(value: Term) -> Constraint:
+    most = int(value.value)
+
+    def check(_: Data, __: Term, values: list[Term]) -> Broken:
+        if len(values) > most:
+            yield None, f"has {len(values)} values, may have at most {most}"
+
+    return Constraint("MaxCount", check)
+
+
+def _datatype(wanted: Term) -> Constraint:
+    def holds(_: Data, value: Term) -> bool:
+        return isinstance(value, ox.Literal) and value.datatype == wanted and is_well_formed(value)
+
+    return _each("Datatype", holds, f"is not a well-formed {compact(wanted.value)}")
+
+
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    SH.IRI: (ox.NamedNode,),
+    SH.BlankNode: (ox.BlankNode,),
+    SH.Literal: (ox.Literal,),
+    SH.BlankNodeOrIRI: (ox.BlankNode, ox.NamedNode),
+    SH.BlankNodeOrLiteral: (ox.BlankNode, ox.Literal),
+    SH.IRIOrLiteral: (ox.NamedNode, ox.Literal),
+}
+
+
+def _node_kind(wanted: Term) -> Constraint:
+    kinds = _KINDS[wanted.value]
+    return _each("NodeKind", lambda _, v: isinstance(v, kinds), f"is not a {compact(wanted.value)}")
+
+
+def _class(wanted: Term) -> Constraint:
+    def holds(data: Data, value: Term) -> bool:
+        return data.is_a(value, wanted)
+
+    return _each("Class", holds, f"is not described as a {compact(wanted.value)}")
+
+
+def _length(component: str, holds: Callable[[int], bool], message: str) -> Constraint:
+    return _each(
+        component, lambda _, v: not isinstance(v, ox.BlankNode) and holds(len(v.value)), message
+    )
+
+
+def _min_length(value: Term) -> Constraint:
+    least = int(value.value)
+    return _length("MinLength", lambda length: length >= least, f"is shorter than {least}")
+
+
+def _max_length(value: Term) -> Constraint:
+    most = int(value.value)
+    return _length("MaxLength", lambda length: length <= most, f"is longer than {most}")
+
+
+def _bound(component: str, words: str, *, above: bool, strict: bool, bound: Term) -> Constraint:
+    def holds(_: Data, value: Term) -> bool:
+        low, high = (bound, value) if above else (value, bound)
+        if not is_before_or_same(low, high):
+            return False
+        return not strict or comparable(low) != comparable(high)
+
+    return _each(component, holds, f"is not {words} {bound.value}")
+
+
+def _has_value(wanted: Term) -> Constraint:
+    def check(_: Data, __: Term, values: list[Term]) -> Broken:
+        if wanted not in values:
+            yield None, f"lacks the value {shown(wanted)}"
+
+    return Constraint("HasValue", check)
+
+
+def _unique_lang(value: Term) -> Constraint:
+    def check(_: Data, __: Term, values: list[Term]) -> Broken:
+        if value.value not in ("true", "1"):
+            return
+        tags = [v.language.lower() for v in values if isinstance(v, ox.Literal) and v.language]
+        for tag in sorted({tag for tag in tags if tags.count(tag) > 1}):
+            yield None, f"has several values in the language '{tag}'"
+
+    return Constraint("UniqueLang", check)
+
+
+def _equals(other: Term) -> Constraint:
+    def check(data: Data, focus: Term, values: list[Term]) -> Broken:
+        others = data.values(focus, other)
+        for value in (v for v in values if v not in others):
+            yield value, f"is no value of {compact(other.value)}"
+        for value in (v for v in others if v not in values):
+            yield value, f"is a value of {compact(other.value)} only"
+
+    return Constraint("Equals", check)
+
+
+def _disjoint(other: Term) -> Constraint:
+    def check(data: Data, focus: Term, values: list[Term]) -> Broken:
+        for value in (v for v in data.values(focus, other) if v in values):
+            yield value, f"is a value of {compact(other.value)}, too"
+
+    return Constraint("Disjoint", check)
+
+
+def _ordered(component: str, other: Term, *, strict: bool) -> Constraint:
+    def check(data: Data, focus: Term, values: list[Term]) -> Broken:
+        for value in values:
+            for later in data.values(focus, other):
+                same = strict and comparable(value) == comparable(later)
+                if same or not is_before_or_same(value, later):
+                    yield value, f"comes after {compact(other.value)} {later.value}"
+
+    return Constraint(component, check)
+
+
+SIMPLE: Mapping[str, Callable[[Term], Constraint]] = {
+    "minCount": _min_count,
+    "maxCount": _max_count,
+    "datatype": _datatype,
+    "nodeKind": _node_kind,
+    "class": _class,
+    "minLength": _min_length,
+    "maxLength": _max_length,
+    "hasValue": _has_value,
+    "uniqueLang": _unique_lang,
+    "equals": _equals,
+    "disjoint": _disjoint,
+    "minInclusive": lambda v: _bound("MinInclusive", "at least", above=True, strict=False, bound=v),
+    "maxInclusive": lambda v: _bound("MaxInclusive", "at most", above=False, strict=False, bound=v),
+    "minExclusive": lambda v: _bound("MinExclusive", "above", above=True, strict=True, bound=v),
+    "maxExclusive": lambda v: _bound("MaxExclusive", "below", above=False, strict=True, bound=v),
+    "lessThan": lambda v: _ordered("LessThan", v, strict=True),
+    "lessThanOrEquals": lambda v: _ordered("LessThanOrEquals", v, strict=False),
+}
+
+
+def pattern(text: str, flags: str) -> Constraint:
+    """Values must match a regular expression somewhere."""
+    marks = {"i": re.IGNORECASE, "s": re.DOTALL, "m": re.MULTILINE, "x": re.VERBOSE}
+    wanted = re.compile(text, sum(marks[flag] for flag in set(flags)))
+
+    def holds(_: Data, value: Term) -> bool:
+        return not isinstance(value, ox.BlankNode) and wanted.search(value.value) is not None
+
+    return _each("Pattern", holds, f"does not match {text}")
+
+
+def one_of(members: list[Term]) -> Constraint:
+    """Values must be among ``members``."""
+    known = frozenset(members)
+    choices = ", ".join(shown(member) for member in members)
+    return _each("In", lambda _, v: v in known, f"is none of {choices}")
+
+
+def closed(allowed: frozenset[Any]) -> Constraint:
+    """Values must have no properties but ``allowed``."""
+
+    def check(data: Data, _: Term, values: list[Term]) -> Broken:
+        for value in values:
+            for predicate, objects in data.about(value).items():
+                if predicate not in allowed:
+                    yield objects[0], f"{compact(predicate.value)} is not foreseen here"
+
+    return Constraint("Closed", check)
+
+
+def _conforms(shape: Shape, data: Data, value: Term) -> bool:
+    """Whether a value conforms to a shape (not a property shape's values, but the whole shape)."""
+    values = [value] if shape.path is None else shape.path(data, value)
+    for constraint in shape.constraints:
+        if next(constraint.check(data, value, values), None) is not None:
+            return False
+    return all(_conforms(inner, data, at) for inner in shape.properties for at in values)
+
+
+def conforms_to(shape: Shape) -> Constraint:
+    """Values must conform to a shape."""
+    return _each("Node", partial(_conforms, shape), f"does not conform to {shape.name}")
+
+
+def does_not_conform(shape: Shape) -> Constraint:
+    """Values must not conform to a shape."""
+    return _each("Not", lambda d, v: not _conforms(shape, d, v), f"conforms to {shape.name}")
+
+
+OF_SHAPES: Mapping[str, Callable[[Shape], Constraint]] = {
+    "node": conforms_to,
+    "not": does_not_conform,
+}
+
+
+def _logical(component: str, good: Callable[[int, int], bool], words: str) -> Any:
+    def made(shapes: list[Shape]) -> Constraint:
+        def holds(data: Data, value: Term) -> bool:
+            return good(sum(_conforms(shape, data, value) for shape in shapes), len(shapes))
+
+        return _each(component, holds, f"does not conform to {words} of {len(shapes)} alternatives")
+
+    return made
+
+
+LOGICAL: Mapping[str, Callable[[list[Shape]], Constraint]] = {
+    "or": _logical("Or", lambda n, _: n > 0, "any"),
+    "and": _logical("And", lambda n, of: n == of, "all"),
+    "xone": _logical("Xone", lambda n, _: n == 1, "exactly one"),
+}
+
+
+def qualified(shape: Shape, least: int | None, most: int | None) -> Constraint:
+    """A number of the values must conform to a shape."""
+
+    def check(data: Data, _: Term, values: list[Term]) -> Broken:
+        count = sum(_conforms(shape, data, value) for value in values)
+        if least is not None and count < least:
+            yield None, f"has {count} values as described, needs at least {least}"
+        if most is not None and count > most:
+            yield None, f"has {count} values as described, may have at most {most}"
+
+    return Constraint("QualifiedValueShape", check)
+
+
+def shown(term: Term) -> str:
+    """A term as people read it, cut off where it is long."""
+    if isinstance(term, ox.NamedNode):
+        return compact(term.value)
+    text = str(term)
+    return text if len(text) <= 200 else f"{text[:200]}..."  # noqa: PLR2004  enough to recognise

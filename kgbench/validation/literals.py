@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Literals: whether they are well formed, and how they compare."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import math
+import re
+from collections.abc import Callable
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import pyoxigraph as ox
+
+from kgbench.vocab import RDF, XSD
+
+_INTEGER = re.compile(r"[+-]?\d+")
+_NATURAL = re.compile(r"\+?\d+|-0+")
+_DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
+_DOUBLE = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?INF|NaN")
+_DATE = re.compile(r"-?\d{4,}-\d{2}-\d{2}(Z|[+-]\d{2}:\d{2})?")
+_DATETIME = re.compile(r"-?\d{4,}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})?")
+
+
+def _matches(pattern: re.Pattern[str]) -> Callable[[str], bool]:
+    return lambda text: pattern.fullmatch(text) is not None
+
+
+def _is_moment(text: str) -> bool:
+    return _DATETIME.fullmatch(text) is not None and _moment(text) is not None
+
+
+def _is_day(text: str) -> bool:
+    return _DATE.fullmatch(text) is not None and _day(text) is not None
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _is_base64(text: str) -> bool:
+    try:
+        base64.b64decode(text, validate=True)
+    except binascii.Error:
+        return False
+    return True
+
+
+_FORMS: dict[str, Callable[[str], bool]] = {
+    XSD.integer: _matches(_INTEGER),
+    XSD.nonNegativeInteger: _matches(_NATURAL),
+    XSD.decimal: _matches(_DECIMAL),
+    XSD.double: _matches(_DOUBLE),
+    XSD.boolean: _matches(re.compile("true|false|1|0")),
+    XSD.dateTime: _is_moment,
+    XSD.date: _is_day,
+    XSD.base64Binary: _is_base64,
+    XSD.hexBinary: _matches(re.compile("([0-9a-fA-F]{2})*")),
+    RDF.JSON: _is_json,
+}
+
+
+def is_well_formed(literal: ox.Literal) -> bool:
+    """Whether the text of a literal is one that its datatype has; unknown datatypes take any."""
+    form = _FORMS.get(literal.datatype.value)
+    return form is None or form(literal.value)
+
+
+def is_before_or_same(first: Any, second: Any) -> bool:
+    """Whether ``first <= second``; false where the two have no order."""
+    before, after = comparable(first), comparable(second)
+    if before is None or after is None:
+        return False
+    try:
+        return bool(before <= after)
+    except TypeError:
+        return False
+
+
+def comparable(term: Any) -> Any:
+    """A Python value that compares as the literal does; ``None`` where there is none (NaN too)."""
+    if not isinstance(term, ox.Literal) or not is_well_formed(term):
+        return None
+    read = _ORDERED.get(term.datatype.value)
+    return None if read is None else read(term.value)
+
+
+def _exact(text: str) -> Fraction:
+    return Fraction(Decimal(text))
+
+
+def _double(text: str) -> Fraction | float | None:
+    """A double exactly, so that it compares with whole numbers of any size."""
+    number = float(text.replace("INF", "inf"))
+    if math.isnan(number):
+        return None
+    return Fraction(number) if math.isfinite(number) else number
+
+
+def _moment(text: str) -> datetime | None:
+    """A time; digits beyond the microsecond do not count."""
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text[:10])
+    except ValueError:
+        return None
+
+
+_ORDERED: dict[str, Callable[[str], Any]] = {
+    XSD.integer: _exact,
+    XSD.nonNegativeInteger: _exact,
+    XSD.decimal: _exact,
+    XSD.double: _double,
+    XSD.dateTime: _moment,
+    XSD.date: _day,
+    XSD.string: str,
+}

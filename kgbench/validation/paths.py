@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SHACL property paths: how they are read, and where they lead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+import pyoxigraph as ox
+
+from kgbench.errors import ResourceError
+from kgbench.validation.data import Data, Term
+from kgbench.vocab import RDF, SH, compact
+
+Path: TypeAlias = Callable[[Data, Term], list[Term]]
+"""From a node of the data to the nodes and literals that a path leads to, each once."""
+
+_FIRST, _REST, _NIL = (ox.NamedNode(RDF[name]) for name in ("first", "rest", "nil"))
+_INVERSE, _ALTERNATIVE = ox.NamedNode(SH.inversePath), ox.NamedNode(SH.alternativePath)
+_REPEATED = {
+    ox.NamedNode(SH.zeroOrMorePath): (True, True),
+    ox.NamedNode(SH.oneOrMorePath): (False, True),
+    ox.NamedNode(SH.zeroOrOnePath): (True, False),
+}
+
+
+def listed(shapes: Data, head: Term) -> list[Term]:
+    """The members of an RDF list."""
+    found: list[Term] = []
+    while head != _NIL:
+        members, rest = shapes.values(head, _FIRST), shapes.values(head, _REST)
+        if len(members) != 1 or len(rest) != 1:
+            raise ResourceError(f"the shapes hold a list that is not one, at {head}")
+        found.append(members[0])
+        head = rest[0]
+    return found
+
+
+def path(shapes: Data, node: Term) -> tuple[Path, str]:
+    """The path that ``node`` of a shapes graph stands for, and how people read it."""
+    if isinstance(node, ox.NamedNode):
+        return _property(node), compact(node.value)
+    if shapes.values(node, _FIRST):
+        steps = [path(shapes, step) for step in listed(shapes, node)]
+        return _sequence([step for step, _ in steps]), "/".join(name for _, name in steps)
+    for inverted in shapes.values(node, _INVERSE):
+        if isinstance(inverted, ox.NamedNode):
+            return _inverse(inverted), f"^{compact(inverted.value)}"
+    for choices in shapes.values(node, _ALTERNATIVE):
+        ways = [path(shapes, way) for way in listed(shapes, choices)]
+        return _alternative([way for way, _ in ways]), "|".join(name for _, name in ways)
+    for predicate, (zero, more) in _REPEATED.items():
+        for inner in shapes.values(node, predicate):
+            step, name = path(shapes, inner)
+            mark = {(True, True): "*", (False, True): "+"}.get((zero, more), "?")
+            return _repeated(step, zero=zero, more=more), f"({name}){mark}"
+    raise ResourceError(f"the shapes hold a path that cannot be followed, at {node}")
+
+
+def _property(predicate: ox.NamedNode) -> Path:
+    return lambda data, node: data.values(node, predicate)
+
+
+def _inverse(predicate: ox.NamedNode) -> Path:
+    return lambda data, node: data.sources(node, predicate)
+
+
+def _sequence(steps: list[Path]) -> Path:
+    def follow(data: Data, node: Term) -> list[Term]:
+        at: Iterable[Term] = [node]
+        for step in steps:
+            at = {value: None for one in at for value in step(data, one)}
+        return list(at)
+
+    return follow
+
+
+def _alternative(ways: list[Path]) -> Path:
+    return lambda data, node: list({value: None for way in ways for value in way(data, node)})
+
+
+def _repeated(step: Path, *, zero: bool, more: bool) -> Path:
+    def follow(data: Data, node: Term) -> list[Term]:
+        found: dict[Term, None] = {node: None} if zero else {}
+        at = [node]
+        while at:
+            fresh = {v: None for one in at for v in step(data, one) if v not in found}
+            found.update(fresh)
+            at = list(fresh) if more else []
+        return list(found)
+
+    return follow

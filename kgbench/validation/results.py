@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The shapes of results, with those that the declared metrics imply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pyoxigraph as ox
+
+from kgbench.shapes import SHAPE_FILES, metric_shapes
+from kgbench.validation.compiling import Shape, compiled, declared_shapes
+from kgbench.validation.data import Data
+from kgbench.vocab import DQV, SCHEMA, XSD
+
+_BOUNDS = (("sh:minInclusive", SCHEMA.minValue), ("sh:maxInclusive", SCHEMA.maxValue))
+
+
+def result_shapes(data: Data, more: Iterable[str] = ()) -> list[Shape]:
+    """The shapes that results must conform to, the metrics being those that ``data`` declares.
+
+    ``more`` names further files of ``shapes/`` that are read together with them.
+    """
+    graph = declared_shapes((*SHAPE_FILES["results"], *more))
+    metrics = sorted(
+        (metric.value, list(_range(data, metric)))
+        for metric in data.instances(ox.NamedNode(DQV.Metric))
+        if isinstance(metric, ox.NamedNode)
+    )
+    if metrics:
+        graph.load(metric_shapes(metrics).encode(), format=ox.RdfFormat.TURTLE)
+    return compiled(graph)
+
+
+def _range(data: Data, metric: ox.NamedNode) -> Iterable[str]:
+    for constraint, bound in _BOUNDS:
+        for value in data.values(metric, ox.NamedNode(bound)):
+            if isinstance(value, ox.Literal) and value.datatype.value == XSD.double:
+                yield f"{constraint} {value}"

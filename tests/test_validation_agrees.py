@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The quick validation and pySHACL agree: on what conforms, and on every mutant of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pyoxigraph as ox
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rdflib import BNode, Literal, URIRef
+
+from kgbench import shapes
+from kgbench.errors import ResourceError
+from kgbench.validation import Data, compiled, complaints, result_shapes
+from kgbench.validation.checking import of_node
+from kgbench.validation.literals import comparable, is_before_or_same, is_well_formed
+from kgbench.vocab import XSD, compact
+from tests.rdf_mutants import Mutant, mutants
+from tests.shape_checker import quiet
+from tests.test_shapes_results import sample
+
+SAMPLE = sample()
+SHAPES = {shape.name: shape for shape in result_shapes(Data(SAMPLE))}
+PREFIXES = "@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix : <urn:x:> . "
+
+
+def term(value):
+    """An rdflib term as pyoxigraph has it."""
+    if isinstance(value, URIRef):
+        return ox.NamedNode(str(value))
+    if isinstance(value, BNode):
+        return ox.BlankNode(str(value))
+    assert isinstance(value, Literal)
+    if value.language:
+        return ox.Literal(str(value), language=value.language)
+    return ox.Literal(str(value), datatype=ox.NamedNode(str(value.datatype or XSD.string)))
+
+
+@contextmanager
+def spoilt(store: ox.Store, mutant: Mutant) -> Iterator[bool]:
+    """Spoil a store and mend it; whether the change is one that a store can tell."""
+    removed = [ox.Quad(*map(term, triple)) for triple in mutant.remove]
+    added = [quad for t in mutant.add if (quad := ox.Quad(*map(term, t))) not in store]
+    for quad in removed:
+        store.remove(quad)
+    store.extend(added)
+    yield bool(removed or added)
+    for quad in added:
+        store.remove(quad)
+    store.extend(removed)
+
+
+def all_mutants() -> list[Mutant]:
+    """Two mutants of each constraint: the tests of the shapes have pySHACL refuse all of them."""
+    data = shapes.rdflib_graph(SAMPLE)
+    with quiet():
+        made = mutants(shapes.shapes_for(data, "results"), data)
+        return [mutant for _, found in made for mutant in found[:2]]
+
+
+def test_sample_conforms() -> None:
+    """Nothing is found in what pySHACL accepts."""
+    assert [str(one) for one in complaints(Data(SAMPLE), list(SHAPES.values()))] == []
+
+
+def test_every_mutant_is_found() -> None:
+    """Whatever constraint of whatever shape is broken, it is the one that is named."""
+    store = ox.Store()
+    store.extend(ox.Quad(q.subject, q.predicate, q.object) for q in SAMPLE)
+    missed, tried = [], 0
+    for mutant in all_mutants():
+        shape = SHAPES.get(compact(str(mutant.shape)))
+        if shape is None:  # reached through other shapes only, which name themselves
+            continue
+        with spoilt(store, mutant) as changed:
+            if not changed:  # doubles that Python tells apart, and a store does not
+                continue
+            tried += 1
+            found = {c.component for c in of_node(Data(store), shape, term(mutant.focus))}
+        wanted = str(mutant.component).rpartition("#")[2].removesuffix("ConstraintComponent")
+        if wanted not in found:
+            missed.append((mutant.name, sorted(found)))
+    assert tried > 500
+    assert missed == []
+
+
+@pytest.mark.parametrize(
+    ("shape", "data", "component"),
+    [
+        ("sh:path :p ; sh:not [ sh:class :C ]", ":a :p :c . :c a :C .", "Not"),
+        ("sh:path :p ; sh:lessThan :q", ":a :p 2 ; :q 2 .", "LessThan"),
+        ("sh:path :p ; sh:disjoint :q", ":a :p 2 ; :q 2 .", "Disjoint"),
+        ("sh:path :p ; sh:maxLength 1", ":a :p 'ab' .", "MaxLength"),
+        ("sh:path :p ; sh:maxExclusive 2", ":a :p 2.0 .", "MaxExclusive"),
+        ("sh:path :p ; sh:minExclusive 2", ":a :p 2e0 .", "MinExclusive"),
+        ("sh:path :p ; sh:and ( [ sh:class :C ] [ sh:class :D ] )", ":a :p :c . :c a :C .", "And"),
+        ("sh:path :p ; sh:pattern '^B$' ; sh:flags 'i'", ":a :p 'c' .", "Pattern"),
+        ("sh:path [ sh:oneOrMorePath :p ] ; sh:class :C", ":a :p :b . :b :p :a .", "Class"),
+        ("sh:path [ sh:zeroOrOnePath :p ] ; sh:maxCount 1", ":a :p :b .", "MaxCount"),
+        (
+            "sh:path [ sh:alternativePath ( :p :q ) ] ; sh:maxCount 1",
+            ":a :p 1 ; :q 2 .",
+            "MaxCount",
+        ),
+        (
+            "sh:path :p ; sh:qualifiedValueShape [ sh:class :C ] ; sh:qualifiedMaxCount 0",
+            ":a :p :c . :c a :D . :D <http://www.w3.org/2000/01/rdf-schema#subClassOf> :C .",
+            "QualifiedValueShape",
+        ),
+    ],
+)
+def test_components_beyond_our_shapes(shape: str, data: str, component: str) -> None:
+    """What our shapes do not use yet is checked, too, if it is of SHACL core."""
+    rules = f"{PREFIXES} :s a sh:PropertyShape ; sh:targetNode :a ; {shape} ."
+    graph, store = ox.Store(), ox.Store()
+    graph.load(rules.encode(), format=ox.RdfFormat.TURTLE)
+    store.load((PREFIXES + data).encode(), format=ox.RdfFormat.TURTLE)
+    assert {one.component for one in complaints(Data(store), compiled(graph))} == {component}
+
+
+def test_deactivated_shapes_are_silent() -> None:
+    """A shape that is switched off says nothing."""
+    graph = ox.Store()
+    rules = ":s a sh:NodeShape ; sh:targetNode :a ; sh:deactivated true ; sh:class :C ."
+    graph.load((PREFIXES + rules).encode(), format=ox.RdfFormat.TURTLE)
+    assert list(complaints(Data(ox.Store()), compiled(graph))) == []
+
+
+@pytest.mark.parametrize("extra", ["sh:sparql [ ]", "sh:nodeValidator :v", "sh:target [ ]"])
+def test_unknown_parameters_are_refused(extra: str) -> None:
+    """A shape that demands what is not known here is refused, not passed over."""
+    graph = ox.Store()
+    rules = f"{PREFIXES} :s a sh:NodeShape ; sh:targetNode :a ; {extra} ."
+    graph.load(rules.encode(), format=ox.RdfFormat.TURTLE)
+    with pytest.raises(ResourceError, match="is not known here"):
+        compiled(graph)
+
+
+def test_values_without_order_are_not_in_order() -> None:
+    """A time with a zone and one without have no order."""
+    moment = ox.NamedNode(XSD.dateTime)
+    here = ox.Literal("2026-11-20T12:00:00", datatype=moment)
+    there = ox.Literal("2026-11-20T12:00:00Z", datatype=moment)
+    assert not is_before_or_same(here, there)
+    assert not is_before_or_same(there, here)
+
+
+@given(st.floats(allow_nan=False), st.floats(allow_nan=False))
+def test_doubles_compare_as_numbers(first: float, second: float) -> None:
+    """Any two doubles but NaN compare as they do in Python."""
+    double = ox.NamedNode(XSD.double)
+    texts = [repr(number).replace("inf", "INF") for number in (first, second)]
+    literals = [ox.Literal(text, datatype=double) for text in texts]
+    assert all(map(is_well_formed, literals))
+    assert is_before_or_same(*literals) == (first <= second)
+    assert comparable(ox.Literal("NaN", datatype=double)) is None

@@ -16,6 +16,7 @@ from starlette.responses import Response, StreamingResponse
 from kgbench.serve import formats
 from kgbench.serve.bodies import body
 from kgbench.serve.endpoint import _first, _pieces
+from kgbench.serve.multipart import parts
 from kgbench.serve.refusals import Refused
 from kgbench.serve.service import Service, etag, unchanged
 from kgbench.serve.updates import Updates
@@ -24,6 +25,8 @@ from kgbench.store import new_id
 
 METHODS = "GET, HEAD, PUT, POST, DELETE, OPTIONS"
 _FORMATS = tuple(one for one in formats.GRAPHS if one.name not in ("nq", "trig"))
+MULTIPART = "multipart/form-data"
+_UNTOLD = ("", "text/plain", "application/octet-stream")  # of files whose type a client knows not
 DEFAULT = ""  # how the default graph is named here
 
 
@@ -58,11 +61,15 @@ class GraphStore:
             raise Refused(400, "name one graph, either default or graph")
         if not named:
             return DEFAULT if "default" in fields else None
-        try:
-            ox.NamedNode(named[0])
-        except ValueError as error:
-            raise Refused(400, f"the graph is no IRI: {error}") from None
-        return str(named[0])
+        _check(named[0])
+        return self._own(request, str(named[0]))
+
+    def _own(self, request: Request, graph: str) -> str:
+        """The graph that a URL of this server stands for; other IRIs as they are."""
+        root, base = self._service.root(request), self._service.settings.base
+        if graph.startswith(root) and not self.exists(graph):
+            return base + graph.removeprefix(root)
+        return graph
 
     def exists(self, graph: str) -> bool:
         """Whether there is such a graph (the default graph always is)."""
@@ -108,13 +115,17 @@ class GraphStore:
             if request.method != "POST":
                 raise Refused(400, "name a graph: ?default, or ?graph= with its IRI")
             graph = f"{self._service.settings.base}graph/{new_id()}"
+        if graph != DEFAULT:
+            _check(graph)
         there = self.exists(graph)
+        if graph == DEFAULT:
+            there = self._has_default()
         target = "DEFAULT" if graph == DEFAULT else f"GRAPH <{graph}>"
         if request.method == "DELETE":
-            if not there:
+            if not self.exists(graph):
                 raise Refused(404, f"there is no graph <{graph}> here")
             await self._updates.apply(f"DROP SILENT {target}")
-            return Response(status_code=204)
+            return Response(status_code=200)
         triples = await self._triples(request, graph)
         data = f"{{ {triples} }}" if graph == DEFAULT else f"{{ {target} {{ {triples} }} }}"
         steps = [] if request.method == "POST" else [f"DROP SILENT {target}"]
@@ -125,24 +136,57 @@ class GraphStore:
             return Response(
                 status_code=201, headers={"Location": self._service.root(request) + local}
             )
-        return Response(status_code=204 if there else 201)
+        if not there:
+            return Response(status_code=201)
+        return Response(status_code=200 if request.method == "POST" else 204)
+
+    def _has_default(self) -> bool:
+        """Whether the default graph has a triple."""
+        database = self._service.view.database
+        return any(True for _ in database.quads_for_pattern(None, None, None, ox.DefaultGraph()))
 
     async def _triples(self, request: Request, graph: str) -> str:
-        media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        form = next((f for f in _FORMATS if media in f.asked), None)
-        if form is None:
-            known = ", ".join(one.media for one in _FORMATS)
-            raise Refused(415, f"send a graph as {known}")
+        """The triples of a request's body, which is a graph or a form with graphs as its files."""
+        said = request.headers.get("content-type", "")
+        media = said.partition(";")[0].strip().lower()
+        base = graph or self._service.settings.base
+        if media != MULTIPART:
+            form = _form(media)
+            sent = await body(request, self._service.settings.limits)
+            return _parsed(sent, form, base)
         sent = await body(request, self._service.settings.limits)
-        try:
-            quads = list(
-                ox.parse(
-                    sent,
-                    formats.engine_format(form.name),
-                    base_iri=graph or self._service.settings.base,
-                    rename_blank_nodes=True,
-                )
-            )
-        except (SyntaxError, ValueError) as error:
-            raise Refused(400, str(error)[:2_000]) from None
-        return "\n".join(f"{quad.triple} ." for quad in quads)
+        texts = []
+        for part in parts(said, sent):
+            untold = part.media in _UNTOLD and "." in part.name
+            suffix = part.name.rpartition(".")[2].lower()
+            named = next((f for f in _FORMATS if untold and f.name == suffix), None)
+            texts.append(_parsed(part.data, named or _form(part.media), base))
+        return "\n".join(texts)
+
+
+def _check(graph: str) -> None:
+    """400 where a name of a graph is no IRI."""
+    try:
+        ox.NamedNode(graph)
+    except ValueError as error:
+        raise Refused(400, f"the graph is no IRI: {error}") from None
+
+
+def _form(media: str) -> formats.Format:
+    """The format with a media type, or 415."""
+    form = next((f for f in _FORMATS if media in f.asked), None)
+    if form is None:
+        known = ", ".join(one.media for one in _FORMATS)
+        raise Refused(415, f"send a graph as {known}, or several as files of a {MULTIPART}")
+    return form
+
+
+def _parsed(sent: bytes, form: formats.Format, base: str) -> str:
+    """The triples of a text, blank nodes renamed; 400 with the parser's words where it has none."""
+    try:
+        quads = list(
+            ox.parse(sent, formats.engine_format(form.name), base_iri=base, rename_blank_nodes=True)
+        )
+    except (SyntaxError, ValueError) as error:
+        raise Refused(400, str(error)[:2_000]) from None
+    return "\n".join(f"{quad.triple} ." for quad in quads)

@@ -78,7 +78,8 @@ class LinkedData:
             return Response(status_code=304, headers=headers)
         if chosen is formats.HTML:
             return await self._pages.thing(request, view, found.iri, headers)
-        if self._store.exists(found.iri) and found.iri.startswith(f"{view.iris.base}graph/"):
+        kept = (f"{view.iris.base}graph/", f"{view.iris.base}store/")
+        if found.iri.startswith(kept) and self._store.exists(found.iri):
             return await self._store.read(request, found.iri, chosen)
         described = await asyncio.to_thread(things.describe, view, found.iri)
         return graph_response(described.quads, chosen, headers)

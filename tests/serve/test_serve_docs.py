@@ -9,6 +9,7 @@ import pytest
 from typer.main import get_command
 
 from kgbench.cli import app
+from tests.serve.test_serve_graph_store_cases import CASES
 from tests.serve.test_serve_protocol import QUERIES, UPDATES
 
 
@@ -39,3 +40,9 @@ def test_every_protocol_case_is_in_the_table(page):
     for case in (*QUERIES, *UPDATES):
         endings = {case.name[place:] for place, c in enumerate(case.name) if c == "_"}
         assert {case.name, *endings} & named, case.name
+
+
+def test_every_graph_store_case_is_in_the_table(page):
+    """Each test case of the Graph Store Protocol has its line, by its name."""
+    named = set(re.findall(r"[a-z0-9]*_[a-z_0-9]+", page))
+    assert {case.name for case in CASES} <= named

@@ -3,12 +3,24 @@
 
 from __future__ import annotations
 
+import asyncio
+from types import SimpleNamespace
+
 import pytest
+from starlette.requests import Request
+
+from kgbench.serve.graph_store import GraphStore
+from kgbench.serve.refusals import Refused
+from kgbench.serve.settings import Settings
 
 TURTLE = {"Content-Type": "text/turtle"}
 PERSON = "http://example.org/rdf-graphs/person/1"
 DATA = "<http://example.org/a> <http://example.org/name> 'Bob' ."
 MORE = "<http://example.org/a> <http://example.org/age> 7 ."
+
+
+FORM = '--x\nContent-Disposition: form-data; name="f"; filename="%s"\n%s\n%s\n--x--'
+FORMED = "multipart/form-data; boundary=x"
 
 
 def at(graph):
@@ -26,13 +38,13 @@ def test_graphs_are_made_merged_replaced_and_dropped(writable):
     assert 200 == got.status_code
     assert "Bob" in got.text
     assert b"" == writable.head(url, **at(PERSON)).content
-    assert 204 == writable.post(url, **at(PERSON), content=MORE, headers=TURTLE).status_code
+    assert 200 == writable.post(url, **at(PERSON), content=MORE, headers=TURTLE).status_code
     merged = writable.get(url, **at(PERSON)).text
     assert "Bob" in merged
     assert "7" in merged
     assert 204 == writable.put(url, **at(PERSON), content=MORE, headers=TURTLE).status_code
     assert "Bob" not in writable.get(url, **at(PERSON)).text
-    assert 204 == writable.delete(url, **at(PERSON)).status_code
+    assert 200 == writable.delete(url, **at(PERSON)).status_code
     assert 404 == writable.get(url, **at(PERSON)).status_code
     assert 404 == writable.delete(url, **at(PERSON)).status_code
 
@@ -48,9 +60,11 @@ def test_default_graph(writable):
     """The default graph is always there and can be written and dropped."""
     where = {"params": {"default": ""}}
     assert 200 == writable.get("/store", **where).status_code
+    assert 200 == writable.delete("/store", **where).status_code
+    assert 201 == writable.put("/store", **where, content=DATA, headers=TURTLE).status_code
     assert 204 == writable.put("/store", **where, content=DATA, headers=TURTLE).status_code
     assert "Bob" in writable.get("/store", **where).text
-    assert 204 == writable.delete("/store", **where).status_code
+    assert 200 == writable.delete("/store", **where).status_code
     assert "Bob" not in writable.get("/store", **where).text
 
 
@@ -67,7 +81,7 @@ def test_direct_graph_identification(writable):
     path = "/graph/direct/1"
     assert 201 == writable.put(path, content=DATA, headers=TURTLE).status_code
     assert "Bob" in writable.get(path, headers={"Accept": "text/turtle"}).text
-    assert 204 == writable.delete(path).status_code
+    assert 200 == writable.delete(path).status_code
     assert 404 == writable.get(path, headers={"Accept": "text/turtle"}).status_code
 
 
@@ -78,7 +92,13 @@ def test_direct_graph_identification(writable):
         ("<a/>", "application/rdf+xml", 400),
         (DATA, "text/html", 415),
         (DATA, "", 415),
-        (DATA, "multipart/form-data", 415),
+        (DATA, "multipart/form-data", 400),
+        (DATA, "multipart/form-data; boundary=x", 400),
+        (FORM % ("a.exe", "", DATA), FORMED, 415),
+        (FORM % ("a.ttl", "Content-Type: text/html\n", DATA), FORMED, 415),
+        (FORM % ("a.ttl", "", "<a> <b>"), FORMED, 400),
+        (FORM.replace("--x--", "") % ("a.ttl", "", DATA), FORMED, 400),
+        ("--x\n\n" * 200 + "--x--", FORMED, 413),
     ],
 )
 def test_what_is_no_graph_is_refused(writable, body, media, status):
@@ -87,6 +107,28 @@ def test_what_is_no_graph_is_refused(writable, body, media, status):
     sent = writable.put("/store", **at("http://example.org/x"), content=body, headers=headers)
     assert status == sent.status_code
     assert 404 == writable.get("/store", **at("http://example.org/x")).status_code
+
+
+@pytest.mark.parametrize("kind", ["", "Content-Type: application/octet-stream\n"])
+def test_files_are_told_by_their_names(writable, kind):
+    """A file whose type the client does not know, as with curl -F, is told by its suffix."""
+    where = at(f"http://example.org/files/{len(kind)}")
+    sent = FORM % ("a.ttl", kind, DATA)
+    response = writable.post("/store", **where, content=sent, headers={"Content-Type": FORMED})
+    assert 201 == response.status_code
+    assert "Bob" in writable.get("/store", **where).text
+
+
+def test_path_that_is_no_iri_is_no_graph():
+    """What would end the name of a graph in an update is refused, however it got here."""
+    scope = {"type": "http", "method": "PUT", "headers": [], "path": "/", "query_string": b""}
+    store = GraphStore(SimpleNamespace(settings=Settings("", token="x")), object())
+    scope["headers"] = [(b"authorization", b"Bearer x"), (b"content-type", b"text/turtle")]
+    with pytest.raises(Refused) as refused:
+        asyncio.run(store.write(Request(scope), "https://w3id.org/kgbench/a> { } } ; DROP ALL #"))
+
+    assert 400 == refused.value.status
+    assert "no IRI" in refused.value.message
 
 
 @pytest.mark.parametrize("params", [{}, {"graph": "no iri"}, {"graph": ["http://a/", "http://b/"]}])

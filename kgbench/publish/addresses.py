@@ -24,7 +24,9 @@ from urllib.parse import quote, unquote
 
 from kgbench.vocab import BASE
 
-RECORDED = frozenset(("run", "pass", "analysis", "invalidation", "software", "graph", "agent"))
+RECORDED = frozenset(
+    ("run", "pass", "analysis", "invalidation", "import", "software", "graph", "agent")
+)
 #: The names at the root that are the site's own: nothing recorded may stand there.
 OWN = frozenset(
     ("index.html", "style.css", "robots.txt", "canary.txt", "data", "leaderboard", "figures")

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Dask cluster on the loopback interface: a scheduler and workers, each a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_PATIENCE = 60.0
+
+
+class Cluster:
+    """What runs: ``address`` of the scheduler, and the ``workers`` as processes."""
+
+    def __init__(self, folder: Path, workers: int) -> None:
+        self._folder = folder
+        self._logs: list[Path] = []
+        self._processes: list[subprocess.Popen[bytes]] = []
+        noted = folder / "scheduler.json"
+        self._start(
+            "dask_scheduler",
+            *("--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--no-show"),
+            *("--scheduler-file", str(noted)),
+        )
+        self._wait(noted.exists)
+        self.address: str = json.loads(noted.read_text(encoding="utf-8"))["address"]
+        self.workers = [
+            self._start(
+                "dask_worker",
+                *(self.address, "--host", "127.0.0.1", "--nthreads", "1", "--no-nanny"),
+                *("--no-dashboard", "--local-directory", str(folder / f"worker{number}")),
+            )
+            for number in range(workers)
+        ]
+        self._wait(lambda: all("Registered to" in self._log(k + 1) for k in range(workers)))
+
+    def _start(self, module: str, *arguments: str) -> subprocess.Popen[bytes]:
+        log = self._folder / f"{len(self._logs)}.log"
+        with log.open("wb") as stream:
+            process = subprocess.Popen(
+                [sys.executable, "-m", f"distributed.cli.{module}", *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=stream,
+                cwd=self._folder,
+            )
+        self._logs.append(log)
+        self._processes.append(process)
+        return process
+
+    def _log(self, number: int) -> str:
+        return self._logs[number].read_text(encoding="utf-8", errors="replace")
+
+    def _wait(self, ready: object) -> None:
+        assert callable(ready)
+        until = time.monotonic() + _PATIENCE
+        while not ready():
+            ended = [k for k, one in enumerate(self._processes) if one.poll() is not None]
+            assert not ended, self._log(ended[0])
+            assert time.monotonic() < until, "the cluster does not start"
+            time.sleep(0.02)
+
+    def stop(self) -> None:
+        """End all processes that still run."""
+        for process in reversed(self._processes):
+            process.terminate()
+        for process in self._processes:
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+@contextmanager
+def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
+    """A cluster with ``workers``, which keeps its files in ``folder``; stopped at the end."""
+    running = Cluster(folder, workers)
+    try:
+        yield running
+    finally:
+        running.stop()

@@ -7,6 +7,7 @@ and only http and https IRIs become links.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterable
@@ -18,7 +19,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from kgbench import __version__
-from kgbench.analysis.rendering import shown, visible
+from kgbench.analysis.rendering import shown as shown_value
+from kgbench.analysis.rendering import visible
 from kgbench.vocab import PREFIXES, compact
 
 STYLE = Path(__file__).parent / "static" / "style.css"
@@ -35,10 +37,11 @@ def environment(*folders: Path) -> Environment:
     """The templates of ``folders`` and of this part, the first found of each name.
 
     Every page is rendered with ``root`` (the path of the root), ``href(iri)`` (where a link leads,
-    or ``None``), ``label(iri)``, ``ask(name, parameters)`` (where the query behind a figure
-    stands), ``base``, and ``site`` with ``navigation`` and ``footer`` (name and path below the
-    root), ``formats`` (suffix and media type) and ``revealing`` (whether the page can be asked for
-    with reference answers).
+    or ``None``), ``document(iri, suffix)`` (where the data about it are), ``label(iri)``,
+    ``ask(name, parameters)`` (where the query behind a figure stands), ``base``, and ``site`` with
+    ``navigation`` and ``footer`` (name and path below the root), ``formats`` (suffix and media
+    type), ``more`` (where to find more than a page shows) and ``revealing`` (whether the page can
+    be asked for with reference answers).
     """
     made = Environment(
         loader=FileSystemLoader([*folders, _TEMPLATES]),
@@ -47,7 +50,9 @@ def environment(*folders: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(visible=plain, cell=cell, compact=compact, pretty=pretty, shown=shown)
+    made.filters.update(
+        visible=plain, cell=cell, compact=compact, pretty=pretty, shown=shown_value, anchor=anchor
+    )
     made.globals.update(version=__version__)
     return made
 
@@ -62,14 +67,20 @@ def local(iri: str, base: str, root: str) -> str | None:
 def plain(text: object, most: int = _LONGEST_TEXT) -> str:
     """A recorded text as it may be shown: nothing steers, and it has an end."""
     whole = str(text)
-    return visible(whole[:most]) + (
-        f" ... ({len(whole) - most:,} more)" if len(whole) > most else ""
-    )
+    shown = whole[:most]
+    if not shown.replace("\n", "").replace("\t", "").isprintable():
+        shown = visible(shown)
+    return shown + (f" ... ({len(whole) - most:,} more)" if len(whole) > most else "")
 
 
 def cell(text: object) -> str:
     """A recorded text for one cell of a table."""
     return plain(text, _LONGEST_CELL)
+
+
+def anchor(iri: str) -> str:
+    """The name of the place on a page where a part with this IRI stands."""
+    return "e-" + hashlib.sha256(iri.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def pretty(text: str) -> str:

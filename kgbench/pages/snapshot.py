@@ -31,6 +31,17 @@ class View(SnapshotReader):
         weakref.finalize(self, held.close)
 
 
+class Memory(View):
+    """A database in memory to read pages from, in place of a snapshot."""
+
+    def __init__(self, database: ox.Store, base: str) -> None:
+        self.iris = Iris(base)
+        self.location = self.path = self.name = "memory:"
+        self.database = database
+        self._db = database
+        self._held = None
+
+
 def newest(folder: Path, base: str) -> View:
     """The newest of the snapshots in ``folder``, opened.
 

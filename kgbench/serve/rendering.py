@@ -30,6 +30,7 @@ _SITE = {
     "formats": [
         (one.name, one.media) for one in map(formats.named, ("ttl", "jsonld", "nt", "rdf"))
     ],
+    "more": "ask the SPARQL endpoint for all.",
     "revealing": True,
 }
 
@@ -65,7 +66,16 @@ class Rendering:
         def ask(name: str, given: Mapping[str, str]) -> str:
             return f"{root}editor?{urlencode({'name': name, **given})}"
 
+        def document(iri: str, suffix: str) -> str:
+            return f"{(href(iri) or '').rstrip('#')}.{suffix}"
+
         text = self._environment.get_template(template).render(
-            root=root, href=href, label=label, ask=ask, base=view.iris.base, **context
+            root=root,
+            href=href,
+            label=label,
+            ask=ask,
+            document=document,
+            base=view.iris.base,
+            **context,
         )
         return HTMLResponse(text, status, {"Vary": "Accept", **(headers or {})})

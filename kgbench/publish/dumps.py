@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dumps: quads as N-Quads, TriG and Turtle, written as they come, compressed or encrypted.
+
+All formats can be joined: the dump of everything is the dumps of its parts, one after the other
+(compressed streams may be concatenated: RFC 1952, section 2.2; RFC 8878, section 3.1).
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any, NamedTuple, Protocol
+
+import pyoxigraph as ox
+
+from kgbench.errors import PublicationRefused
+from kgbench.publish.folder import Folder, checksum
+from kgbench.publish.manifest import Dump
+from kgbench.vocab import PREFIXES
+
+_QUADS_AT_ONCE = 20_000
+_CHUNK = 1 << 20
+_GZIP_LEVEL, _ZSTD_LEVEL = 6, 9
+MEDIA = {
+    "nq": "application/n-quads",
+    "trig": "application/trig",
+    "ttl": "text/turtle",
+    "jsonld": "application/ld+json",
+}
+
+
+class Packing(NamedTuple):
+    """How dumps are packed: ``zstd``, ``gzip``, or as encrypted archives where there is a password.
+
+    ``comment`` is the first line of every dump, the canary of what is in it.
+    """
+
+    compression: str
+    password: str | None
+    comment: str
+
+    @property
+    def suffix(self) -> str:
+        """The end of the name of every dump."""
+        if self.password is not None:
+            return ".zip"
+        return {"zstd": ".zst", "gzip": ".gz"}[self.compression]
+
+    @property
+    def media(self) -> str:
+        """The media type of the packing."""
+        return {
+            ".zst": "application/zstd",
+            ".gz": "application/gzip",
+            ".zip": "application/zip",
+        }[self.suffix]
+
+
+class _Stream(Protocol):
+    def write(self, data: Any, /) -> object: ...
+
+    def close(self) -> object: ...
+
+
+class Writer:
+    """One dump that is being written, at ``path`` in the folder."""
+
+    def __init__(self, folder: Folder, path: str, packing: Packing) -> None:
+        self._folder = folder
+        self._path = path + packing.suffix
+        self._packing = packing
+        self._content = hashlib.sha256()
+        self._unfinished = folder.work(self._path.replace("/", "-"))
+        self._file = self._unfinished.open("wb")
+        self._stream, self._archive = _stream(self._file, path.rpartition("/")[2], packing)
+
+    def write(self, data: bytes) -> None:
+        """Add to the dump."""
+        self._content.update(data)
+        self._stream.write(data)
+
+    def finish(self, earlier: Dump | None) -> Dump:
+        """Put the dump in its place; one with the same content stays as it is.
+
+        ``earlier`` is the dump that stands there, as the last publication recorded it.
+        """
+        self._stream.close()
+        if self._archive is not None:
+            self._archive.close()
+        self._file.close()
+        content = self._content.hexdigest()
+        place = self._folder.path / self._path
+        if earlier is not None and _stands(place, earlier, self._path, content):
+            # An archive encrypts the same content differently each time.
+            self._unfinished.unlink()
+            self._folder.keep([self._path])
+            return earlier
+        self._folder.adopt(self._path, self._unfinished)
+        sha256, size = checksum(place)
+        return Dump(self._path, size, sha256, content)
+
+
+def _stream(file: IO[bytes], name: str, packing: Packing) -> tuple[_Stream, Any]:
+    if packing.password is not None:
+        import pyzipper
+
+        archive = pyzipper.AESZipFile(
+            file, "w", compression=pyzipper.ZIP_DEFLATED, encryption=pyzipper.WZ_AES
+        )
+        archive.setpassword(packing.password.encode("utf-8"))
+        member = pyzipper.AESZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+        member.compress_type = pyzipper.ZIP_DEFLATED
+        return archive.open(member, "w", force_zip64=True), archive
+    if packing.compression == "gzip":
+        return gzip.GzipFile("", "wb", _GZIP_LEVEL, file, mtime=0), None
+    import zstandard
+
+    return zstandard.ZstdCompressor(level=_ZSTD_LEVEL).stream_writer(file, closefd=False), None
+
+
+def unpacked(path: Path, packing: Packing) -> Iterator[bytes]:
+    """The content of a dump, piece by piece."""
+    with path.open("rb") as file, _reader(file, packing) as opened:
+        while chunk := opened.read(_CHUNK):
+            yield chunk
+
+
+def _reader(file: IO[bytes], packing: Packing) -> Any:
+    if packing.password is not None:
+        import pyzipper
+
+        archive = pyzipper.AESZipFile(file)
+        archive.setpassword(packing.password.encode("utf-8"))
+        return archive.open(archive.namelist()[0])
+    if packing.compression == "gzip":
+        return gzip.GzipFile(fileobj=file)
+    import zstandard
+
+    return zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+
+
+class Dumping:
+    """The dumps of one part of the store, in N-Quads, TriG and Turtle, written side by side."""
+
+    def __init__(self, folder: Folder, name: str, packing: Packing) -> None:
+        self.triples = 0
+        self._waiting: list[ox.Quad] = []
+        self._writers = {
+            form: Writer(folder, f"data/{name}.{form}", packing) for form in ("nq", "trig", "ttl")
+        }
+        for writer in self._writers.values():
+            writer.write(f"# {packing.comment}\n".encode())
+
+    def add(self, quads: Iterable[ox.Quad]) -> None:
+        """Add the quads about one subject."""
+        self._waiting.extend(quads)
+        if len(self._waiting) >= _QUADS_AT_ONCE:
+            self._flush()
+
+    def finish(self, earlier: dict[str, Dump]) -> list[Dump]:
+        """Put the dumps in their places."""
+        self._flush()
+        done = []
+        for form, writer in self._writers.items():
+            known = (one for path, one in earlier.items() if f".{form}." in path)
+            done.append(writer.finish(next(known, None)))
+        return done
+
+    def _flush(self) -> None:
+        if not self._waiting:
+            return
+        self.triples += len(self._waiting)
+        for form, writer in self._writers.items():
+            writer.write(as_bytes(self._waiting, form))
+        self._waiting.clear()
+
+
+def as_bytes(quads: list[ox.Quad], form: str) -> bytes:
+    """Quads in a format; those without graphs get each triple once."""
+    items: Iterable[Any] = quads
+    if form in ("ttl", "nt"):
+        items = dict.fromkeys(quad.triple for quad in quads)
+    out = io.BytesIO()
+    kind = ox.RdfFormat.from_extension(form)
+    assert kind is not None
+    ox.serialize(items, out, kind, prefixes=dict(PREFIXES) if form in ("ttl", "trig") else None)
+    return out.getvalue()
+
+
+def join(
+    folder: Folder, path: str, parts: list[Dump], packing: Packing, earlier: Dump | None
+) -> Dump:
+    """The dump of everything, from those of its parts."""
+    content = hashlib.sha256("".join(part.content for part in parts).encode()).hexdigest()
+    name = path + packing.suffix
+    place = folder.path / name
+    if earlier is not None and _stands(place, earlier, name, content):
+        folder.keep([name])
+        return earlier
+    if packing.password is not None:
+        writer = Writer(folder, path, packing)
+        for part in parts:
+            for chunk in unpacked(folder.path / part.path, packing):
+                writer.write(chunk)
+        writer.finish(None)
+    else:
+        unfinished = folder.work(name.replace("/", "-"))
+        with unfinished.open("wb") as out:
+            for part in parts:
+                with (folder.path / part.path).open("rb") as one:
+                    shutil.copyfileobj(one, out, _CHUNK)
+        folder.adopt(name, unfinished)
+    sha256, size = checksum(place)
+    return Dump(name, size, sha256, content)
+
+
+def _stands(place: Path, earlier: Dump, path: str, content: str) -> bool:
+    """Whether the file at ``place`` is the earlier dump, and that one has this content."""
+    return (
+        (earlier.path, earlier.content) == (path, content)
+        and place.is_file()
+        and checksum(place) == (earlier.sha256, earlier.bytes)
+    )
+
+
+def password(variable: str, environment: dict[str, str]) -> str:
+    """The password of archives from the environment.
+
+    Raises :class:`~kgbench.errors.PublicationRefused` where there is none, or a poor one.
+    """
+    found = environment.get(variable, "")
+    if len(found) < 8:  # noqa: PLR2004
+        raise PublicationRefused(
+            f"--encrypt needs a password of at least 8 characters in {variable}"
+        )
+    return found

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the last publication wrote: its units with their keys and files, its dumps, its versions.
+
+A unit (the catalogue, one run, ...) is made again only where its key has changed: the SHA-256 over
+the change stamps of its graphs and everything else that its files depend on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kgbench.errors import PublicationRefused
+from kgbench.publish.folder import Folder
+
+
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """A dump: its path, size and SHA-256 as downloaded, and the SHA-256 of what it holds."""
+
+    path: str
+    bytes: int
+    sha256: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What was made from one part of the store.
+
+    ``facts`` are numbers that other pages show (dialogues, triples, counts by class).
+    """
+
+    key: str
+    files: tuple[str, ...]
+    dumps: tuple[Dump, ...] = ()
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of the data set: its number, date (ISO 8601), and what it held."""
+
+    number: int
+    date: str
+    digest: str
+    runs: int
+    dialogues: int
+    triples: int
+    dumps: tuple[Dump, ...]
+
+
+@dataclass(slots=True)
+class Manifest:
+    """The state of a published folder."""
+
+    base: str = ""
+    units: dict[str, Unit] = field(default_factory=dict)
+    versions: list[Version] = field(default_factory=list)
+
+    def files(self) -> set[str]:
+        """All files that were written."""
+        return {path for unit in self.units.values() for path in unit.files}
+
+
+def read(folder: Path) -> Manifest:
+    """The manifest in the state folder ``folder``; an empty one where there is none."""
+    path = folder / "manifest.json"
+    if not path.is_file():
+        return Manifest()
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        units = {
+            name: Unit(
+                one["key"],
+                tuple(_files(folder, name)),
+                tuple(Dump(**dump) for dump in one["dumps"]),
+                one["facts"],
+            )
+            for name, one in found["units"].items()
+        }
+        versions = [
+            Version(**{**one, "dumps": tuple(Dump(**dump) for dump in one["dumps"])})
+            for one in found["versions"]
+        ]
+    except (ValueError, KeyError, TypeError, OSError) as error:
+        raise PublicationRefused(
+            f"{path} cannot be read ({error}): name a new folder, or remove this one"
+        ) from error
+    return Manifest(found["base"], units, versions)
+
+
+def write(folder: Folder, manifest: Manifest) -> None:
+    """Record what was published; files of units that did not change are not written again."""
+    for name, unit in manifest.units.items():
+        _replace(folder.state / f"files-{name}.txt", "".join(f"{path}\n" for path in unit.files))
+    text = json.dumps(
+        {
+            "base": manifest.base,
+            "units": {
+                name: {"key": u.key, "dumps": [asdict(d) for d in u.dumps], "facts": u.facts}
+                for name, u in manifest.units.items()
+            },
+            "versions": [asdict(one) for one in manifest.versions],
+        },
+        indent=1,
+    )
+    _replace(folder.state / "manifest.json", text + "\n")
+    wanted = {f"files-{name}.txt" for name in manifest.units}
+    for path in folder.state.glob("files-*.txt"):
+        if path.name not in wanted:
+            path.unlink()
+
+
+def _files(folder: Path, name: str) -> Iterable[str]:
+    return (folder / f"files-{name}.txt").read_text(encoding="utf-8").splitlines()
+
+
+def _replace(path: Path, text: str) -> None:
+    if path.is_file() and path.read_text(encoding="utf-8") == text:
+        return
+    unfinished = path.with_suffix(".unfinished")
+    unfinished.write_text(text, encoding="utf-8")
+    unfinished.replace(path)

@@ -198,12 +198,19 @@ class Connections:
         connection.close()
 
 
+class _Body(tempfile.SpooledTemporaryFile[bytes]):
+    """What was received; closed with its last reader, whoever that is."""
+
+    def __del__(self) -> None:
+        self.close()
+
+
 def _whole(response: http.client.HTTPResponse, url: str) -> Answer:
     """The whole answer, or the error that the connection broke with.
 
     Nothing is handed on before the last byte is there: half a result is never read as a result.
     """
-    body: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - handed on
+    body = _Body(max_size=_IN_MEMORY)
     coding = (response.getheader("Content-Encoding") or "identity").strip().lower()
     unpack = zlib.decompressobj(16 + zlib.MAX_WBITS) if coding in ("gzip", "x-gzip") else None
     expected = response.length

@@ -35,6 +35,7 @@ class EmbeddedStore:
         self._lock: IO[str] | None = None
         self._publisher: snapshots.Publisher | None = None
         self._writing = threading.Lock()
+        self._publishing = threading.Lock()
         self._db: ox.Store | None = None
         left_open = False
         if path is None:
@@ -173,9 +174,18 @@ class EmbeddedStore:
         if self._publisher is not None:
             self._publisher.changed()
 
+    def publish_snapshot(self) -> None:
+        """Show readers what was written until now, without waiting for the next snapshot's turn.
+
+        Nothing to do for a store in memory, which has no readers.
+        """
+        if self._path is not None:
+            self._publish()
+
     def _publish(self) -> None:
         assert self._path is not None
-        snapshots.publish(self._store, self._path / "snapshots")
+        with self._publishing:
+            snapshots.publish(self._store, self._path / "snapshots")
 
 
 def _own(path: Path) -> IO[str]:

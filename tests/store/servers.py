@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SPARQL servers that tests start on loopback and stop again: Oxigraph, and Virtuoso if any."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+_VIRTUOSO = """
+[Database]
+DatabaseFile = {folder}/virtuoso.db
+ErrorLogFile = {folder}/virtuoso.log
+LockFile = {folder}/virtuoso.lck
+TransactionFile = {folder}/virtuoso.trx
+xa_persistent_file = {folder}/virtuoso.pxa
+[TempDatabase]
+DatabaseFile = {folder}/virtuoso-temp.db
+TransactionFile = {folder}/virtuoso-temp.trx
+[Parameters]
+ServerPort = 127.0.0.1:{sql}
+DisableUnixSocket = 1
+NumberOfBuffers = 10000
+MaxDirtyBuffers = 6000
+[HTTPServer]
+ServerPort = 127.0.0.1:{port}
+ServerRoot = {folder}
+ServerThreads = 10
+MaxKeepAlives = 10
+KeepAliveTimeout = 10
+[SPARQL]
+ResultSetMaxRows = {rows}
+"""
+
+
+def free_port():
+    """A port of loopback at which nobody listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Oxigraph:
+    """An Oxigraph server over a folder, on a port that stays the same when it is started again."""
+
+    def __init__(self, folder, *options):
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._folder = folder
+        self._options = options
+        self._process = None
+
+    def start(self):
+        """Start the server and wait until it answers."""
+        program = Path(sys.executable).with_name("oxigraph")
+        bound = f"127.0.0.1:{self.port}"
+        self._process = subprocess.Popen(
+            [program, "serve", "--location", self._folder, "--bind", bound, *self._options],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        wait(f"{self.url}/query?query=ASK%7B%7D", self._process)
+
+    def stop(self, number=signal.SIGTERM):
+        """End the server; SIGKILL leaves it no time for anything."""
+        if self._process is not None:
+            self._process.send_signal(number)
+            self._process.wait(30)
+            self._process = None
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *exception):
+        self.stop()
+
+
+@contextlib.contextmanager
+def virtuoso(folder, rows=1_000_000):
+    """A Virtuoso server with an empty database in ``folder``: its URL; ``None`` without one."""
+    program = shutil.which("virtuoso-t")
+    if program is None:
+        yield None
+        return
+    port = free_port()
+    settings = folder / "virtuoso.ini"
+    settings.write_text(_VIRTUOSO.format(folder=folder, port=port, sql=free_port(), rows=rows))
+    process = subprocess.Popen(
+        [program, "+foreground", "+configfile", settings],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait(f"http://127.0.0.1:{port}/sparql?query=ASK%7B%7D", process)
+        yield f"http://127.0.0.1:{port}/sparql"
+    finally:
+        process.kill()
+        process.wait(30)
+
+
+def wait(url, process):
+    """Wait until a server that is starting answers at ``url``."""
+    for _ in range(600):
+        assert process.poll() is None, f"the server ended with {process.returncode}"
+        try:
+            with urllib.request.urlopen(url, timeout=5) as response:
+                response.read()
+                return
+        except urllib.error.HTTPError:
+            return
+        except OSError:
+            time.sleep(0.05)
+    raise AssertionError(f"{url} does not answer")
+
+
+def empty(url):
+    """Remove everything from an Oxigraph server."""
+    request = urllib.request.Request(
+        f"{url}/update",
+        data=b"DROP ALL",
+        headers={"Content-Type": "application/sparql-update"},
+    )
+    with urllib.request.urlopen(request, timeout=30) as response:
+        response.read()
+
+
+def environment():
+    """The environment for a child process that opens stores."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("KGBENCH_")}

@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What holds of a store on every back end."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pyoxigraph as ox
+import pytest
+
+from kgbench.errors import LayoutError, QueryError, StoreError, StoreInUse
+from kgbench.store import Block, Iris, layouts, open_reader, open_store, registry
+from kgbench.store.templates import fill
+from kgbench.vocab import KGB, XSD
+from tests.store.servers import environment
+
+IRIS = Iris()
+GRAPH = IRIS.mint("runGraph", run="test")
+OTHER = IRIS.mint("passGraph", **{"pass": "test"})
+COUNT = "SELECT (COUNT(*) AS ?n) WHERE { GRAPH ?g { ?s <urn:p> ?o } }"
+VALUES = [
+    ("0.3333333333333333", XSD.double),
+    ("0.0005555555555555556", XSD.double),
+    ("0.30000000000000004", XSD.double),
+    ("1.0", XSD.double),
+    ("17", XSD.integer),
+    ("1790000000000000001", XSD.integer),
+    ("true", XSD.boolean),
+    ("2026-01-02T03:04:05.123456Z", XSD.dateTime),
+]
+TEXTS = ["", "a\tb\nc\r\n\"'\\", "\u00e9 \U0001f600 \u0001", "x" * 300_000, "{}", "}} ; DROP ALL #"]
+
+
+def triples(count, start=0):
+    """Some triples."""
+    return [f'<urn:s{k}> <urn:p> "{k}" .' for k in range(start, start + count)]
+
+
+def count(store):
+    """How many of them a store holds."""
+    return int(next(iter(store.query(COUNT)))["n"].value)
+
+
+def registered(graph=GRAPH):
+    """The registry entry of a graph."""
+    kind = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+    return Block(IRIS.catalogue, [f"<{graph}> <{kind}> <{KGB.ResultGraph}> ."])
+
+
+def child(code):
+    """What a Python process with ``code`` did before it ended."""
+    return subprocess.run(
+        [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=False
+    )
+
+
+def test_what_is_written_is_read(any_store):
+    """A write is there for its writer at once, and for readers when the store is closed."""
+    with open_store(any_store) as store:
+        store.write([Block(GRAPH, triples(5)), Block(OTHER, triples(2, 5))])
+        assert count(store) == 7
+    with open_reader(any_store) as reader:
+        assert count(reader) == 7
+
+
+def test_terms_come_back_as_they_were(any_store):
+    """Numbers to the last digit, moments, booleans and any text are the same objects as before."""
+    literals = [ox.Literal(text, datatype=ox.NamedNode(kind)) for text, kind in VALUES]
+    literals += [*(ox.Literal(text) for text in TEXTS), ox.Literal("l", language="en")]
+    with open_store(any_store) as store:
+        lines = [f"<urn:{k}> <urn:p> {one} ." for k, one in enumerate(literals)]
+        store.write([Block(GRAPH, lines)])
+        rows = store.query("SELECT ?s ?o WHERE { GRAPH ?g { ?s <urn:p> ?o } }")
+        found = {int(row["s"].value[4:]): row["o"] for row in rows}
+        listed = {t.subject.value: t.object for t in store.triples(GRAPH)}
+
+    for k, literal in enumerate(literals):
+        assert type(found[k]) is ox.Literal
+        for one in (found[k], listed[f"urn:{k}"]):
+            assert (one.datatype, one.language) == (literal.datatype, literal.language)
+            if literal.datatype.value == XSD.double:
+                assert float(one.value) == float(literal.value)
+            else:
+                assert one.value == literal.value
+
+
+def test_answers_are_of_the_same_classes(any_store):
+    """SELECT, ASK and CONSTRUCT give what pyoxigraph gives, unbound variables included."""
+    with open_store(any_store) as store:
+        store.write([Block(GRAPH, triples(2))])
+        select = store.query(
+            "SELECT ?s ?o ?no WHERE { GRAPH ?g { ?s <urn:p> ?o OPTIONAL { ?s <urn:q> ?no } } } "
+            "ORDER BY DESC(?o)"
+        )
+        assert isinstance(select, ox.QuerySolutions)
+        assert [variable.value for variable in select.variables] == ["s", "o", "no"]
+        rows = [(row["s"], row[1], row["no"]) for row in select]
+        assert rows[0] == (ox.NamedNode("urn:s1"), ox.Literal("1"), None)
+        assert len(rows) == 2
+        for text, wanted in (("<urn:s0>", True), ("<urn:s9>", False)):
+            answer = store.query(f"ASK {{ GRAPH ?g {{ {text} ?p ?o }} }}")
+            assert isinstance(answer, ox.QueryBoolean)
+            assert bool(answer) is wanted
+        made = store.query("CONSTRUCT { ?s <urn:q> ?o } WHERE { GRAPH ?g { ?s <urn:p> ?o } }")
+        assert isinstance(made, ox.QueryTriples)
+        assert {triple.object.value for triple in made} == {"0", "1"}
+        table = store.query("SELECT ?s WHERE { GRAPH ?g { ?s <urn:p> ?o } }")
+        assert json.loads(table.serialize(format=ox.QueryResultsFormat.JSON))["head"]["vars"]
+
+
+def test_a_bad_query_is_a_query_error(any_store):
+    """The engine's message about a query arrives as a QueryError."""
+    with open_store(any_store) as store:
+        for text in ("SELECT nothing", "INSERT DATA { <urn:a> <urn:b> 1 }", ""):
+            with pytest.raises(QueryError, match="cannot be run"):
+                store.query(text)
+
+
+def test_a_failing_write_writes_nothing(any_store):
+    """One bad triple, and neither content nor stamp of the write is there."""
+    with open_store(any_store) as store:
+        with pytest.raises((StoreError, SyntaxError)):
+            store.write([Block(GRAPH, [*triples(3), "<urn:s> <urn:p> no term ."])])
+
+        assert count(store) == 0
+        assert GRAPH not in registry.stamps(store)
+
+
+def test_stamps_grow_and_stay_single(any_store):
+    """A graph has one change stamp, which grows with every write and after reopening."""
+    seen = []
+    for part in range(3):
+        with open_store(any_store) as store:
+            for k in range(2):
+                store.write([Block(GRAPH, triples(1, 10 * part + k))])
+                rows = list(store.query(fill("stamps.rq", catalogue=IRIS.catalogue)))
+                seen += [int(row["stamp"].value) for row in rows if row["graph"].value == GRAPH]
+
+    assert len(seen) == 6
+    assert seen == sorted(set(seen))
+
+
+def test_a_second_owner_is_refused(any_store):
+    """A store in use says so immediately, and names the process that owns it."""
+    with open_store(any_store) as store:
+        with pytest.raises(StoreInUse, match=r"in use .*process \d+"):
+            open_store(any_store)
+        store.write([Block(GRAPH, triples(1))])
+    open_store(any_store).close()
+
+
+def test_the_owner_of_another_process_is_seen(any_store):
+    """Ownership holds between processes, and ends with the owning process however it ends."""
+    code = (
+        "import sys, time\nfrom kgbench.store import open_store\n"
+        f"s = open_store({any_store!r})\nprint('open', flush=True)\ntime.sleep(60)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], env=environment(), stdout=subprocess.PIPE, text=True
+    ) as owner:
+        assert owner.stdout.readline() == "open\n"
+        with pytest.raises(StoreInUse):
+            open_store(any_store)
+        owner.kill()
+    open_store(any_store).close()
+
+
+def test_what_was_loaded_and_never_registered_is_swept(any_store):
+    """A killed bulk load leaves nothing, while what was registered stays."""
+    code = (
+        "import os\nfrom kgbench.store import Block, open_store\n"
+        f"s = open_store({any_store!r})\n"
+        f"s.bulk_load([Block({GRAPH!r}, {triples(2)!r})])\n"
+        f"s.write([Block({GRAPH!r}, [])])\n"
+        f"s.bulk_load([Block({OTHER!r}, {triples(9, 2)!r})])\nos.kill(os.getpid(), 9)\n"
+    )
+    child(code)
+    with open_store(any_store) as store:
+        assert count(store) == 2
+        assert OTHER not in store.graphs()
+
+
+def test_bulk_loads_are_divided_and_dropped(any_store, monkeypatch):
+    """What is loaded in many requests is all there, and can be removed with its entry."""
+    monkeypatch.setattr("kgbench.store.embedded._CHUNK", 2_000)
+    with open_store(any_store) as store:
+        if hasattr(store, "_limit"):
+            store._limit = 3_000
+        blocks = [
+            Block(GRAPH, triples(500)),
+            Block(OTHER, triples(300, 500)),
+            Block(GRAPH, [f'<urn:s> <urn:p> "{"x" * 9_000}" .']),
+        ]
+        store.bulk_load(iter(blocks))
+        assert count(store) == 801
+        store.write([registered(), registered(OTHER), Block(GRAPH, []), Block(OTHER, [])])
+        store.drop([GRAPH, "https://w3id.org/kgbench/graph/run/none"])
+        assert count(store) == 300
+        assert registry.graphs(store) == [OTHER]
+
+
+def test_reader_refuses_to_write(any_store):
+    """A reader cannot change anything."""
+    open_store(any_store).close()
+    with open_reader(any_store) as reader:
+        for attempt in (reader.write, reader.bulk_load, reader.drop):
+            with pytest.raises(StoreError, match="for reading"):
+                attempt([])
+
+
+def test_declared_things_are_loaded_once(any_store):
+    """Opening again neither doubles nor changes what the catalogue declares; nothing is blank."""
+    found = []
+    for _ in range(2):
+        with open_store(any_store) as store:
+            found.append(sorted(map(str, store.triples(IRIS.catalogue))))
+
+    assert found[0] == found[1]
+    assert len(found[0]) > 1_000
+    assert not any("_:" in triple for triple in found[0])
+
+
+def test_a_newer_layout_is_refused(any_store):
+    """A store that a later version wrote is never misread, nor changed."""
+    with open_store(any_store) as store:
+        version = f'"99"^^<{XSD.integer}>'
+        store.update(fill("layout-set.ru", catalogue=IRIS.catalogue, version=version))
+        before = sorted(map(str, store.triples(IRIS.catalogue)))
+    for opening in (open_store, open_reader):
+        with pytest.raises(LayoutError, match="layout 99"):
+            opening(any_store)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(layouts, "current", lambda: 99)
+        with open_reader(any_store) as reader:
+            assert sorted(map(str, reader.triples(IRIS.catalogue))) == before
+
+
+def test_an_older_layout_is_migrated_step_by_step(any_store, monkeypatch):
+    """Readers refuse an older layout with words; an owner applies each migration once, in order."""
+    steps = {
+        1: "INSERT DATA {{ GRAPH <{0}> {{ <urn:a> <urn:p> 1 }} }}",
+        2: "DELETE {{ GRAPH <{0}> {{ ?s <urn:p> 1 }} }} "
+        "INSERT {{ GRAPH <{0}> {{ ?s <urn:p> 2 }} }} WHERE {{ GRAPH <{0}> {{ ?s <urn:p> 1 }} }}",
+    }
+    open_store(any_store).close()
+    monkeypatch.setattr(layouts, "current", lambda: 3)
+    monkeypatch.setattr(layouts, "migrations", lambda: {1: "1", 2: "2"})
+    monkeypatch.setattr(
+        layouts,
+        "fill",
+        lambda name, **parts: (
+            steps[int(name)].format(parts["catalogue"]) if name.isdigit() else fill(name, **parts)
+        ),
+    )
+    monkeypatch.setattr("kgbench.store.declared.load", lambda _: None)
+    with pytest.raises(LayoutError, match="older layout 1"):
+        open_reader(any_store)
+    for _ in range(2):
+        with open_store(any_store) as store:
+            assert layouts.version(store) == 3
+            values = [t.object for t in store.triples(IRIS.catalogue) if t.subject.value == "urn:a"]
+            assert [value.value for value in values] == ["2"]
+
+
+def test_a_gap_between_layouts_is_refused(any_store, monkeypatch):
+    """Without a migration for each step there is none at all."""
+    open_store(any_store).close()
+    monkeypatch.setattr(layouts, "current", lambda: 3)
+    monkeypatch.setattr(layouts, "migrations", lambda: {2: "2"})
+    for opening in (open_store, open_reader):
+        with pytest.raises(LayoutError, match="has layout 1, this kgbench reads layout 3"):
+            opening(any_store)
+
+
+def test_there_is_no_store_to_read(any_store):
+    """Reading where there is no store says how to make one."""
+    with pytest.raises(StoreError, match="kgbench run"):
+        open_reader(any_store)

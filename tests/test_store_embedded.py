@@ -232,3 +232,14 @@ def test_declared_things_are_loaded_once(tmp_path):
 
     assert first == second
     assert not any("_:" in triple for triple in first)
+
+
+def test_snapshot_is_published_when_asked_for(tmp_path):
+    """What was written is there for readers as soon as it was published, not an interval later."""
+    with open_store(str(tmp_path / "s")) as store:
+        store.write([Block(GRAPH, triples(3))])
+        store.publish_snapshot()
+        with open_reader(str(tmp_path / "s")) as reader:
+            assert 3 == count(reader)
+    with open_store("memory:") as store:
+        store.publish_snapshot()

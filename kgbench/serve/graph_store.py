@@ -7,12 +7,14 @@
 
 from __future__ import annotations
 
+import time
 from urllib.parse import parse_qs
 
 import pyoxigraph as ox
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from kgbench.rdf import integer
 from kgbench.serve import formats
 from kgbench.serve.bodies import body
 from kgbench.serve.endpoint import _first, _pieces
@@ -22,6 +24,8 @@ from kgbench.serve.service import Service, etag, unchanged
 from kgbench.serve.updates import Updates
 from kgbench.serve.writing import permit
 from kgbench.store import new_id
+from kgbench.store.templates import fill
+from kgbench.vocab import KGB
 
 METHODS = "GET, HEAD, PUT, POST, DELETE, OPTIONS"
 _FORMATS = tuple(one for one in formats.GRAPHS if one.name not in ("nq", "trig"))
@@ -117,20 +121,15 @@ class GraphStore:
             graph = f"{self._service.settings.base}graph/{new_id()}"
         if graph != DEFAULT:
             _check(graph)
-        there = self.exists(graph)
-        if graph == DEFAULT:
-            there = self._has_default()
-        target = "DEFAULT" if graph == DEFAULT else f"GRAPH <{graph}>"
         if request.method == "DELETE":
             if not self.exists(graph):
                 raise Refused(404, f"there is no graph <{graph}> here")
-            await self._updates.apply(f"DROP SILENT {target}")
+            await self._updates.apply(self._removing(graph))
             return Response(status_code=200)
-        triples = await self._triples(request, graph)
-        data = f"{{ {triples} }}" if graph == DEFAULT else f"{{ {target} {{ {triples} }} }}"
-        steps = [] if request.method == "POST" else [f"DROP SILENT {target}"]
-        steps += [] if graph == DEFAULT else [f"CREATE SILENT {target}"]
-        await self._updates.apply(" ; ".join([*steps, f"INSERT DATA {data}"]))
+        there = self.exists(graph) if graph != DEFAULT else self._has_default()
+        adding = self._adding(graph, await self._triples(request, graph))
+        steps = [adding] if request.method == "POST" else [self._removing(graph), adding]
+        await self._updates.apply(" ;\n".join(steps))
         if new:
             local = graph.removeprefix(self._service.settings.base)
             return Response(
@@ -139,6 +138,31 @@ class GraphStore:
         if not there:
             return Response(status_code=201)
         return Response(status_code=200 if request.method == "POST" else 204)
+
+    def _removing(self, graph: str) -> str:
+        """The update that removes a graph, and what the store's registry says of it."""
+        if graph == DEFAULT:
+            return "DROP DEFAULT"
+        drop = f"DROP SILENT GRAPH <{graph}>"
+        catalogue = self._service.view.iris.catalogue
+        return fill("drop.ru", catalogue=catalogue, graphs=f"<{graph}>", drops=drop).rstrip()
+
+    def _adding(self, graph: str, triples: str) -> str:
+        """The update that adds to a graph, which is there even without triples, and registers it.
+
+        What the registry does not know would be swept after a crash, as left by a killed process.
+        """
+        if graph == DEFAULT:
+            return f"INSERT DATA {{ {triples} }}"
+        target = f"GRAPH <{graph}>"
+        text = fill(
+            "write.ru",
+            catalogue=self._service.view.iris.catalogue,
+            old="",
+            new=f"<{graph}> <{KGB.changeStamp}> {integer(time.time_ns())} .",
+            content=f"{target} {{\n{triples}\n}}",
+        )
+        return f"CREATE SILENT {target} ;\n{text.rstrip()}"
 
     def _has_default(self) -> bool:
         """Whether the default graph has a triple."""

@@ -4,11 +4,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import time
 from collections.abc import Sequence
 
-from kgbench.errors import KgbenchError
 from kgbench.execution import lexer
 from kgbench.execution.lexer import Kind, Token
 from kgbench.serve.following import Following
@@ -16,7 +13,6 @@ from kgbench.serve.protocol import Operation
 from kgbench.serve.refusals import Refused
 from kgbench.store import EmbeddedStore
 
-_VISIBLE_SECONDS = 30.0
 _SILENT = (Kind.BLANK, Kind.COMMENT)
 
 
@@ -33,20 +29,14 @@ class Updates:
         await self.apply(prepared(operation, self._store.iris.base))
 
     async def apply(self, text: str) -> None:
-        """Apply a prepared update and wait until a snapshot shows it."""
+        """Apply a prepared update and show it to readers."""
         async with self._one:
             try:
                 await asyncio.to_thread(self._store.update, text)
             except (SyntaxError, ValueError, RuntimeError) as error:
                 raise Refused(400, str(error)[:2_000]) from None
-            done = f"{time.time_ns():020d}"
-            # The snapshot that the update caused may have begun before; this causes another.
-            await asyncio.to_thread(self._store.write, [])
-        end = time.monotonic() + _VISIBLE_SECONDS
-        while self._following.view.name <= done and time.monotonic() < end:
-            with contextlib.suppress(KgbenchError, OSError):
-                await asyncio.to_thread(self._following.refresh)
-            await asyncio.sleep(0.05)
+            await asyncio.to_thread(self._store.publish_snapshot)
+            await asyncio.to_thread(self._following.refresh)
 
 
 def prepared(operation: Operation, base: str) -> str:

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from kgbench.serve.graph_store import GraphStore
 from kgbench.serve.refusals import Refused
 from kgbench.serve.settings import Settings
+from kgbench.vocab import BASE, KGB
 
 TURTLE = {"Content-Type": "text/turtle"}
 PERSON = "http://example.org/rdf-graphs/person/1"
@@ -144,3 +145,13 @@ def test_reading_server_writes_nothing(client, method):
     assert 403 == response.status_code
     assert 405 == client.request(method, "/graph/a", content=DATA, headers=TURTLE).status_code
     assert 405 == client.request("PATCH", "/sparql").status_code
+
+
+def test_written_graph_is_registered(writable):
+    """A graph below the base is in the registry while it is there, so that no start sweeps it."""
+    graph = f"{BASE}graph/registered"
+    registered = f"ASK {{ GRAPH <{BASE}graph/catalogue> {{ <{graph}> <{KGB.changeStamp}> ?n }} }}"
+    for method, wanted in (("PUT", True), ("POST", True), ("DELETE", False)):
+        writable.request(method, "/store", **at(graph), content=DATA, headers=TURTLE)
+        asked = writable.get("/sparql", params={"query": registered})
+        assert wanted is asked.json()["boolean"]

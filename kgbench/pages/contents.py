@@ -39,7 +39,7 @@ def overview(view: View) -> dict[str, Any]:
 
 
 def _run_facts(view: View, iri: str) -> dict[str, Any]:
-    counts = {"complete": 0, "open": 0}
+    counts = {"complete": 0, "open": 0, "invalid": 0}
     for *_, state, count in _progress(view, iri):
         counts[str(state)] = counts.get(str(state), 0) + int(count or 0)
     return {

@@ -15,6 +15,7 @@ from kgbench.pages.snapshot import View
 from kgbench.vocab import DCTERMS, KGB, PROV
 
 _EXPECTED = ("optimal", "refSparql", "refResultSet", "specialFriends", "expected", "solution")
+_MOST_REASONS = 20
 _LONGEST_DIFF = 20_000  # characters; the comparison takes time that grows with their square
 
 
@@ -37,6 +38,10 @@ def conversation(store: View, iri: str, *, reveal: bool) -> dict[str, Any]:
     return {
         "title": f"{names[0]} by {names[1]}",
         "dialogue": found,
+        "reasons": [
+            (one, things.text(store, one, KGB.reason) or "no reason was recorded")
+            for one in things.subjects(store, KGB.invalidates, iri, _MOST_REASONS)
+        ],
         "facts": facts,
         "rounds": [_round(one, found.verdicts, expected) for one in found.rounds],
         "whole": [v for v in found.verdicts if v.round is None],

@@ -74,7 +74,9 @@ class Pages:
             "b": b,
             "models": sorted(models.values(), key=lambda one: one.name),
             "sheets": [],
+            "problem": None,
         }
+        status = 200
         if a and b:
 
             def work() -> list[Sheet]:
@@ -88,8 +90,11 @@ class Pages:
                 return [sheet(table, contents.names(view), suite) for table in tables]
 
             key = ("compare", suite, a, b)
-            context["sheets"] = await self._computing.get(view, key, work)
-        return self._rendering.page(request, "compare.html", context, view=view)
+            try:
+                context["sheets"] = await self._computing.get(view, key, work)
+            except Refused as refused:  # the form stays, for another choice
+                context["problem"], status = refused.message, refused.status
+        return self._rendering.page(request, "compare.html", context, status=status, view=view)
 
     async def search(self, request: Request) -> Response:
         """Answers that contain a text."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from html.parser import HTMLParser
 
 import pytest
@@ -15,6 +16,8 @@ from tests.serve import stores
 from tests.serve.conftest import LIMITS
 
 DIALOGUE = "/run/1/oracle/Spell-10/0-d1d1d1d1"
+TASK = "/task/Spell/1.0/Spell-10/11aa22bb"
+COMPARISON = "/compare?a=Oracle&b=Oracle"
 PAGES = [
     *("/", "/leaderboard", "/compare", "/search?q=a", "/editor", "/ns", "/run/1", DIALOGUE),
     *("/model/oracle", "/task/Spell/1.0/Spell-10/11aa22bb", "/case/kgbench-1/Spell/case/a1"),
@@ -138,15 +141,44 @@ def test_dialogue_shows_turns_and_verdicts(client):
     assert 'class="provenance"' in text
 
 
-def test_tables_lead_to_their_queries(client):
-    """Each query behind a table opens in the editor, runs, and answers rows or none."""
-    links = re.findall(r'href="(/editor\?[^"]*)"', page(client, "/leaderboard").text)
+FIGURES = [
+    "/",
+    "/leaderboard",
+    "/run/1",
+    "/model/oracle",
+    TASK,
+    DIALOGUE,
+    "/search?q=a",
+    COMPARISON,
+]
+
+
+@pytest.mark.parametrize("path", FIGURES)
+def test_tables_and_figures_lead_to_their_queries(client, path):
+    """Each page with tables or figures links to the queries behind them, which run."""
+    text = page(client, path).text
+    links = {
+        link.replace("&amp;", "&")
+        for note in re.findall(r"Behind it:(.*?)</(?:p|figcaption)>", text, re.DOTALL)
+        for link in re.findall(r'href="(/editor\?[^"]*)"', note)
+    }
 
     assert links
     for link in links:
-        opened = page(client, link.replace("&amp;", "&"))
-        assert 200 == opened.status_code
-        assert "SELECT" in opened.text
+        assert "<textarea" in page(client, link).text
+        query = unescape(
+            re.search(r"<textarea[^>]*>\n(.*?)</textarea>", page(client, link).text, re.DOTALL)[1]
+        )
+        assert 200 == client.get("/sparql", params={"query": query}).status_code, link
+
+
+def test_invalid_results_are_said_to_be(client):
+    """A run says how many dialogues do not count, and such a dialogue why."""
+    assert re.search(r"1 invalid\s+and not counted", page(client, "/run/2").text)
+    wrong = page(client, "/run/2/parrot-2-2026-01-01/Spell-10/0-e1e1e1e1").text
+    assert "This dialogue is not counted" in wrong
+    assert "another model answered" in wrong
+    assert "not counted" not in page(client, DIALOGUE).text
 
 
 def test_editor_runs_without_javascript(client):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgbench.cli import options
+from kgbench.cli import import_rdf, options
 from kgbench.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ def command(app: typer.Typer) -> None:
     """Register the command and its subcommands."""
     group = typer.Typer(help="Bring published results into the store.", no_args_is_help=True)
     group.callback()(_several)
+    group.command("rdf")(import_rdf.rdf)
     group.command("llm-kg-bench")(llm_kg_bench)
     group.command("text2kgbench")(text2kgbench)
     app.add_typer(group, name="import")

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``kgbench import rdf``: results that another kgbench published."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kgbench.cli import options
+from kgbench.cli.progress import progress
+
+if TYPE_CHECKING:
+    from kgbench.importers.rdf import Summary
+
+
+def rdf(
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE|URL...",
+            help="Dumps (N-Quads, TriG, Turtle, N-Triples, JSON-LD, RDF/XML; perhaps .gz, .zst or "
+            ".zip), or the folder or address of a published site.",
+        ),
+    ],
+    password: Annotated[
+        str | None,
+        typer.Option(
+            "--password",
+            envvar="KGBENCH_ARCHIVE_PASSWORD",
+            show_envvar=True,
+            help="Opens encrypted archives.",
+        ),
+    ] = None,
+    store: options.Store = None,
+    json_: options.AsJson = False,
+) -> None:
+    """Import results that another kgbench published: runs, passes, what they refer to.
+
+    All that is named is one data set: it is checked whole, against checksums, the shapes of
+    results and what the store says, before anything is written. Importing it again changes
+    nothing. Addresses are fetched by http or https only.
+    """
+    from kgbench.importers import rdf as importing
+    from kgbench.importers import rdf_contents
+    from kgbench.importers.rdf_sources import Gathered, gather
+    from kgbench.importers.rdf_staging import scratch_folder, stage
+    from kgbench.store import open_store
+
+    with scratch_folder() as scratch:
+        found = Gathered()
+        for source in sources:
+            one = gather(source, scratch, password)
+            found.files += one.files
+            found.origins += one.origins
+        contents = rdf_contents.read(stage(found.files, scratch))
+        with (
+            open_store(store) as opened,
+            progress("copying statements", None, quiet=json_) as advance,
+        ):
+            summary = importing.load(opened, contents, found.origins, scratch, advance)
+            location = opened.location
+    if json_:
+        typer.echo(json.dumps({"store": location, **summary.as_json()}, indent=2))
+    else:
+        _print(summary)
+        typer.echo(f"store  {location}")
+
+
+def _print(summary: Summary) -> None:
+    for origin in summary.sources:
+        typer.echo(f"{origin.name}  sha256:{origin.digest[:16]}")
+    for activity in (*summary.runs, *summary.passes, *summary.invalidations):
+        typer.echo(f"  new   {activity}")
+    for activity in summary.grown:
+        typer.echo(f"  grown {activity}")
+    for activity in summary.there:
+        typer.echo(f"  there {activity}")
+    for published, known in summary.elsewhere:
+        typer.echo(f"  there {published} (as {known})")
+    counts = (
+        f"{len(summary.runs)} runs, {len(summary.passes)} passes, {summary.described} statements "
+        f"for the catalogue"
+    )
+    beside = f"; {summary.foreign} foreign statements kept" if summary.foreign else ""
+    out = f"; {summary.left_out} left out (analyses, declarations)" if summary.left_out else ""
+    typer.echo(f"imported {counts}{beside if summary.brought else ''}{out}")

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Result sets of other kgbench stores -> runs, passes and invalidations of this one.
+
+Everything is read, sorted, compared with the store and validated before the first statement is
+written. What is new is then loaded in bulk into graphs that nothing shows yet, and becomes visible
+in one atomic write. The graph of the import says where everything came from, with checksums and
+time, and holds what the data set says beside the results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyoxigraph as ox
+
+from kgbench.errors import ImportRefused
+from kgbench.importers.rdf_clashes import Additions, new_descriptions, new_statements
+from kgbench.importers.rdf_contents import Contents, Home
+from kgbench.importers.rdf_digests import check_digests
+from kgbench.importers.rdf_prepared import prepare, validate
+from kgbench.importers.rdf_sorting import sort
+from kgbench.model import Json
+from kgbench.rdf import moment, string
+from kgbench.record.entries import registry_entry
+from kgbench.software import this_software
+from kgbench.store.iris import id_from
+from kgbench.store.protocol import Block, Store
+from kgbench.store.templates import fill
+from kgbench.vocab import DCTERMS, KGB, PROV, RDF
+
+_BLOCK = 5_000  # statements handed to the store at once
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A file that was imported: its name or address, and the SHA-256 (hex) of its bytes."""
+
+    name: str
+    digest: str
+
+
+@dataclass(slots=True)
+class Summary:
+    """What an import brought; the lists hold IRIs.
+
+    ``grown`` are activities of which the store had a part, ``there`` those that it had with the
+    same content, ``elsewhere`` those that it
+    has under the IRI that they were published from (published IRI, IRI in the store). ``foreign``
+    counts statements that were kept beside the results, ``left_out`` those that were not taken.
+    """
+
+    sources: list[Origin]
+    runs: list[str] = field(default_factory=list)
+    passes: list[str] = field(default_factory=list)
+    invalidations: list[str] = field(default_factory=list)
+    grown: list[str] = field(default_factory=list)
+    there: list[str] = field(default_factory=list)
+    elsewhere: list[tuple[str, str]] = field(default_factory=list)
+    described: int = 0
+    foreign: int = 0
+    left_out: int = 0
+
+    @property
+    def brought(self) -> bool:
+        """Whether anything was written."""
+        return bool(self.runs or self.passes or self.invalidations or self.grown or self.described)
+
+    def as_json(self) -> dict[str, Json]:
+        """The summary as JSON-shaped data."""
+        return asdict(self)
+
+
+def load(
+    store: Store,
+    contents: Contents,
+    origins: Sequence[Origin],
+    scratch: Path,
+    progress: Callable[[int], None] | None = None,
+) -> Summary:
+    """Write what a staged data set brings to ``store``; what it has already stays as it is.
+
+    ``scratch`` is a folder for what is in between; ``progress`` is told of statements that have
+    been copied there. Raises :class:`~kgbench.errors.ImportRefused`,
+    before anything is written, for a data set that is not as it should be.
+    """
+    sorted_ = sort(contents, store.iris)
+    summary = Summary(list(origins), foreign=len(sorted_.foreign), left_out=sorted_.left_out)
+    _leave_known_elsewhere(store, contents, summary)
+    if not contents.taken and not sorted_.catalogue and not summary.elsewhere:
+        raise ImportRefused(
+            f"{', '.join(origin.name for origin in origins)}: no run, pass or invalidation of "
+            f"kgbench in it, and nothing that one could refer to"
+        )
+    additions = Additions({}, new_descriptions(store, sorted_))
+    for home in contents.taken:
+        if not _registered(store, home):
+            additions.graphs[home] = None
+        elif missing := new_statements(store, contents, home):
+            additions.graphs[home] = missing
+        else:
+            summary.there.append(home.activity)
+    summary.described = len(additions.described)
+    if additions.graphs or additions.described:
+        check_digests(contents, sorted_)
+        prepared = prepare(store, contents, additions, scratch / "prepared", progress)
+        validate(prepared, contents, additions, sorted_.catalogue)
+        _write(store, prepared, sorted_.foreign, additions, summary)
+    return summary
+
+
+def _leave_known_elsewhere(store: Store, contents: Contents, summary: Summary) -> None:
+    """Leave out what the store holds under the IRI that it was published from.
+
+    The same run under two names would be counted twice.
+    """
+    for activity, home in list(contents.homes.items()):
+        origin = contents.origins.get(activity)
+        if origin is None or home.kind not in ("run", "pass", "invalidation"):
+            continue
+        known = _has(store, f"?graph <{KGB.describes}> <{origin}> .")
+        if known:
+            summary.elsewhere.append((activity, origin))
+            contents.homes[activity] = Home(home.graph, home.activity, "analysis")  # left out
+
+
+def _registered(store: Store, home: Home) -> bool:
+    return _has(store, f"<{home.graph}> <{KGB.describes}> <{home.activity}> .")
+
+
+def _has(store: Store, pattern: str) -> bool:
+    return bool(store.query(fill("has.rq", catalogue=store.iris.catalogue, pattern=pattern)))
+
+
+def _write(
+    store: Store,
+    prepared: ox.Store,
+    foreign: list[str],
+    additions: Additions,
+    summary: Summary,
+) -> None:
+    identity = id_from("import/" + "/".join(sorted(o.digest for o in summary.sources)))
+    node = store.iris.mint("import", **{"import": identity})
+    graph = store.iris.mint("importGraph", **{"import": identity})
+    started = datetime.now(UTC)
+    again = _has(store, f"<{graph}> <{KGB.describes}> <{node}> .")
+    store.drop([home.graph for home in additions.loaded] + ([] if again else [graph]))
+    store.bulk_load(_content(prepared, additions.loaded))
+    lines = _activity(store, node, summary.sources, additions.graphs)
+    blocks = [
+        Block(store.iris.catalogue, [*additions.described, *this_software().entry(store.iris)])
+    ]
+    if not again:
+        store.bulk_load([Block(graph, foreign)])
+        lines += [
+            f"<{node}> <{PROV.startedAtTime}> {moment(started)} .",
+            f"<{node}> <{PROV.endedAtTime}> {moment(datetime.now(UTC))} .",
+        ]
+        blocks.append(Block(store.iris.catalogue, registry_entry(graph, node)))
+    for home, missing in additions.graphs.items():
+        blocks.append(Block(home.graph, missing or []))
+        if missing is None:
+            blocks.append(Block(store.iris.catalogue, registry_entry(home.graph, home.activity)))
+            _count(summary, home)
+        else:
+            summary.grown.append(home.activity)
+    store.write([*blocks, Block(graph, lines)])
+
+
+def _count(summary: Summary, home: Home) -> None:
+    lists = {"run": summary.runs, "pass": summary.passes, "invalidation": summary.invalidations}
+    if home.kind in lists:
+        lists[home.kind].append(home.activity)
+
+
+def _content(prepared: ox.Store, homes: Iterable[Home]) -> Iterator[Block]:
+    for home in homes:
+        lines: list[str] = []
+        for quad in prepared.quads_for_pattern(None, None, None, ox.NamedNode(home.graph)):
+            lines.append(f"{quad.triple} .")
+            if len(lines) == _BLOCK:
+                yield Block(home.graph, lines)
+                lines = []
+        yield Block(home.graph, lines)
+
+
+def _activity(
+    store: Store, node: str, sources: Sequence[Origin], homes: Iterable[Home]
+) -> list[str]:
+    """The import: who, from which files, and what came of it."""
+    software = this_software()
+    lines = [
+        f"<{node}> <{RDF.type}> <{KGB.Import}> .",
+        f"<{node}> <{RDF.type}> <{PROV.Activity}> .",
+        f"<{node}> <{PROV.wasAssociatedWith}> <{software.iri(store.iris)}> .",
+    ]
+    for origin in sources:
+        source = f"<{node}/source/{origin.digest}>"
+        lines += [
+            f"<{node}> <{PROV.used}> {source} .",
+            f"{source} <{RDF.type}> <{PROV.Entity}> .",
+            f"{source} <{DCTERMS.source}> {string(origin.name)} .",
+            f"{source} <{KGB.sourceDigest}> {string(origin.digest)} .",
+        ]
+    return lines + [f"<{node}> <{PROV.generated}> <{home.graph}> ." for home in homes]

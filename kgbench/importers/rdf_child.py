@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parses one document into a database, in a process that may be killed.
+
+``python -m kgbench.importers.rdf_child DATABASE SYNTAX FILE MEMORY``. The parsers are native code:
+deep nesting overflows their stack, and some documents keep them busy for hours. The process that
+started this one sees it end, and refuses the document. The answer, one line on standard output,
+is empty where all went well, else what is wrong.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import resource
+import sys
+from pathlib import Path
+
+import pyoxigraph as ox
+
+_SYNTAXES = {
+    "N-Quads": ox.RdfFormat.N_QUADS,
+    "TriG": ox.RdfFormat.TRIG,
+    "Turtle": ox.RdfFormat.TURTLE,
+    "N-Triples": ox.RdfFormat.N_TRIPLES,
+    "JSON-LD": ox.RdfFormat.JSON_LD,
+    "RDF/XML": ox.RdfFormat.RDF_XML,
+}
+
+
+def parse(database: str, syntax: str, path: Path) -> str:
+    """Parse the document at ``path`` into the database; what is wrong, or ``""``."""
+    try:
+        if syntax == "RDF/XML":
+            _refuse_entities(path)
+        ox.Store(database).bulk_load(path=str(path), format=_SYNTAXES[syntax])
+    except (SyntaxError, ValueError, OSError) as error:
+        return " ".join(str(error).split())[:500]
+    return ""
+
+
+def _refuse_entities(path: Path) -> None:
+    import pyexpat
+
+    parser = pyexpat.ParserCreate()
+
+    def declared(name: str, *_: object) -> None:
+        raise ValueError(f"entities are not resolved, and '{name}' is declared")
+
+    parser.EntityDeclHandler = declared
+    try:
+        with path.open("rb") as stream:
+            parser.ParseFile(stream)
+    except pyexpat.ExpatError as error:
+        raise ValueError(f"not well-formed XML: {error}") from None
+
+
+def main() -> None:
+    """The process."""
+    database, syntax, path, memory = sys.argv[1:]
+    with contextlib.suppress(ValueError, OSError):  # what a platform does not know
+        resource.setrlimit(resource.RLIMIT_AS, (int(memory), int(memory)))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    print(parse(database, syntax, Path(path)))  # noqa: T201 - the answer
+
+
+if __name__ == "__main__":
+    main()

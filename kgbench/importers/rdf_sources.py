@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where published results are taken from: a file, an address, or the folder of a published site.
+
+A site has checksums of its dumps twice: in ``SHA256SUMS`` and in its DCAT catalogue. What is read
+of it must agree with both.
+"""
+
+from __future__ import annotations
+
+import re
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.client import HTTPException
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import quote, unquote, urljoin, urlsplit, urlunsplit
+
+import pyoxigraph as ox
+
+from kgbench.errors import ImportRefused
+from kgbench.importers import rdf_files
+from kgbench.importers.rdf import Origin
+from kgbench.importers.rdf_files import RdfFile
+from kgbench.importers.rdf_staging import stage
+from kgbench.vocab import DCAT, SPDX
+
+MAX_DOWNLOAD = 4 << 30
+"""The most that is fetched from one address (bytes)."""
+
+SUMS = "SHA256SUMS"
+CATALOGUE = "catalog.ttl"
+DUMPS = tuple(f"data/all.nq{end}" for end in (".zst", ".gz", ".zip", ""))
+
+_TIMEOUT = 60.0  # seconds without a byte
+_LARGEST_NOTE = 64 << 20  # bytes of SHA256SUMS and of the catalogue
+_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)", re.ASCII)
+_CHUNK = 1 << 20
+
+Fetch = Callable[[str, Path, int], None]
+"""Puts the file of a site at a relative path to a place; of at most so many bytes."""
+
+
+@dataclass(slots=True)
+class Gathered:
+    """Documents to be parsed, and the files that they came in."""
+
+    files: list[RdfFile] = field(default_factory=list)
+    origins: list[Origin] = field(default_factory=list)
+
+
+def gather(source: str, scratch: Path, password: str | None = None) -> Gathered:
+    """The documents that ``source`` names, unpacked below ``scratch``.
+
+    ``source`` is the path of a file or of a published folder, or an address (http or https) of
+    either. Raises :class:`ImportRefused`.
+    """
+    for folder in ("fetched", "unpacked", "notes"):
+        (scratch / folder).mkdir(exist_ok=True)
+    if "://" in source:
+        return _from_web(source, scratch, password)
+    path = Path(source)
+    if path.is_dir():
+
+        def copy(relative: str, target: Path, most: int) -> None:
+            _copy(path / relative, target, most)
+
+        return _site(path.name or "folder", copy, scratch, password)
+    if not path.exists():
+        raise ImportRefused(f"{source}: there is no such file")
+    return _file(path, path.name, scratch, password)
+
+
+def _file(path: Path, name: str, scratch: Path, password: str | None) -> Gathered:
+    found = rdf_files.unpack(path, name, scratch / "unpacked", password)
+    return Gathered(found, [Origin(name, rdf_files.sha256(path))])
+
+
+def _copy(path: Path, target: Path, most: int) -> None:
+    if not path.is_file():
+        raise FileNotFoundError(path)
+    if path.stat().st_size > most:
+        raise ImportRefused(f"{path.name}: larger than {most} bytes, the most that is read")
+    target.write_bytes(path.read_bytes())
+
+
+# --- sites -----------------------------------------------------------------------------------
+
+
+def _site(name: str, fetch: Fetch, scratch: Path, password: str | None) -> Gathered:
+    """The dump of everything in a published site, checked against its checksums."""
+    notes = scratch / "notes"
+    try:
+        fetch(SUMS, notes / SUMS, _LARGEST_NOTE)
+        fetch(CATALOGUE, notes / CATALOGUE, _LARGEST_NOTE)
+    except FileNotFoundError:
+        raise ImportRefused(
+            f"{name}: no result set that kgbench published: it has no {SUMS} or no {CATALOGUE}; "
+            f"name a file"
+        ) from None
+    sums = _sums(notes / SUMS, name)
+    _check(notes / CATALOGUE, sums.get(CATALOGUE), f"{name}/{CATALOGUE}")
+    dump = next((each for each in DUMPS if each in sums), None)
+    if dump is None:
+        raise ImportRefused(f"{name}: {SUMS} lists no dump of everything ({DUMPS[0]})")
+    place = scratch / "fetched" / f"{len(list((scratch / 'fetched').iterdir())):05d}"
+    try:
+        fetch(dump, place, MAX_DOWNLOAD)
+    except FileNotFoundError:
+        raise ImportRefused(f"{name}: {dump} is in {SUMS}, but not there") from None
+    _check(place, sums[dump], f"{name}/{dump}")
+    for stated in _stated(notes / CATALOGUE, dump, scratch):
+        _check(place, stated, f"{name}/{dump} (by {CATALOGUE})")
+    return _file(place, f"{name}/{dump}", scratch, password)
+
+
+def _sums(path: Path, name: str) -> dict[str, str]:
+    found = {}
+    for line in path.read_text("utf-8", errors="replace").splitlines():
+        said = _LINE.fullmatch(line)
+        if said is None:
+            raise ImportRefused(f"{name}/{SUMS}: a line is no checksum with a name: {line[:80]!r}")
+        found[said.group(2).removeprefix("./")] = said.group(1)
+    return found
+
+
+def _check(path: Path, expected: str | None, name: str) -> None:
+    if expected is None:
+        raise ImportRefused(f"{name}: {SUMS} has no checksum of it")
+    if rdf_files.sha256(path) != expected:
+        raise ImportRefused(f"{name}: the checksum is another one: fetch it again")
+
+
+def _stated(catalogue: Path, dump: str, scratch: Path) -> list[str]:
+    """The checksums that the DCAT catalogue states of a dump; it must state one."""
+    folder = scratch / "notes" / "catalogue"
+    folder.mkdir(exist_ok=True)
+    staged = stage([RdfFile(catalogue.name, "Turtle", catalogue)], folder)
+
+    def values(subject: Any, predicate: str) -> list[Any]:
+        found = staged.quads_for_pattern(subject, ox.NamedNode(predicate), None)
+        return [quad.object for quad in found]
+
+    stated = [
+        str(value.value)
+        for quad in staged.quads_for_pattern(None, ox.NamedNode(DCAT.downloadURL), None)
+        if str(getattr(quad.object, "value", "")).endswith(f"/{dump}")
+        for checksum in values(quad.subject, SPDX.checksum)
+        for value in values(checksum, SPDX.checksumValue)
+    ]
+    if not stated:
+        raise ImportRefused(f"{catalogue.name} states no checksum of {dump}")
+    return stated
+
+
+# --- addresses -------------------------------------------------------------------------------
+
+
+def _from_web(url: str, scratch: Path, password: str | None) -> Gathered:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ImportRefused(f"{_shown(url)}: only http and https addresses are fetched")
+    last = unquote(PurePosixPath(parts.path).name)
+    if rdf_files.is_rdf(last) or last.lower().endswith(".zip"):
+        place = scratch / "fetched" / f"{len(list((scratch / 'fetched').iterdir())):05d}"
+        try:
+            _fetch(url, place, MAX_DOWNLOAD)
+        except FileNotFoundError:
+            raise ImportRefused(f"{_shown(url)}: not found (404)") from None
+        return _file(place, _shown(url), scratch, password)
+    root = url if parts.path.endswith("/") else f"{url}/"
+
+    def fetch(relative: str, target: Path, most: int) -> None:
+        _fetch(urljoin(root, quote(relative)), target, most)
+
+    return _site(_shown(root).rstrip("/"), fetch, scratch, password)
+
+
+class _WebOnly(urllib.request.HTTPRedirectHandler):
+    """Follows redirections to the web, and nowhere else."""
+
+    def redirect_request(self, *arguments: Any) -> Any:
+        request, new = arguments[0], arguments[-1]
+        if urlsplit(new).scheme not in ("http", "https"):
+            raise ImportRefused(f"{_shown(request.full_url)} leads to {_shown(new)}: not followed")
+        return super().redirect_request(*arguments)
+
+
+def _fetch(url: str, target: Path, most: int) -> None:
+    """Put what is at an address into a file. Raises :class:`FileNotFoundError` for a 404."""
+    opener = urllib.request.build_opener(_WebOnly())
+    opener.addheaders = [("User-Agent", "kgbench"), ("Accept-Encoding", "identity")]
+    taken = 0
+    try:
+        with opener.open(url, timeout=_TIMEOUT) as answer, target.open("wb") as out:
+            while chunk := answer.read(_CHUNK):
+                taken += len(chunk)
+                if taken > most:
+                    raise ImportRefused(f"{_shown(url)}: larger than {most} bytes: not fetched")
+                out.write(chunk)
+    except urllib.error.HTTPError as error:
+        error.close()
+        if error.code == 404:  # noqa: PLR2004 - not found
+            raise FileNotFoundError(url) from None
+        raise ImportRefused(f"{_shown(url)} cannot be fetched: {error.code} {error.msg}") from None
+    except (urllib.error.URLError, HTTPException, OSError) as error:
+        raise ImportRefused(f"{_shown(url)} cannot be fetched: {error}") from error
+
+
+def _shown(url: str) -> str:
+    """An address as it is told and recorded: without names, passwords, queries."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit((parts.scheme, host, parts.path, "", ""))

@@ -127,7 +127,9 @@ class Connections:
     ) -> Answer:
         for attempt in range(_CHALLENGES):
             authorization = self.credentials.header(method, url)
-            more = {} if authorization is None else {"Authorization": authorization}
+            # Names and realms may hold any character; http.client would write Latin-1.
+            sent = None if authorization is None else authorization.encode().decode("latin-1")
+            more = {} if sent is None else {"Authorization": sent}
             answer = self._once(method, url, body, {**headers, **more})
             last = attempt == _CHALLENGES - 1
             if answer.status != http.HTTPStatus.UNAUTHORIZED or last:

@@ -5,9 +5,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.store.servers import Oxigraph, empty, virtuoso
+from kgbench.store.back_ends import find
+from kgbench.store.client import Client
+from tests.store import servers
+from tests.store.servers import Oxigraph, empty
 
-BACK_ENDS = ("embedded", "remote")
+GRAPHS = """SELECT DISTINCT ?g WHERE { GRAPH ?g { ?s ?p ?o }
+  FILTER (STRSTARTS(STR(?g), "https://w3id.org/kgbench/")) }"""
+BACK_ENDS = ("embedded", "remote", "virtuoso")
 
 
 @pytest.fixture(scope="session")
@@ -29,13 +34,25 @@ def any_store(request, tmp_path):
     """The location of an empty store, on each back end in turn."""
     if request.param == "embedded":
         return str(tmp_path / "store")
-    return request.getfixturevalue("remote")
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def virtuoso(virtuoso_url, monkeypatch):
+    """The location of an empty store on Virtuoso, with the credentials that it asks for."""
+    monkeypatch.setenv("KGBENCH_STORE_USER", "dba")
+    monkeypatch.setenv("KGBENCH_STORE_PASSWORD", "dba")
+    client = Client(find(virtuoso_url))
+    for row in client.query(GRAPHS):
+        client.update(f"DROP SILENT GRAPH <{row[0].value}>")
+    client.close()
+    return virtuoso_url
 
 
 @pytest.fixture(scope="session")
 def virtuoso_url(tmp_path_factory):
     """One Virtuoso server for all tests of a process; skips where Virtuoso is not installed."""
-    with virtuoso(tmp_path_factory.mktemp("virtuoso")) as url:
+    with servers.virtuoso(tmp_path_factory.mktemp("virtuoso")) as url:
         if url is None:
             pytest.skip("Virtuoso is not installed (Debian: virtuoso-opensource)")
         yield url

@@ -138,4 +138,4 @@ def empty(url):
 
 def environment():
     """The environment for a child process that opens stores."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("KGBENCH_")}
+    return {name: value for name, value in os.environ.items() if name != "KGBENCH_STORE"}

@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who we are to a server, and which server a location means; secrets show nowhere."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+
+import pytest
+
+from kgbench.errors import StoreError
+from kgbench.store import Block, back_ends, open_reader, open_store
+from kgbench.store.credentials import Credentials, _challenges
+from tests.store.proxies import Proxy
+
+USER, PASSWORD, TOKEN = "ada", 'p4ss "word" \\ üö', "t0ken-of-tests"
+NONCE = "abc123"
+
+
+def basic(method, target, headers):
+    """A server that wants a user and password plainly."""
+    pair = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
+    if headers.get("Authorization") == f"Basic {pair}":
+        return None
+    return 401, {"WWW-Authenticate": 'Basic realm="store"'}
+
+
+def bearer(method, target, headers):
+    """A server that wants a token."""
+    given = headers.get("Authorization")
+    return None if given == f"Bearer {TOKEN}" else (403 if given else 401, {})
+
+
+def digest(algorithm="MD5", nonces=None):
+    """A server that wants a digest, and checks it by RFC 7616; a nonce serves five requests."""
+    counts = nonces if nonces is not None else {}
+
+    def h(text):
+        name = algorithm.removesuffix("-sess").replace("-", "").lower()
+        return hashlib.new(name, text.encode()).hexdigest()
+
+    def guard(method, target, headers):
+        given = {
+            k: v.strip('"')
+            for k, v in re.findall(
+                r'(\w+)=("[^"]*"|[^,\s]+)', headers.get("Authorization", "").replace('\\"', "'")
+            )
+        }
+        number = len(counts)
+        if given and given["nonce"] in counts and counts[given["nonce"]] < 5:
+            counts[given["nonce"]] += 1
+            assert given["uri"] == target
+            assert int(given["nc"], 16) == counts[given["nonce"]]
+            first = h(f"{USER}:the realm:{PASSWORD}")
+            if algorithm.endswith("-sess"):
+                first = h(f"{first}:{given['nonce']}:{given['cnonce']}")
+            middle = f"{given['nonce']}:{given['nc']}:{given['cnonce']}:auth"
+            if given["response"] == h(f"{first}:{middle}:{h(f'{method}:{target}')}"):
+                return None
+        counts[f"nonce{number}"] = 0
+        stale = "true" if given else "false"
+        return 401, {
+            "WWW-Authenticate": f'Digest realm="the realm", nonce="nonce{number}", opaque="o", '
+            f'qop="auth,auth-int", algorithm={algorithm}, stale={stale}'
+        }
+
+    return guard
+
+
+def give(monkeypatch, **variables):
+    """Put credentials into the environment."""
+    for name, value in variables.items():
+        monkeypatch.setenv(f"KGBENCH_STORE_{name.upper()}", value)
+
+
+def use(url):
+    """Write and read a store; its location."""
+    with open_store(url) as store:
+        for k in range(12):
+            store.write([Block(store.iris.mint("runGraph", run="x"), [f"<urn:{k}> <urn:p> 1 ."])])
+    with open_reader(url) as reader:
+        assert len(list(reader.query("SELECT * WHERE { GRAPH ?g { ?s <urn:p> ?o } }"))) == 12
+        return reader.location
+
+
+@pytest.mark.parametrize("algorithm", ["MD5", "SHA-256", "MD5-sess", "SHA-256-sess"])
+def test_digest(remote, monkeypatch, algorithm):
+    """A digest is given where it is asked for, counted, and renewed when its nonce has expired."""
+    give(monkeypatch, user=USER, password=PASSWORD)
+    nonces = {}
+    with Proxy(remote, guard=digest(algorithm, nonces)) as proxy:
+        use(proxy.url)
+        said = [one.headers.get("Authorization", "") for one in proxy.seen]
+
+    assert PASSWORD not in "".join(said)
+    assert "Basic" not in "".join(said)
+    assert 3 < len(nonces) < len(said) / 2
+
+
+def test_basic(remote, monkeypatch):
+    """A password is given plainly only where that is what the server asks for."""
+    give(monkeypatch, user=USER, password=PASSWORD)
+    with Proxy(remote, guard=basic) as proxy:
+        use(proxy.url)
+        said = [one.headers.get("Authorization") for one in proxy.seen]
+
+    assert said[0] is None
+    assert said.count(None) == 2  # once for each who opened the store
+
+
+def test_bearer(remote, monkeypatch):
+    """A token goes with every request."""
+    give(monkeypatch, token=TOKEN)
+    with Proxy(remote, guard=bearer) as proxy:
+        use(proxy.url)
+        assert {one.done for one in proxy.seen} == {"ok"}
+
+
+def test_nothing_is_given_where_nothing_is_asked(remote, monkeypatch):
+    """A server that lets everybody in never hears of a password."""
+    give(monkeypatch, user=USER, password=PASSWORD)
+    with Proxy(remote) as proxy:
+        use(proxy.url)
+        assert not any("Authorization" in one.headers for one in proxy.seen)
+
+
+def test_digest_only_is_never_plain(remote, monkeypatch):
+    """With KGBENCH_STORE_AUTH=digest a server that asks for basic gets nothing."""
+    give(monkeypatch, user=USER, password=PASSWORD, auth="digest")
+    with Proxy(remote, guard=basic) as proxy:
+        with pytest.raises(StoreError, match="does not let us in"):
+            open_store(proxy.url)
+        assert not any("Authorization" in one.headers for one in proxy.seen)
+
+
+@pytest.mark.parametrize(
+    ("guard", "variables"),
+    [
+        (basic, {"user": USER, "password": "wr0ng-password"}),
+        (digest(), {"user": USER, "password": "wr0ng-password"}),
+        (bearer, {"token": "wr0ng-password"}),
+        (basic, {}),
+    ],
+)
+def test_refusals_say_what_to_set_and_show_no_secret(remote, monkeypatch, guard, variables):
+    """Who is not let in is told which variables to set; a few requests are enough to know."""
+    give(monkeypatch, **variables)
+    with Proxy(remote, guard=guard) as proxy:
+        with pytest.raises(StoreError, match="KGBENCH_STORE_USER") as error:
+            open_store(proxy.url)
+        assert len(proxy.seen) <= 3
+
+    assert "wr0ng" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({"user": USER}, "go together"),
+        ({"user": USER, "password": "x", "token": "y"}, "not both"),
+        ({"auth": "ntlm"}, "'basic' or 'digest'"),
+        ({"token": "a\nb"}, "control characters"),
+    ],
+)
+def test_wrong_settings_are_refused(variables, said):
+    """Half a set of credentials is refused before anything is sent."""
+    given = {f"KGBENCH_STORE_{name.upper()}": value for name, value in variables.items()}
+    with pytest.raises(StoreError, match=said):
+        Credentials.from_environment(given)
+
+
+def test_challenges_are_told_apart():
+    """Several challenges in one header, with commas and quotes in their parameters."""
+    text = 'Newauth realm="a, b", Basic realm="x \\"y\\"", Digest nonce="n", qop="auth,auth-int"'
+
+    assert _challenges(text) == [
+        ("newauth", {"realm": "a, b"}),
+        ("basic", {"realm": 'x "y"'}),
+        ("digest", {"nonce": "n", "qop": "auth,auth-int"}),
+    ]
+
+
+# --- locations ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("location", "kind", "addresses"),
+    [
+        ("http://h:7878", "oxigraph", ("http://h:7878/query", "/update", "/store")),
+        ("http://h:7878/", "oxigraph", ("http://h:7878/query", "/update", "/store")),
+        ("https://h/ds", "fuseki", ("https://h/ds/query", "/ds/update", "/ds/data")),
+        (
+            "http://h:8890/sparql",
+            "virtuoso",
+            ("http://h:8890/sparql", "/sparql-auth", "/sparql-graph-crud-auth"),
+        ),
+        (
+            "http://h/rdf4j-server/repositories/x",
+            "rdf4j",
+            (
+                "http://h/rdf4j-server/repositories/x",
+                "/repositories/x/statements",
+                "/repositories/x/rdf-graphs/service",
+            ),
+        ),
+        ("http://h/a/b?engine=sparql", "sparql", ("http://h/a/b", "/a/b", None)),
+        ("http://h/?engine=fuseki", "fuseki", ("http://h/query", "/update", "/data")),
+    ],
+)
+def test_addresses_follow_from_the_location(location, kind, addresses):
+    """Known kinds of servers are known by their paths, or by name."""
+    found = back_ends.find(location, {})
+    query, update, data = addresses
+
+    assert (found.kind, found.query, found.location) == (kind, query, location)
+    assert found.update.endswith(update)
+    assert found.data is None if data is None else found.data.endswith(data)
+
+
+@pytest.mark.parametrize(
+    ("location", "said"),
+    [
+        ("http://ada:s3cret@h/", "KGBENCH_STORE_PASSWORD"),
+        ("http://h/a/b/c", "does not show"),
+        ("http://h/?engine=mysql", "no kind of server"),
+        ("http://h/?token=s3cret", "nothing else"),
+        ("ftp://h/", "not an http or https URL"),
+        ("http:///x", "not an http or https URL"),
+        ("http://h:99999/", "not a URL"),
+        ("http://h/a b", "blanks"),
+    ],
+)
+def test_locations_that_are_refused(location, said):
+    """What is no address is refused with words, which hold no secret."""
+    with pytest.raises(StoreError, match=said) as error:
+        open_store(location)
+
+    assert "s3cret" not in str(error.value)
+
+
+def test_addresses_from_the_environment(remote, monkeypatch):
+    """Each address can be another than the location says."""
+    with Proxy(remote) as queries, Proxy(remote) as updates, Proxy(remote) as data:
+        for name, proxy, path in (
+            ("QUERY", queries, "query"),
+            ("UPDATE", updates, "update"),
+            ("DATA", data, "store"),
+        ):
+            monkeypatch.setenv(f"KGBENCH_STORE_{name}_URL", f"{proxy.url}/{path}")
+        assert use("http://127.0.0.1:9/") == "http://127.0.0.1:9/"
+        paths = [{one.path.partition("?")[0] for one in p.seen} for p in (queries, updates, data)]
+
+    assert paths == [{"/query"}, {"/update"}, {"/store"}]
+
+
+DESCRIPTION = """
+@prefix kgb: <https://w3id.org/kgbench/ns#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+<> a kgb:BackEnd ; rdfs:label "Ours"@en ; kgb:ofKind <https://w3id.org/kgbench/back-end/oxigraph> ;
+   kgb:queryEndpoint <{url}/query> ; kgb:updateEndpoint <{url}/update> ; {more}
+   kgb:requestLimit 20000 .
+"""
+
+
+@pytest.mark.parametrize("more", ["", "kgb:dataEndpoint <{url}/store> ;"])
+def test_a_server_that_is_described(remote, tmp_path, more):
+    """A Turtle file tells the addresses and ways of a server; it need not take whole graphs."""
+    file = tmp_path / "ours.ttl"
+    with Proxy(remote) as proxy:
+        file.write_text(DESCRIPTION.format(url=proxy.url, more=more.format(url=proxy.url)))
+        assert use(str(file)) == str(file)
+        assert max(len(one.body) for one in proxy.seen) < 60_000
+        assert any(one.path.startswith("/store") for one in proxy.seen) is bool(more)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("not Turtle", "no Turtle"),
+        ("", "describes 0 servers"),
+        (
+            DESCRIPTION.format(url="http://h", more="kgb:queryPath 'x' ;"),
+            "says nothing of a server",
+        ),
+        (DESCRIPTION.format(url="http://a:s3cret@h", more=""), "KGBENCH_STORE_PASSWORD"),
+        (DESCRIPTION.format(url="http://h", more="kgb:resultFormat 'csv' ;"), "json, tsv"),
+        (DESCRIPTION.format(url="http://h", more="").replace("20000", "20"), "number of bytes"),
+        (DESCRIPTION.format(url="http://h", more="").replace("kgb:updateE", "rdfs:e"), "has no"),
+    ],
+)
+def test_descriptions_that_are_refused(tmp_path, text, said):
+    """A description that lacks something, or says something unknown, is refused with words."""
+    file = tmp_path / "ours.ttl"
+    file.write_text(text)
+    with pytest.raises(StoreError, match=said) as error:
+        open_store(str(file))
+
+    assert "s3cret" not in str(error.value)
+
+
+def test_redirects_are_not_followed(remote):
+    """Another address is named, not trusted with what we send."""
+    moved = {"Location": "http://ada:s3cret@127.0.0.1:9/"}
+    with (
+        Proxy(remote, guard=lambda *_: (307, moved)) as proxy,
+        pytest.raises(StoreError, match="redirects are not followed") as error,
+    ):
+        open_store(proxy.url)
+
+    assert "s3cret" not in str(error.value)

@@ -94,7 +94,7 @@ def _questions(snapshot: Path, dump: Path) -> tuple[list[str], str]:
 
 def _leaderboard(view: View) -> str:
     """The query that the leaderboard rests on, over the main metrics of all tasks."""
-    from kgbench.serve.editor import example
+    from kgbench.serve.analyses import example
 
     return example(view, {"name": "score-histograms"})
 

@@ -7,6 +7,10 @@ import sys
 
 import pytest
 
+from kgbench.analysis import queries
+from kgbench.store import open_reader
+from tests.validation import assert_conforms
+
 
 @pytest.fixture(autouse=True)
 def _importable(monkeypatch, repository):
@@ -83,17 +87,46 @@ def test_unknown_benchmark_is_named(command, capsys):
     assert "no benchmark called nonesuch; there are" in capsys.readouterr().err
 
 
-def test_report_is_printed_and_written(command, harness, monkeypatch, capsys, tmp_path):
-    """What a benchmark found is shown with its goal and kept as JSON with the machine."""
-    found = harness.Result("reading", 1.25, "x", against="peer", goal="under 2 x", note="n 3")
-    fake = type(sys)("bench.fake")
-    fake.run = lambda: [found]
-    monkeypatch.setitem(sys.modules, "bench.fake", fake)
+@pytest.fixture
+def fake(command, monkeypatch):
+    """A benchmark of one's own in place of all others: the results that it is to find."""
+    found = []
+    module = type(sys)("bench.fake")
+    module.run = lambda: list(found)
+    monkeypatch.setitem(sys.modules, "bench.fake", module)
     monkeypatch.setattr(command, "names", lambda: ["fake"])
+    return found
+
+
+def test_report_is_printed_and_written(command, harness, fake, capsys, tmp_path):
+    """What a benchmark found is shown with its goal and kept as JSON with the machine."""
+    fake += [harness.Result("reading", 1.25, "x", "peer", "under 2 x", "n 3")]
     path = tmp_path / "report.json"
 
-    assert command.main(["--json", str(path)]) == 0
+    assert command.main(["--json", str(path), "--no-record"]) == 0
     assert "  reading: 1.25 x against peer (goal under 2 x) [n 3]\n" in capsys.readouterr().out
     report = json.loads(path.read_text(encoding="utf-8"))
     assert report["results"]["fake"][0]["value"] == 1.25
     assert report["machine"]["kgbench"]
+
+
+def test_runs_are_recorded_and_compared(command, harness, fake, capsys, tmp_path):
+    """Each run is kept as RDF that conforms; the next one shows what has changed since."""
+    store, figure = tmp_path / "store", tmp_path / "ratios.svg"
+    options = ["--store", str(store), "--plot", str(figure)]
+    skipped = harness.Result("peer", 0, "", note="not run: it is not there")
+    fake += [harness.Result("reading", 2.0, "x", "peer", "under 2 x"), skipped]
+    assert command.main(options) == 0
+    first = capsys.readouterr().out
+    fake[0] = harness.Result("reading", 1.5, "x", "peer", "under 2 x")
+    assert command.main(options) == 0
+    second = capsys.readouterr().out
+    with open_reader(str(store)) as opened:
+        assert_conforms(opened)
+        rows = queries.rows(opened, "benchmark-measurements")
+
+    assert [row[6] for row in rows] == ["2", "1.5"]
+    assert "-25.0 %" not in first
+    assert "2 x" in second
+    assert "-25.0 %" in second
+    assert "kgbench beside its peers" in figure.read_text(encoding="utf-8")

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ratios of a benchmark run as a figure: how far kgbench is from its peers and its limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bench.harness import Result
+from kgbench.plots.figures import PALETTE, styled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def ratios(
+    results: Mapping[str, Sequence[Result]], before: Mapping[tuple[str, str, str], float]
+) -> Figure | None:
+    """One line per ratio, on a logarithmic scale; hollow circles are the values recorded last.
+
+    ``None`` where nothing was measured as a ratio.
+    """
+    rows = [
+        (name, result)
+        for name, found in results.items()
+        for result in found
+        if result.unit == "x" and result.value > 0
+    ]
+    if not rows:
+        return None
+
+    def draw(figure: Figure) -> None:
+        axes = figure.add_subplot()
+        axes.axvline(1, color="0.6", linewidth=0.8)
+        for place, (name, result) in enumerate(rows):
+            earlier = before.get((name, result.what, result.against))
+            if earlier:
+                axes.plot([earlier, result.value], [place, place], color="0.6", linewidth=0.8)
+                axes.plot(earlier, place, "o", color=PALETTE[0], fillstyle="none", markersize=5)
+            axes.plot(result.value, place, "o", color=PALETTE[0], markersize=5)
+            if result.goal:
+                axes.annotate(
+                    f"goal {result.goal}",
+                    (1.01, place),
+                    xycoords=("axes fraction", "data"),
+                    va="center",
+                    fontsize=6.5,
+                )
+        labels = [f"{name}: {result.what}\nagainst {result.against}" for name, result in rows]
+        axes.set_yticks(range(len(rows)), labels, fontsize=6)
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.set_xscale("log")
+        axes.set_xlabel("ratio; filled: this run, hollow: the one recorded before")
+        axes.set_title("kgbench beside its peers and limits")
+
+    return styled(draw, width=7.2, height=1.0 + 0.32 * len(rows))
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write the figure as SVG."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, format="svg", metadata={"Date": None, "Creator": "kgbench"})

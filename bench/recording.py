@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Benchmark runs as RDF: kgbench keeps what it measures of itself as it keeps everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from bench.harness import Result
+from kgbench.analysis import queries
+from kgbench.analysis.tables import Column, Kind, Table
+from kgbench.rdf import double, json_literal, moment, string
+from kgbench.record.entries import registry_entry
+from kgbench.software import this_software
+from kgbench.store import Block, OwnedStore, Store, new_id
+from kgbench.vocab import KGB, PROV, RDF, RDFS, SCHEMA
+
+_Key = tuple[str, str, str]
+_COLUMNS = (
+    Column("benchmark", "Benchmark"),
+    Column("what", "What"),
+    Column("value", "Value"),
+    Column("against", "Against"),
+    Column("goal", "Goal"),
+    Column("last", "Last"),
+    Column("change", "Change", Kind.SHARE),
+)
+
+
+def record(
+    store: OwnedStore,
+    results: Mapping[str, Sequence[Result]],
+    *,
+    machine: Mapping[str, str],
+    started: datetime,
+    ended: datetime,
+) -> str:
+    """Write a benchmark run with its measurements into a graph of its own; returns its IRI.
+
+    A result without a unit was not measured, and is left out.
+    """
+    number = new_id()
+    iri = store.iris.mint("benchmark", benchmark=number)
+    graph = store.iris.mint("benchmarkGraph", benchmark=number)
+    software = this_software()
+    node = f"<{iri}>"
+    lines = [
+        f"{node} <{RDF.type}> <{KGB.BenchmarkRun}> .",
+        f"{node} <{RDF.type}> <{PROV.Activity}> .",
+        f"{node} <{PROV.startedAtTime}> {moment(started)} .",
+        f"{node} <{PROV.endedAtTime}> {moment(ended)} .",
+        f"{node} <{PROV.wasAssociatedWith}> <{software.iri(store.iris)}> .",
+        f"{node} <{KGB.machine}> {json_literal(dict(machine))} .",
+    ]
+    measured = [
+        (name, result) for name, found in results.items() for result in found if result.unit
+    ]
+    for place, (name, result) in enumerate(measured):
+        lines += _measurement(f"{iri}/{place:03}", iri, name, result)
+    store.write(
+        [
+            Block(graph, lines),
+            Block(
+                store.iris.catalogue,
+                [*registry_entry(graph, iri), *software.entry(store.iris)],
+            ),
+        ]
+    )
+    return iri
+
+
+def _measurement(iri: str, run: str, benchmark: str, result: Result) -> list[str]:
+    node = f"<{iri}>"
+    lines = [
+        f"{node} <{RDF.type}> <{KGB.Measurement}> .",
+        f"{node} <{RDF.type}> <{PROV.Entity}> .",
+        f"{node} <{PROV.wasGeneratedBy}> <{run}> .",
+        f"{node} <{KGB.benchmark}> {string(benchmark)} .",
+        f"{node} <{RDFS.label}> {string(result.what)} .",
+        f"{node} <{SCHEMA.value}> {double(float(result.value))} .",
+        f"{node} <{SCHEMA.unitText}> {string(result.unit)} .",
+    ]
+    said = (
+        (KGB.against, result.against),
+        (KGB.goal, result.goal),
+        (SCHEMA.description, result.note),
+    )
+    return lines + [f"{node} <{term}> {string(text)} ." for term, text in said if text]
+
+
+def last(store: Store, names: Sequence[str]) -> dict[_Key, float]:
+    """The latest recorded values of the benchmarks called ``names``."""
+    found: dict[_Key, float] = {}
+    for row in queries.run(store, "benchmark-measurements", benchmark=list(names)):
+        against = "" if row["against"] is None else row["against"].value
+        key = (row["benchmark"].value, row["label"].value, against)
+        found[key] = float(row["value"].value)
+    return found
+
+
+def compared(results: Mapping[str, Sequence[Result]], before: Mapping[_Key, float]) -> Table:
+    """Every result with its goal, and the value that was recorded last with the change since."""
+    rows = []
+    for name, found in results.items():
+        for result in found:
+            if not result.unit:
+                continue
+            earlier = before.get((name, result.what, result.against))
+            rows.append(
+                (
+                    name,
+                    result.what,
+                    written(result.value, result.unit),
+                    result.against,
+                    result.goal,
+                    None if earlier is None else written(earlier, result.unit),
+                    result.value / earlier - 1 if earlier else None,
+                )
+            )
+    return Table("Benchmarks of kgbench", _COLUMNS, tuple(rows))
+
+
+def written(value: float, unit: str) -> str:
+    """A value with three digits that count, and its unit."""
+    shown = f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"  # noqa: PLR2004
+    return f"{shown} {unit}"

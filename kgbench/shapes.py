@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     import rdflib
 
 SHAPE_FILES = {
-    "results": ("results.ttl", "analyses.ttl", "catalogue.ttl", "tasks.ttl", "queries.ttl"),
+    "results": (
+        *("results.ttl", "analyses.ttl", "benchmarks.ttl", "catalogue.ttl"),
+        *("tasks.ttl", "queries.ttl"),
+    ),
     "queries": ("queries.ttl",),
     "tasks": ("tasks.ttl",),
     "datasets": ("datasets.ttl",),

@@ -1,46 +1,60 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Analyses for pages: computed off the event loop, one at a time, once per snapshot."""
+"""Analyses for pages: in processes that can be killed, once per snapshot."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Hashable
-from typing import Any, TypeVar, cast
+import json
+import pickle
+from typing import Any
 
-from kgbench.errors import QueryError
 from kgbench.serve.following import View
-from kgbench.serve.refusals import Refused, busy
+from kgbench.serve.pool import Pool
 
 _KEPT = 200
-_MOST_WAITING = 50
-Found = TypeVar("Found")
 
 
 class Computing:
-    """Results of analyses by snapshot and name; who asks for the same waits for the same."""
+    """Results of analyses by snapshot, name and arguments; who asks for the same waits for it."""
 
-    def __init__(self) -> None:
-        self._found: dict[Hashable, Any] = {}
-        self._one = asyncio.Lock()
-        self._waiting = 0
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._of = ""
+        self._found: dict[str, Any] = {}
+        self._coming: dict[tuple[str, str], asyncio.Task[Any]] = {}
 
-    async def get(self, view: View, key: Hashable, work: Callable[[], Found]) -> Found:
-        """What ``work`` answers on ``view``; what the store lacks is answered with 404."""
+    async def get(self, view: View, analysis: str, **arguments: Any) -> Any:
+        """The result of one of :data:`kgbench.serve.analyses.ANALYSES` on ``view``.
+
+        Raises :class:`~kgbench.serve.refusals.Refused`: 404 where the store lacks what is asked
+        for, 503 where a limit is reached.
+        """
+        if self._of != view.name:
+            self._of = view.name
+            self._found.clear()
+        key = json.dumps([analysis, arguments], sort_keys=True)
+        if key in self._found:
+            return self._found[key]
         whole = (view.name, key)
-        if whole in self._found:
-            return cast("Found", self._found[whole])
-        if self._waiting >= _MOST_WAITING:
-            raise busy(5)
-        self._waiting += 1
-        try:
-            async with self._one:
-                if whole not in self._found:
-                    found = await asyncio.to_thread(work)
-                    if len(self._found) >= _KEPT or any(k[0] != view.name for k in self._found):  # type: ignore[index]
-                        self._found.clear()
-                    self._found[whole] = found
-                return cast("Found", self._found[whole])
-        except QueryError as error:
-            raise Refused(404, str(error)) from None
-        finally:
-            self._waiting -= 1
+        task = self._coming.get(whole)
+        if task is None:
+            job = {"snapshot": view.path, "base": view.iris.base}
+            work = self._run(view, key, {**job, "analysis": analysis, "arguments": arguments})
+            task = self._coming[whole] = asyncio.create_task(work)
+            task.add_done_callback(lambda done: self._done(whole, done))
+        # One who goes away does not take the result from those who wait with them.
+        return await asyncio.shield(task)
+
+    async def _run(self, view: View, key: str, job: dict[str, Any]) -> Any:
+        answer = await self._pool.run(job)
+        found = pickle.loads(await answer.whole())  # noqa: S301 - from a process of our own
+        if self._of == view.name:
+            if len(self._found) >= _KEPT:
+                self._found.clear()
+            self._found[key] = found
+        return found
+
+    def _done(self, whole: tuple[str, str], task: asyncio.Task[Any]) -> None:
+        del self._coming[whole]
+        if not task.cancelled():
+            task.exception()  # whoever waits is told; nobody may be left to wait

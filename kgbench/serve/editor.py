@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from functools import cache
 from typing import Any
@@ -12,23 +11,21 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from kgbench.analysis import queries
-from kgbench.analysis.selection import select
-from kgbench.analysis.task_scores import chosen_metrics
-from kgbench.errors import QueryError
-from kgbench.pages import things
 from kgbench.serve import formats
 from kgbench.serve.admission import admit
+from kgbench.serve.computing import Computing
 from kgbench.serve.endpoint import Endpoint
 from kgbench.serve.following import View
 from kgbench.serve.protocol import Operation
 from kgbench.serve.refusals import Refused
 from kgbench.serve.rendering import YASGUI, Rendering
 from kgbench.serve.service import Service
-from kgbench.vocab import KGB, PREFIXES
+from kgbench.vocab import PREFIXES
 
 _SHOWN_ROWS = 200
 _SHOWN_BYTES = 200_000
 _LONGEST = 100_000
+_LONGEST_VALUE = 2_000
 _FIRST = """PREFIX kgb: <https://w3id.org/kgbench/ns#>
 
 SELECT ?graph (COUNT(?dialogue) AS ?dialogues)
@@ -40,8 +37,11 @@ GROUP BY ?graph
 class Editor:
     """Answers requests for the editor."""
 
-    def __init__(self, service: Service, rendering: Rendering, endpoint: Endpoint) -> None:
+    def __init__(
+        self, service: Service, rendering: Rendering, endpoint: Endpoint, computing: Computing
+    ) -> None:
         self._service = service
+        self._computing = computing
         self._rendering = rendering
         self._endpoint = endpoint
 
@@ -51,7 +51,8 @@ class Editor:
         asked = dict(request.query_params)
         text = asked.get("query", "")[:_LONGEST]
         if not text and "name" in asked:
-            text = await asyncio.to_thread(example, view, asked)
+            asked = {name[:_LONGEST_VALUE]: value[:_LONGEST_VALUE] for name, value in asked.items()}
+            text = await self._computing.get(view, "example", asked=asked)
         context: dict[str, Any] = {
             "query": text or _FIRST,
             "examples": _examples(),
@@ -108,42 +109,3 @@ class Editor:
 @cache
 def _examples() -> list[queries.Query]:
     return [queries.load(name) for name in queries.names()]
-
-
-def example(view: View, asked: dict[str, str]) -> str:
-    """The declared query that ``asked`` names, with values for the parameters that it needs.
-
-    Values come from ``asked``; what is missing is filled from the store: the graphs of the suite's
-    first passes, the main metrics, the first dialogue.
-    """
-    try:
-        query = queries.load(asked["name"])
-        given: dict[str, Any] = {
-            p.name: asked[p.name] for p in query.parameters if p.name in asked and p.name != "name"
-        }
-        needed = {p.name for p in query.parameters if not p.optional} - set(given)
-        wanted = needed | ({p.name for p in query.parameters} & {"passGraph", "runGraph"})
-        for name in wanted - set(given):
-            given[name] = _filled(view, name, asked.get("suite"))
-        if "suite" in given and not given["suite"].startswith("http"):
-            del given["suite"]
-        return queries.bind(query, **given)
-    except QueryError as error:
-        raise Refused(404, str(error)) from None
-
-
-def _filled(view: View, name: str, suite: str | None) -> Any:
-    if suite is None:
-        suite = next((str(iri) for iri, *_ in queries.rows(view, "list-suites")), None)
-    if name == "passGraph":
-        return list(select(view, suite).pass_graphs)
-    if name == "runGraph":
-        return list(select(view, suite).run_graphs)
-    if name == "metric":
-        return sorted(set(chosen_metrics(view, "*", None).values()))
-    if name == "dialogue":
-        return things.subjects(view, _TYPE, KGB.Dialogue, 1)[:1]
-    return "text" if name == "text" else None
-
-
-_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"

@@ -13,15 +13,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from kgbench.analysis import queries
-from kgbench.analysis import scores as fetch
-from kgbench.analysis.compare import compare as compared
-from kgbench.analysis.compare import flips, matches
-from kgbench.analysis.leaders import leaders
-from kgbench.analysis.selection import select
-from kgbench.analysis.sides import sides
 from kgbench.pages import contents, things
 from kgbench.pages.snapshot import View
-from kgbench.pages.tables import Sheet, sheet
 from kgbench.serve.computing import Computing
 from kgbench.serve.editor import Editor
 from kgbench.serve.endpoint import Endpoint
@@ -30,7 +23,7 @@ from kgbench.serve.rendering import Rendering
 from kgbench.serve.service import Service
 
 _LONGEST_SEARCH = 200
-_BOOTSTRAPS = 1_000
+_LONGEST_NAME = 2_000  # characters
 
 
 class Pages:
@@ -39,25 +32,20 @@ class Pages:
     def __init__(self, service: Service, rendering: Rendering, endpoint: Endpoint) -> None:
         self._service = service
         self._rendering = rendering
-        self._computing = Computing()
-        self._editor = Editor(service, rendering, endpoint)
+        self._computing = Computing(service.analysts)
+        self._editor = Editor(service, rendering, endpoint, self._computing)
 
     async def overview(self, request: Request) -> Response:
         """Runs, models, tasks and how much of each there is."""
         view = self._service.view
-        found = await self._computing.get(view, "overview", partial(contents.overview, view))
+        found = await self._computing.get(view, "overview")
         return self._rendering.page(request, "overview.html", found, view=view)
 
     async def leaderboard(self, request: Request) -> Response:
         """The leaderboard of one suite, with what can be said of differences to the best."""
         view = self._service.view
         suite, suites = await self._suite(view, request)
-
-        def work() -> Sheet:
-            table = leaders(view, select(view, suite), samples=_BOOTSTRAPS)
-            return sheet(table, contents.names(view), suite)
-
-        found = await self._computing.get(view, ("leaderboard", suite), work)
+        found = await self._computing.get(view, "leaderboard", suite=suite)
         context = {"sheet": found, "suite": suite, "suites": suites}
         return self._rendering.page(request, "leaderboard.html", context, view=view)
 
@@ -65,33 +53,21 @@ class Pages:
         """Two models, runs or passes, task by task."""
         view = self._service.view
         suite, suites = await self._suite(view, request)
-        a, b = (request.query_params.get(name, "") for name in ("a", "b"))
-        models = await self._computing.get(view, "models", lambda: fetch.models(view))
+        a, b = (request.query_params.get(name, "")[:_LONGEST_NAME] for name in ("a", "b"))
         context: dict[str, Any] = {
             "suite": suite,
             "suites": suites,
             "a": a,
             "b": b,
-            "models": sorted(models.values(), key=lambda one: one.name),
+            "models": await self._computing.get(view, "models"),
             "sheets": [],
             "problem": None,
         }
         status = 200
         if a and b:
-
-            def work() -> list[Sheet]:
-                chosen = select(view, suite)
-                first, second = sides(view, a, b)
-                found = matches(view, chosen, first, second)
-                tables = (
-                    compared(found, first, second, samples=_BOOTSTRAPS),
-                    flips(found, first, second),
-                )
-                return [sheet(table, contents.names(view), suite) for table in tables]
-
-            key = ("compare", suite, a, b)
             try:
-                context["sheets"] = await self._computing.get(view, key, work)
+                found = await self._computing.get(view, "comparison", suite=suite, a=a, b=b)
+                context["sheets"] = found
             except Refused as refused:  # the form stays, for another choice
                 context["problem"], status = refused.message, refused.status
         return self._rendering.page(request, "compare.html", context, status=status, view=view)
@@ -122,8 +98,7 @@ class Pages:
         template, build = contents.template(things.kinds(view, iri))
         context: dict[str, Any] = {}
         if build is not None:
-            key = (template, iri, reveal)
-            context = await self._computing.get(view, key, partial(build, view, iri, reveal=reveal))
+            context = await self._computing.get(view, "thing", iri=iri, reveal=reveal)
         title = context.get("title")
         said = partial(contents.statements, view, iri, reveal=reveal, title=title)
         context = {**context, **await asyncio.to_thread(said)}
@@ -134,12 +109,7 @@ class Pages:
         self, view: View, request: Request
     ) -> tuple[str | None, list[tuple[str, str]]]:
         """The suite that a request names, else the first of the store, and all there are."""
-
-        def work() -> list[tuple[str, str]]:
-            rows = queries.rows(view, "list-suites")
-            return [(str(iri), name or things.label(view, str(iri))) for iri, name, *_ in rows]
-
-        suites = await self._computing.get(view, "suites", work)
+        suites = await self._computing.get(view, "suites")
         wanted = request.query_params.get("suite")
         if wanted is not None and wanted not in {part for suite in suites for part in suite}:
             raise Refused(404, "there is no such suite here")

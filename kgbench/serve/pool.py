@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 import time
 from collections import deque
 from collections.abc import AsyncIterator
@@ -24,6 +25,8 @@ from kgbench.serve.refusals import Refused, busy, too_slow
 from kgbench.serve.settings import Limits
 from kgbench.serve.workers import Frame, Gone, Worker
 
+QUERIES, ANALYSES = "kgbench.serve.worker", "kgbench.serve.analyst"
+_log = logging.getLogger("kgbench.serve")
 _BUFFERED = 1 << 18  # bytes of an answer that are collected before its job counts as heavy
 
 
@@ -73,10 +76,11 @@ class Answer:
 
 
 class Pool:
-    """The workers of one server; all methods belong to its event loop."""
+    """Workers of one server that run one module; all methods belong to its event loop."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, module: str = QUERIES) -> None:
         self.limits = limits
+        self._module = module
         self.isolated = False
         self._idle: deque[Worker] = deque()
         self._all: set[Worker] = set()
@@ -194,7 +198,7 @@ class Pool:
         task.add_done_callback(self._seats.discard)
 
     async def _new(self) -> Worker:
-        worker = await Worker.start(self.limits.memory_bytes)
+        worker = await Worker.start(self._module, self.limits.memory_bytes)
         self._all.add(worker)
         if self._closed:
             await self._end(worker)
@@ -233,6 +237,9 @@ async def _frame(worker: Worker, seconds: float) -> Frame | None:
 def _failure(said: dict[str, str]) -> Refused:
     if said["kind"] == "query":
         return Refused(400, said["message"])
+    if said["kind"] == "missing":
+        return Refused(404, said["message"])
     if said["kind"] == "limit":
         return Refused(503, f"{said['message']}: use LIMIT, or download the data")
-    return Refused(503, f"the query failed in the engine: {said['message']}")
+    _log.error("a worker failed: %s", said["message"])
+    return Refused(503, f"this failed in its process: {said['message']}")

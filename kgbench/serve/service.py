@@ -8,16 +8,18 @@ import contextlib
 import hashlib
 import logging
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 from starlette.requests import Request
 
 from kgbench.errors import KgbenchError
 from kgbench.serve.following import Following, View
-from kgbench.serve.pool import Pool
+from kgbench.serve.pool import ANALYSES, Pool
 from kgbench.serve.settings import Settings
 from kgbench.vocab import PREFIXES
 
+_QUICK_PAGE = 2.0  # seconds of an analysis before it counts as heavy
 _GLANCE = 0.5  # seconds between looks for a new snapshot
 _log = logging.getLogger("kgbench.serve")
 
@@ -28,6 +30,8 @@ class Service:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.pool = Pool(settings.limits)
+        few = replace(settings.limits, quick=2, quick_seconds=_QUICK_PAGE, heavy=1)
+        self.analysts = Pool(few, ANALYSES)  # started when the first page needs one
         self.following = Following(settings.location, settings.base)
 
     @property
@@ -47,7 +51,7 @@ class Service:
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-            await self.pool.close()
+            await asyncio.gather(self.pool.close(), self.analysts.close())
 
     async def _follow(self) -> None:
         while True:

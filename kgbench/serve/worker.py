@@ -13,11 +13,12 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, BinaryIO
 
 import pyoxigraph as ox
 
+from kgbench.errors import QueryError
 from kgbench.execution.lockdown import OUT_OF_MEMORY, die_with_parent
 from kgbench.serve.formats import engine_format
 from kgbench.serve.isolation import isolate
@@ -57,34 +58,43 @@ class Output:
             self._counter.add(piece)
         if self._left < 0 or (self._counter is not None and self._counter.rows > self._rows):
             raise LimitReached
-        _send(self._stream, DATA, piece)
+        send(self._stream, DATA, piece)
 
 
-def main() -> None:
-    """Answer jobs until standard input ends."""
+def answer_jobs(handle: Callable[[Mapping[str, Any], BinaryIO], None]) -> None:
+    """Give up what a worker may not have, then ``handle`` jobs until standard input ends."""
     jobs, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb", buffering=1 << 16)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent, memory = int(sys.argv[1]), int(sys.argv[2])
     die_with_parent(parent)
     isolated = isolate(memory)
-    _send(answers, READY, json.dumps({"isolated": isolated}).encode())
-    opened: tuple[str, ox.Store] | None = None
+    send(answers, READY, json.dumps({"isolated": isolated}).encode())
     with contextlib.suppress(BrokenPipeError):
         for line in jobs:
-            job = json.loads(line)
             try:
-                if opened is None or opened[0] != job["snapshot"]:
-                    opened = None
-                    opened = (job["snapshot"], ox.Store.read_only(job["snapshot"]))
-                _answer(opened[1], job, answers)
-                _send(answers, END, b"")
+                handle(json.loads(line), answers)
+                send(answers, END, b"")
             except MemoryError:
                 os._exit(OUT_OF_MEMORY)
             except BrokenPipeError:
                 raise
             except BaseException as error:  # noqa: BLE001 - a panic of the engine is one, too
-                _send(answers, FAILED, json.dumps(_said(error)).encode())
+                send(answers, FAILED, json.dumps(_said(error)).encode())
+
+
+def _handler() -> Callable[[Mapping[str, Any], BinaryIO], None]:
+    """Runs queries on the snapshot that each job names, which stays open for the next one."""
+    opened: dict[str, ox.Store] = {}
+
+    def answer(job: Mapping[str, Any], stream: BinaryIO) -> None:
+        path = job["snapshot"]
+        if path not in opened:
+            opened.clear()
+            opened[path] = ox.Store.read_only(path)
+        _answer(opened[path], job, stream)
+
+    return answer
 
 
 def _answer(store: ox.Store, job: Mapping[str, Any], stream: BinaryIO) -> None:
@@ -142,6 +152,8 @@ def said(error: BaseException) -> str:
 def _said(error: BaseException) -> dict[str, str]:
     if isinstance(error, LimitReached):
         return {"kind": "limit", "message": "the answer is larger than this server sends"}
+    if isinstance(error, QueryError):  # of an analysis: its queries are ours
+        return {"kind": "missing", "message": str(error)}
     if isinstance(error, SyntaxError | ValueError | RuntimeError):
         # The engine wraps what a writer raised; only the cause says that it was the limit.
         if isinstance(error.__cause__, LimitReached):
@@ -150,10 +162,11 @@ def _said(error: BaseException) -> dict[str, str]:
     return {"kind": "defect", "message": f"{type(error).__name__}: {error}"[:2_000]}
 
 
-def _send(stream: BinaryIO, tag: bytes, payload: bytes) -> None:
+def send(stream: BinaryIO, tag: bytes, payload: bytes) -> None:
+    """Send one frame."""
     stream.write(tag + len(payload).to_bytes(4, "big") + payload)
     stream.flush()
 
 
 if __name__ == "__main__":
-    main()
+    answer_jobs(_handler())

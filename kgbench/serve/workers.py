@@ -42,13 +42,13 @@ class Worker:
         self.isolated = isolated
 
     @classmethod
-    async def start(cls, memory_bytes: int) -> Worker:
-        """A new worker, ready for jobs."""
+    async def start(cls, module: str, memory_bytes: int) -> Worker:
+        """A new worker that runs ``module``, ready for jobs."""
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-P",
             "-m",
-            "kgbench.serve.worker",
+            module,
             str(os.getpid()),
             str(memory_bytes),
             stdin=asyncio.subprocess.PIPE,

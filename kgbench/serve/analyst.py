@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The process that runs analyses for pages: ``python -m kgbench.serve.analyst``.
+
+As isolated as a query worker, and talking as one (see :mod:`kgbench.serve.worker`): a job names one
+of :data:`kgbench.serve.analyses.ANALYSES`, and the answer is its result, pickled.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads take address space, which has a limit
+
+from kgbench.errors import QueryError, StoreError
+from kgbench.pages.snapshot import View
+from kgbench.serve import worker
+from kgbench.serve.analyses import ANALYSES
+from kgbench.store import snapshots
+
+
+class Defect(Exception):
+    """An analysis failed for another reason than that the store lacks something."""
+
+
+def _handler() -> Callable[[Mapping[str, Any], BinaryIO], None]:
+    """Runs jobs on the snapshot that each names, which stays open for the next one."""
+    opened: list[View] = []
+
+    def answer(job: Mapping[str, Any], stream: BinaryIO) -> None:
+        if not opened or opened[0].path != job["snapshot"]:
+            opened.clear()
+            opened.append(_view(Path(job["snapshot"]), job["base"]))
+        try:
+            found = ANALYSES[job["analysis"]](opened[0], **job["arguments"])
+        except (QueryError, MemoryError):
+            raise
+        except Exception as error:  # never the fault of a query that a client sent
+            raise Defect(f"{job['analysis']}: {type(error).__name__}: {error}") from error
+        worker.send(stream, worker.DATA, pickle.dumps(found))
+
+    return answer
+
+
+def _view(path: Path, base: str) -> View:
+    held = snapshots.hold(path)
+    if held is None:
+        raise StoreError(f"the snapshot {path.name} is gone")
+    return View(path, held, base)
+
+
+if __name__ == "__main__":
+    worker.answer_jobs(_handler())

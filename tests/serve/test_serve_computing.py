@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Analyses of pages run in processes that end at the limit of time, and are computed once."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from kgbench.serve.analyses import ANALYSES as KNOWN
+from kgbench.serve.computing import Computing
+from kgbench.serve.following import Following
+from kgbench.serve.pool import ANALYSES, Pool
+from kgbench.serve.refusals import Refused
+from kgbench.vocab import BASE
+from tests.serve.conftest import LIMITS
+from tests.serve.processes import is_running
+
+SUITE = f"{BASE}suite/kgbench-1"
+ARGUMENTS = {
+    "overview": {},
+    "models": {},
+    "suites": {},
+    "leaderboard": {"suite": SUITE},
+    "comparison": {"suite": SUITE, "a": "Oracle", "b": "Oracle"},
+    "thing": {"iri": f"{BASE}model/oracle", "reveal": False},
+    "example": {"asked": {"name": "list-models"}},
+}
+
+
+@pytest.fixture(scope="module")
+def view(result_store):
+    """A snapshot."""
+    return Following(str(result_store), BASE).view
+
+
+def run(limits, work):
+    """What ``work`` gives with computing in a pool of its own, and the pool."""
+
+    async def running():
+        pool = Pool(limits, ANALYSES)
+        try:
+            return await work(Computing(pool), pool)
+        finally:
+            await pool.close()
+
+    return asyncio.run(running())
+
+
+def test_every_analysis_comes_back(view):
+    """What an analysis answers in this process comes back from another."""
+
+    async def work(computing, _):
+        return {name: await computing.get(view, name, **given) for name, given in ARGUMENTS.items()}
+
+    assert KNOWN.keys() == ARGUMENTS.keys()
+    found = run(LIMITS, work)
+    for name, given in ARGUMENTS.items():
+        assert KNOWN[name](view, **given) == found[name]
+
+
+def test_runaway_analysis_is_killed(view):
+    """At the limit of time the process of an analysis is killed, and the page gets 503."""
+
+    async def work(computing, pool):
+        started = []
+        start = pool._new
+
+        async def new():
+            started.append(await start())
+            return started[-1]
+
+        pool._new = new
+        with pytest.raises(Refused) as refused:
+            await computing.get(view, "leaderboard", suite=SUITE)
+        return refused.value, started[0]._process.pid
+
+    refused, process = run(replace(LIMITS, quick_seconds=0.001, seconds=0.002), work)
+    assert 503 == refused.status
+    assert "time limit" in refused.message
+    assert not is_running(process)
+
+
+def test_what_is_asked_for_twice_is_computed_once(view):
+    """Requests at the same time wait for one computation; one who leaves does not end it."""
+
+    async def work(computing, pool):
+        jobs = []
+        run = pool.run
+
+        async def counted(job):
+            jobs.append(job)
+            return await run(job)
+
+        pool.run = counted
+        tasks = [asyncio.create_task(computing.get(view, "overview")) for _ in range(5)]
+        await asyncio.sleep(0)
+        tasks[0].cancel()
+        found = await asyncio.gather(*tasks, return_exceptions=True)
+        await computing.get(view, "overview")
+        return jobs, found
+
+    jobs, found = run(LIMITS, work)
+    assert 1 == len(jobs)
+    assert isinstance(found[0], asyncio.CancelledError)
+    assert found[1] == found[4]
+
+
+def test_missing_and_broken_are_told_apart(view):
+    """What the store lacks is 404; what fails for another reason is the server's fault."""
+
+    async def work(computing, _):
+        statuses = []
+        for analysis, given in (
+            ("example", {"asked": {"name": "nonesuch"}}),
+            ("comparison", {"suite": SUITE, "a": "x", "b": "y"}),
+            ("leaderboard", {"unknown": 1}),
+        ):
+            with pytest.raises(Refused) as refused:
+                await computing.get(view, analysis, **given)
+            statuses.append(refused.value.status)
+        return statuses
+
+    assert [404, 404, 503] == run(LIMITS, work)

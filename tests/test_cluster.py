@@ -20,6 +20,7 @@ from kgbench.store import open_store
 from kgbench.store.copying import copy
 from kgbench.tasks import catalogue
 from tests.servers.dask_cluster import cluster
+from tests.store.servers import Oxigraph
 
 pytest.importorskip("distributed")
 pytestmark = pytest.mark.slow
@@ -53,16 +54,16 @@ def judged(store, run, spec):
     return sorted(line for line in lines if not OF_THE_WORK.search(line)), found
 
 
-def test_cluster_judges_as_this_machine_does(running, tmp_path):
-    """Every score and info of a re-evaluation is the same wherever it was computed."""
-    here, there = str(tmp_path / "here"), str(tmp_path / "there")
-    with open_store(here) as store:
-        run = recorded(store)
-        with open_store(there) as target:
-            copy(store, target)
-        mine, by_us = judged(store, run, "local:2")
-    with open_store(there) as store:
-        theirs, by_cluster = judged(store, run, f"dask:{running.address}")
+def test_cluster_judges_a_remote_store_as_this_machine_does(running, tmp_path):
+    """Every score and info is the same, judged here or by a cluster from a store on a server."""
+    with Oxigraph(tmp_path / "server") as server:
+        with open_store(str(tmp_path / "here")) as store:
+            run = recorded(store)
+            with open_store(server.url) as target:
+                copy(store, target)
+            mine, by_us = judged(store, run, "local:2")
+        with open_store(server.url) as store:
+            theirs, by_cluster = judged(store, run, f"dask:{running.address}")
 
     assert len(mine) > 1_000
     assert mine == theirs

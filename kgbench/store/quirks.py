@@ -108,6 +108,8 @@ def boolean(content: bytes, form: ox.QueryResultsFormat) -> ox.QueryBoolean:
         return found
     if isinstance(found, ox.QuerySolutions):
         cells = [row[0] for row in found]
+        if not cells:
+            return _boolean(value=False)
         if len(cells) == 1 and isinstance(cells[0], ox.Literal):
             return _boolean(cells[0].value.lower() in ("1", "true"))
     raise StoreError("the server's answer to ASK is no boolean")

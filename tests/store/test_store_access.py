@@ -193,7 +193,7 @@ def test_challenges_are_told_apart():
         (
             "http://h:8890/sparql",
             "virtuoso",
-            ("http://h:8890/sparql", "/sparql-auth", "/sparql-graph-crud-auth"),
+            ("http://h:8890/sparql", "/sparql-auth", None),
         ),
         (
             "http://h/rdf4j-server/repositories/x",

@@ -104,3 +104,25 @@ def test_encrypted_feedback_reaches_the_judge(tmp_path: Path) -> None:
     query = "SELECT ?i WHERE { GRAPH ?g { ?e <https://w3id.org/kgbench/ns#infos> ?i } } "
     (package / "infos.rq").write_text(query)
     assert "read under lock" in kgbench(package, "query", "infos.rq", "--format", "csv")
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "why"),
+    [
+        (("turtle_objects.py", "import no_such_module\n"), "No module named 'no_such_module'"),
+        (("turtle_objects/task.ttl", "@prefix\n"), "task.ttl"),
+    ],
+)
+def test_a_broken_package_breaks_nothing_else(
+    tmp_path: Path, spoilt: tuple[str, str], why: str
+) -> None:
+    """A class of others that cannot be used says why; all other classes can be used."""
+    package = documented_package.write(tmp_path)
+    (package / spoilt[0]).write_text(spoilt[1])
+    listed = documented_package.python(package, "-m", "kgbench", "tasks", "list")
+    assert "RdfFriendCount-turtle-1" in listed.stdout
+    assert "TurtleObjectList cannot be used" in listed.stderr
+    assert why in listed.stderr
+    run = ("run", "--model", "baseline:oracle", "--iterations", "1", "--task")
+    assert "1.000" in kgbench(package, *run, "RdfFriendCount-turtle-1")
+    assert "TurtleObjectList" in kgbench(package, *run, "TurtleObjectList", code=1)

@@ -65,6 +65,8 @@ def list_(
     generated = [{**each, "cases": each["cases"] or "generated"} for each in found]
     rows = tuple(tuple(each[column.name] for column in columns) for each in generated)
     typer.echo(render(Table("Tasks", columns, rows), "table"), nl=False)
+    for name, why in catalogue.unusable().items():
+        typer.echo(f"The task class {name} cannot be used: {why}", err=True)
 
 
 def show(

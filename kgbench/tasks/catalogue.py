@@ -4,7 +4,8 @@
 A task class is *declared* in a ``task.ttl``: those of kgbench in the folder ``tasks``, those of
 other packages in the folder that their module names with the attribute ``FOLDER``. The *code* of
 every task class is a module that the entry point group ``kgbench.tasks`` names; it is imported
-when a task of the class is first used.
+when a task of the class is first used. What another package does wrong is its own affair: its
+class cannot be used, and says why (:func:`unusable`), and all others can.
 """
 
 from __future__ import annotations
@@ -39,8 +40,15 @@ def task_class(name: str) -> TaskClass:
     """The task class called ``name``; :class:`~kgbench.errors.TaskError` where there is none."""
     found = _task_classes().get(name)
     if found is None:
+        if name in unusable():
+            raise TaskError(f"the task class '{name}' cannot be used: {unusable()[name]}")
         raise TaskError(f"there is no task class '{name}': {nearest(name, _task_classes())}")
     return found
+
+
+def unusable() -> Mapping[str, str]:
+    """The task classes of other packages that cannot be used, by name, and why."""
+    return _foreign()[1]
 
 
 def module(name: str) -> TaskModule:
@@ -119,37 +127,63 @@ def foreign_declaration(name: str, version: str) -> Path | None:
 
 @cache
 def _task_classes() -> Mapping[str, TaskClass]:
+    return dict(sorted({**_own(), **_foreign()[0]}.items()))
+
+
+@cache
+def _own() -> Mapping[str, TaskClass]:
     found: dict[str, TaskClass] = {}
-    labels: dict[str, str] = {}
-    for name, place in sorted(_folders().items()):
-        read = declaration.read(place / DECLARATION)
-        if read.name != name:
-            raise ResourceError(f"{place / DECLARATION} declares {read.name} instead of {name}")
-        for task in read.tasks:
-            if task.label in labels:
-                raise ResourceError(
-                    f"the task label {task.label} is declared by {labels[task.label]} and {name}"
-                )
-            labels[task.label] = name
-        found[name] = read
+    for name, place in sorted(_own_folders().items()):
+        found[name] = _declared(name, place, found)
     return found
 
 
 @cache
+def _foreign() -> tuple[Mapping[str, TaskClass], Mapping[str, str]]:
+    """The task classes of other packages, and what is wrong with those that are unusable."""
+    found: dict[str, TaskClass] = {}
+    wrong: dict[str, str] = {}
+    for name in sorted(_entry_points().keys() - _own_folders().keys()):
+        try:
+            found[name] = _declared(name, _foreign_folder(name), {**_own(), **found})
+        except Exception as error:  # noqa: BLE001 - whatever the code of others raises
+            wrong[name] = f"{_entry_points()[name].value}: {error or type(error).__name__}"
+    return found, wrong
+
+
+def _declared(name: str, place: Path, others: Mapping[str, TaskClass]) -> TaskClass:
+    """The task class in a folder, with labels that none of the ``others`` has."""
+    read = declaration.read(place / DECLARATION)
+    if read.name != name:
+        raise ResourceError(f"{place / DECLARATION} declares {read.name} instead of {name}")
+    labels = {task.label: other.name for other in others.values() for task in other.tasks}
+    for task in read.tasks:
+        if task.label in labels:
+            raise ResourceError(
+                f"the task label {task.label} is declared by {labels[task.label]} and {name}"
+            )
+        labels[task.label] = name
+    return read
+
+
 def _folders() -> Mapping[str, Path]:
-    """The folder of each task class; modules of other packages are imported to learn theirs."""
-    own = {path.parent.name: path.parent for path in resources.folder("tasks").glob("*/task.ttl")}
-    others = {}
-    for name in _entry_points():
-        if name not in own:
-            place = getattr(_module(name), "FOLDER", None)
-            if place is None:
-                raise ResourceError(
-                    f"the task class {name} has neither a folder tasks/{name} nor does its module "
-                    f"{_entry_points()[name].value} name one with FOLDER"
-                )
-            others[name] = Path(place)
-    return own | others
+    """The folder of each task class."""
+    return {**_own_folders(), **{name: _foreign_folder(name) for name in _foreign()[0]}}
+
+
+@cache
+def _own_folders() -> Mapping[str, Path]:
+    return {path.parent.name: path.parent for path in resources.folder("tasks").glob("*/task.ttl")}
+
+
+def _foreign_folder(name: str) -> Path:
+    """The folder that the module of another package names; the module is imported for that."""
+    place = getattr(_module(name), "FOLDER", None)
+    if place is None:
+        raise ResourceError(
+            f"there is neither a folder tasks/{name} nor does the module name one with FOLDER"
+        )
+    return Path(place)
 
 
 @cache

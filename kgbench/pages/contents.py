@@ -211,15 +211,15 @@ def statements(view: View, iri: str, *, reveal: bool, title: str | None = None) 
         "kinds": sorted(things.kinds(view, iri)),
         "reveal": reveal,
         "hidden": HIDDEN,
-        "statements": _grouped(described.outgoing),
-        "nested": _grouped(described.nested),
+        "statements": grouped(described.outgoing),
+        "nested": grouped(described.nested),
         "incoming": _pointing(described.incoming),
         "more": described.more,
         "embedded": embedded(quads),
     }
 
 
-def _grouped(quads: list[Any]) -> list[tuple[str, dict[str, list[Any]]]]:
+def grouped(quads: list[Any]) -> list[tuple[str, dict[str, list[Any]]]]:
     """Statements by subject, then by property."""
     found: dict[str, dict[str, list[Any]]] = {}
     for quad in quads:

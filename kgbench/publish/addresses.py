@@ -30,7 +30,7 @@ RECORDED = frozenset(
 #: The names at the root that are the site's own: nothing recorded may stand there.
 OWN = frozenset(
     ("index.html", "style.css", "robots.txt", "canary.txt", "data", "leaderboard", "figures")
-) | frozenset(("queries", "version", "thing", "catalog", "void", "SHA256SUMS"))
+) | frozenset(("queries", "version", "thing", "catalog", "void", "SHA256SUMS", ".well-known"))
 _SUFFIXES = (".html", ".ttl", ".jsonld", ".nt")
 _SEGMENT = re.compile(r"[^\x00-\x1f\x7f\\?*:|\"<>]{1,200}")
 _SAFE = "!$&'()*+,;=~-._@"
@@ -63,25 +63,27 @@ class Addresses:
         first = rest.partition("/")[0]
         return (self.base if first in RECORDED else self.store) + rest
 
-    def place(self, iri: str) -> str | None:
+    def place(self, iri: str) -> str:
         """The folder of the document about ``iri`` (published or not), without slashes around it.
 
-        ``None`` where a document cannot be about it because it is not below a base of ours.
+        What is not below a base, or cannot be a path, has a place of its own.
         """
         found = self.published(iri).partition("#")[0]
         for base in (self.base, self.store, BASE):
             if found.startswith(base):
-                rest = found[len(base) :].rstrip("/")
-                return _path(rest) or f"thing/{hashlib.sha256(found.encode()).hexdigest()[:24]}"
-        return None
+                path = _path(found[len(base) :].rstrip("/"))
+                if path is not None:
+                    return path
+        return f"thing/{hashlib.sha256(found.encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
 
-    def link(self, iri: str, root: str) -> str | None:
-        """Where a link to ``iri`` leads on a page that reaches the root of the site by ``root``."""
-        place = self.place(iri)
-        if place is None:
-            return None
-        _, mark, part = iri.partition("#")
-        return f"{root}{quote(place, safe=_SAFE + '/')}/" + (f"#{part}" if mark and part else "")
+
+def url(place: str, root: str, suffix: str = "/", fragment: str = "") -> str:
+    """A link to the document at ``place`` from a page that reaches the root by ``root``.
+
+    >>> url("run/0199", "../", ".ttl"), url("ns", "./", fragment="Run")
+    ('../run/0199.ttl', './ns/#Run')
+    """
+    return f"{root}{quote(place, safe=_SAFE + '/')}{suffix}" + (f"#{fragment}" if fragment else "")
 
 
 def root_of(path: str) -> str:

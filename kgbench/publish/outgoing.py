@@ -72,6 +72,8 @@ class Outgoing:
         self._rules = rules
         self._nodes: dict[str, ox.NamedNode] = {}
         self._gold: dict[str, frozenset[str]] = {}
+        self.base, self.store = addresses.base, addresses.store
+        self.place = addresses.place
 
     def graph(self, name: str) -> Iterator[list[ox.Quad]]:
         """All of a graph, subject by subject, as the database keeps it."""
@@ -108,6 +110,11 @@ class Outgoing:
     def clean(self, text: str) -> str:
         """A text that kgbench, a provider or a person wrote, as it is published."""
         return self._rules.scrubber.text(text)
+
+    def model_name(self, text: str) -> str:
+        """The name of a model as it is published; no two that differ become the same."""
+        cleaned = self.clean(text)
+        return text if cleaned == text else f"{cleaned} #{digest(text)[:6]}"
 
     # --- one subject ------------------------------------------------------------------------
 
@@ -186,10 +193,7 @@ class Outgoing:
             predicate == SCHEMA.error or KGB.Configuration in kinds
         ):
             text = without(text, self._all_gold())
-        cleaned = self._rules.scrubber.text(text)
-        if cleaned != text and KGB.Model in kinds:  # two such models must not look the same
-            return f"{cleaned} #{digest(text)[:6]}"
-        return cleaned
+        return self.model_name(text) if KGB.Model in kinds else self.clean(text)
 
     # --- texts ------------------------------------------------------------------------------
 

@@ -30,6 +30,7 @@ _SITE = {
     "formats": [
         (one.name, one.media) for one in map(formats.named, ("ttl", "jsonld", "nt", "rdf"))
     ],
+    "style": "static/style.css",
     "more": "ask the SPARQL endpoint for all.",
     "revealing": True,
 }

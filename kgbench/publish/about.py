@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a published data set is described by who publishes it: title, licence, creators and more.
+
+From options, or from a Turtle file that describes one ``dcat:Dataset``; options go before the file.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph as ox
+
+from kgbench.errors import PublicationRefused
+from kgbench.vocab import DCAT, DCTERMS, FOAF, RDF, RDFS, SCHEMA
+
+_SPDX = re.compile(r"[A-Za-z0-9.+-]+")
+_CREATOR = re.compile(r"(?P<name>[^<>]*?)\s*(?:<(?P<iri>[^<>\s]+)>)?")
+TITLE = "Results recorded by kgbench"
+DESCRIPTION = (
+    "How well language models work with knowledge graphs: every prompt, answer and score, "
+    "with its provenance."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """A person or an organisation; ``iri`` where one is known (an ORCID, a homepage)."""
+
+    name: str
+    iri: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """The description of a data set; ``licence`` and those in ``sources`` are IRIs."""
+
+    title: str = TITLE
+    description: str = DESCRIPTION
+    licence: str | None = None
+    creators: tuple[Agent, ...] = ()
+    publisher: Agent | None = None
+    keywords: tuple[str, ...] = ()
+    contact: str | None = None
+    sources: tuple[str, ...] = ()
+
+
+def read(path: Path) -> About:
+    """The description in a Turtle file.
+
+    Raises :class:`~kgbench.errors.PublicationRefused` where it cannot be read, or does not describe
+    exactly one ``dcat:Dataset``.
+    """
+    graph = ox.Store()
+    try:
+        graph.load(path.read_bytes(), ox.RdfFormat.TURTLE, base_iri="https://example.org/")
+    except (OSError, SyntaxError, ValueError) as error:
+        raise PublicationRefused(f"{path} cannot be read as Turtle: {error}") from error
+    kind = ox.NamedNode(DCAT.Dataset)
+    found = list(graph.quads_for_pattern(None, ox.NamedNode(RDF.type), kind))
+    if len(found) != 1:
+        raise PublicationRefused(f"{path} must describe one dcat:Dataset, and has {len(found)}")
+    node = found[0].subject
+
+    def values(subject: Any, *predicates: str) -> list[Any]:
+        return [
+            quad.object
+            for predicate in predicates
+            for quad in graph.quads_for_pattern(subject, ox.NamedNode(predicate), None)
+        ]
+
+    def text(*predicates: str) -> str | None:
+        texts = [v.value for v in values(node, *predicates) if not isinstance(v, ox.BlankNode)]
+        return texts[0] if texts else None
+
+    def agents(*predicates: str) -> tuple[Agent, ...]:
+        made = []
+        for value in values(node, *predicates):
+            if isinstance(value, ox.Literal):
+                made.append(Agent(value.value))
+                continue
+            names = values(value, FOAF.name, SCHEMA.name, RDFS.label, DCTERMS["title"])
+            iri = value.value if isinstance(value, ox.NamedNode) else None
+            made.append(Agent(names[0].value if names else iri or "unnamed", iri))
+        return tuple(sorted(made, key=lambda one: one.name))
+
+    publishers = agents(DCTERMS.publisher)
+    return About(
+        title=text(DCTERMS["title"]) or TITLE,
+        description=text(DCTERMS.description) or DESCRIPTION,
+        licence=licence(said) if (said := text(DCTERMS.license)) else None,
+        creators=agents(DCTERMS.creator),
+        publisher=publishers[0] if publishers else None,
+        keywords=tuple(sorted(v.value for v in values(node, DCAT.keyword))),
+        contact=text(DCAT.contactPoint),
+        sources=tuple(sorted(_iris(values(node, DCTERMS.source, DCTERMS.references)))),
+    )
+
+
+def with_options(
+    about: About,
+    *,
+    title: str | None,
+    description: str | None,
+    licence_given: str | None,
+    creators: list[str],
+    publisher: str | None,
+    keywords: list[str],
+) -> About:
+    """``about`` with what the options say instead.
+
+    Raises :class:`~kgbench.errors.PublicationRefused` for a licence or an agent that is none.
+    """
+    changed: dict[str, Any] = {}
+    if title:
+        changed["title"] = title
+    if description:
+        changed["description"] = description
+    if licence_given:
+        changed["licence"] = licence(licence_given)
+    if creators:
+        changed["creators"] = tuple(map(agent, creators))
+    if publisher:
+        changed["publisher"] = agent(publisher)
+    if keywords:
+        changed["keywords"] = tuple(keywords)
+    return replace(about, **changed)
+
+
+def licence(text: str) -> str:
+    """The IRI of a licence, given as one or as an SPDX identifier.
+
+    >>> licence("CC-BY-4.0")
+    'https://spdx.org/licenses/CC-BY-4.0'
+    """
+    if text.startswith(("http://", "https://")):
+        return _iri(text, "licence")
+    if not _SPDX.fullmatch(text):
+        raise PublicationRefused(
+            f"'{text}' is neither the IRI nor the SPDX identifier of a licence (CC-BY-4.0)"
+        )
+    return f"https://spdx.org/licenses/{text}"
+
+
+def agent(text: str) -> Agent:
+    """A person or an organisation as people write it.
+
+    >>> agent("Ada Lovelace <https://orcid.org/0000-0000-0000-0000>").name
+    'Ada Lovelace'
+    """
+    found = _CREATOR.fullmatch(text.strip())
+    if found is None or not found["name"]:
+        raise PublicationRefused(f"'{text}' names nobody: write 'Name' or 'Name <IRI>'")
+    return Agent(found["name"], None if found["iri"] is None else _iri(found["iri"], "creator"))
+
+
+def _iri(text: str, what: str) -> str:
+    try:
+        return ox.NamedNode(text).value
+    except ValueError as error:
+        raise PublicationRefused(f"'{text}' is no IRI of a {what}: {error}") from error
+
+
+def _iris(terms: list[Any]) -> list[str]:
+    return [term.value for term in terms if isinstance(term, ox.NamedNode)]

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The publication as DCAT 3: catalogue, data set with its versions, distributions, endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pyoxigraph as ox
+
+from kgbench import __version__
+from kgbench.publish.about import About, Agent
+from kgbench.publish.dumps import MEDIA, Packing
+from kgbench.publish.manifest import Dump, Version
+from kgbench.publish.statements import moment, node, number, said, text, typed
+from kgbench.publish.withholding import Level
+from kgbench.vocab import DCAT, DCTERMS, FOAF, PROV, SD, SPDX, VOID
+
+_IANA = "https://www.iana.org/assignments/media-types/"
+_ACCESS = "http://publications.europa.eu/resource/authority/access-right/"
+_SHA256 = "http://spdx.org/rdf/terms#checksumAlgorithm_sha256"
+_LEFT_OUT = {
+    Level.NONE: "Nothing is left out.",
+    Level.GOLD: "Reference answers are left out; their SHA-256 stands in their places.",
+    Level.PROMPTS: "Prompts and reference answers are left out; their SHA-256 stands in their "
+    "places.",
+    Level.ANSWERS: "Prompts, answers and reference answers are left out; their SHA-256 stands in "
+    "their places.",
+}
+
+
+class Publication:
+    """What the documents about a publication say; ``main`` are the classes of its main metrics."""
+
+    def __init__(
+        self,
+        base: str,
+        about: About,
+        versions: list[Version],
+        *,
+        packing: Packing,
+        level: Level,
+        endpoint: str | None,
+        measured: Iterable[tuple[str, str]],
+        canaries: Iterable[str],
+    ) -> None:
+        self.base = base
+        self.about = about
+        self.versions = versions
+        self.packing = packing
+        self.level = level
+        self.endpoint = endpoint
+        self.measured = list(measured)
+        self.canaries = list(canaries)
+        self.dataset = node(base + "#dataset")
+
+    @property
+    def now(self) -> Version:
+        """The version that is published."""
+        return self.versions[-1]
+
+    @property
+    def rights(self) -> str:
+        """What is not in the data."""
+        encrypted = " The dumps are encrypted." if self.packing.password is not None else ""
+        canaries = "".join(f" {one}." for one in self.canaries)
+        return _LEFT_OUT[self.level] + encrypted + canaries
+
+    def version(self, one: Version) -> str:
+        """The IRI of a version."""
+        return f"{self.base}version/{one.number}"
+
+    def catalog(self) -> list[ox.Quad]:
+        """Catalogue, data set, distributions and endpoint."""
+        catalog = node(self.base + "#catalog")
+        quads = [
+            *typed(catalog, DCAT.Catalog),
+            *said(
+                catalog,
+                (DCTERMS["title"], text(f"Catalogue: {self.about.title}", "en")),
+                (
+                    DCTERMS.description,
+                    text("A data set of measurements.", "en"),
+                ),
+                (DCTERMS.license, self.about.licence),
+                (DCTERMS.issued, moment(self.versions[0].date)),
+                (DCTERMS.modified, moment(self.now.date)),
+                (DCAT.dataset, self.dataset),
+                (FOAF.homepage, self.base),
+            ),
+            *self._agents(catalog),
+            *self._dataset(),
+        ]
+        if self.endpoint is not None:
+            quads += said(catalog, (DCAT.service, node(self.base + "#endpoint"))) + self._service()
+        for dump in self.now.dumps:
+            quads += self._distribution(self.dataset, dump)
+        return quads
+
+    def of_version(self, one: Version) -> list[ox.Quad]:
+        """One version, with its dumps as they were; only the last can be downloaded here."""
+        subject = node(self.version(one))
+        place = self.versions.index(one)
+        quads = [
+            *typed(subject, DCAT.Dataset, PROV.Entity),
+            *said(
+                subject,
+                (DCTERMS["title"], text(f"{self.about.title}, version {one.number}", "en")),
+                (DCAT.version, text(str(one.number))),
+                (DCTERMS.issued, moment(one.date)),
+                (DCAT.isVersionOf, self.dataset),
+                (DCTERMS.license, self.about.licence),
+                (VOID.triples, number(one.triples)),
+            ),
+        ]
+        if place:
+            quads += said(subject, (DCAT.previousVersion, self.version(self.versions[place - 1])))
+            quads += said(subject, (PROV.wasRevisionOf, self.version(self.versions[place - 1])))
+        for dump in one.dumps:
+            quads += self._distribution(subject, dump, ended=one is not self.now)
+        return quads
+
+    def _dataset(self) -> list[ox.Quad]:
+        about, now = self.about, self.now
+        before = self.version(self.versions[-2]) if len(self.versions) > 1 else None
+        quads = [
+            *typed(self.dataset, DCAT.Dataset, VOID.Dataset, PROV.Entity),
+            *said(
+                self.dataset,
+                (DCTERMS["title"], text(about.title, "en")),
+                (DCTERMS.description, text(about.description, "en")),
+                (DCTERMS.identifier, text(self.dataset.value)),
+                (DCTERMS.license, about.licence),
+                (DCTERMS.accessRights, _ACCESS + "PUBLIC"),
+                (DCTERMS.rights, text(self.rights, "en")),
+                (DCTERMS.issued, moment(self.versions[0].date)),
+                (DCTERMS.modified, moment(now.date)),
+                (DCTERMS.language, "http://id.loc.gov/vocabulary/iso639-1/en"),
+                (DCTERMS.conformsTo, "https://w3id.org/kgbench/ns#"),
+                (DCTERMS.type, "http://purl.org/dc/dcmitype/Dataset"),
+                (DCAT.version, text(str(now.number))),
+                (DCAT.hasCurrentVersion, self.version(now)),
+                (DCAT.previousVersion, before),
+                (DCAT.landingPage, self.base),
+                (PROV.wasGeneratedBy, self.base + "#publication"),
+                (FOAF.homepage, self.base),
+            ),
+            *self._agents(self.dataset),
+            *typed(node(self.base + "#publication"), PROV.Activity),
+            *said(
+                node(self.base + "#publication"),
+                (DCTERMS.description, text(f"Published with kgbench {__version__}.", "en")),
+                (PROV.endedAtTime, moment(now.date)),
+            ),
+        ]
+        keywords = about.keywords or ("benchmark", "knowledge graph", "language model", "RDF")
+        quads += said(self.dataset, *((DCAT.keyword, text(k, "en")) for k in keywords))
+        quads += said(self.dataset, *((DCTERMS.source, one) for one in about.sources))
+        quads += said(self.dataset, *((DCAT.hasVersion, self.version(v)) for v in self.versions))
+        quads += said(
+            self.dataset,
+            *(("https://schema.org/variableMeasured", iri) for iri, _ in self.measured),
+        )
+        if about.contact:
+            quads += said(self.dataset, (DCAT.contactPoint, text(about.contact)))
+        return quads
+
+    def _agents(self, subject: Any) -> list[ox.Quad]:
+        publisher = self.about.publisher or next(iter(self.about.creators), None)
+        quads = []
+        for predicate, agents in (
+            (DCTERMS.creator, self.about.creators),
+            (DCTERMS.publisher, () if publisher is None else (publisher,)),
+        ):
+            for agent in agents:
+                quads += said(subject, (predicate, self._agent(agent)))
+                quads += typed(self._agent(agent), FOAF.Agent)
+                quads += said(self._agent(agent), (FOAF.name, text(agent.name)))
+        return quads
+
+    def _agent(self, agent: Agent) -> ox.NamedNode:
+        everyone = [*self.about.creators, self.about.publisher]
+        return node(agent.iri or f"{self.base}#agent-{everyone.index(agent)}")
+
+    def _distribution(self, of: Any, dump: Dump, *, ended: bool = False) -> list[ox.Quad]:
+        url = self.base + dump.path
+        # Earlier versions stood at the same address; each state of a file is a thing of its own.
+        subject = node(f"{self.base}version/{self._number(of)}#{dump.path}" if ended else url)
+        checksum = node(f"{self.base}checksum/{dump.sha256}")
+        kind = dump.path.split(".")[-2]
+        return [
+            *said(of, (DCAT.distribution, subject)),
+            *typed(subject, DCAT.Distribution),
+            *said(
+                subject,
+                (DCTERMS["title"], text(dump.path.rpartition("/")[2])),
+                (DCAT.accessURL, self.base),
+                (DCAT.downloadURL, None if ended else url),
+                (DCAT.mediaType, _IANA + MEDIA[kind]),
+                (DCAT.compressFormat, self._packed("compress")),
+                (DCAT.packageFormat, self._packed("package")),
+                (DCAT.byteSize, number(dump.bytes)),
+                (DCTERMS.license, self.about.licence),
+                (SPDX.checksum, checksum),
+            ),
+            *typed(checksum, SPDX.Checksum),
+            *said(
+                checksum,
+                (SPDX.algorithm, _SHA256),
+                (SPDX.checksumValue, text(dump.sha256)),
+            ),
+        ]
+
+    def _number(self, of: Any) -> str:
+        return str(of.value).rpartition("/")[2]
+
+    def _packed(self, how: str) -> str | None:
+        if (how == "package") is not (self.packing.password is not None):
+            return None
+        return _IANA + self.packing.media
+
+    def _service(self) -> list[ox.Quad]:
+        service, graphs = node(self.base + "#endpoint"), node(self.base + "#endpoint-dataset")
+        assert self.endpoint is not None
+        return [
+            *typed(service, DCAT.DataService, SD.Service),
+            *said(
+                service,
+                (DCTERMS["title"], text(f"SPARQL endpoint: {self.about.title}", "en")),
+                (DCAT.endpointURL, self.endpoint),
+                (SD.endpoint, self.endpoint),
+                (DCAT.servesDataset, self.dataset),
+                (DCTERMS.conformsTo, "http://www.w3.org/TR/sparql11-protocol/"),
+                (SD.supportedLanguage, SD.SPARQL11Query),
+                (SD.defaultDataset, graphs),
+            ),
+            *typed(graphs, SD.Dataset),
+            *said(self.dataset, (VOID.sparqlEndpoint, self.endpoint)),
+        ]

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a publication is told: where from and to, what to leave out, how it is described."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pyoxigraph as ox
+
+from kgbench.errors import PublicationRefused
+from kgbench.publish.about import About
+from kgbench.publish.withholding import Level
+
+PASSWORD = "KGBENCH_PUBLISH_PASSWORD"  # noqa: S105 - the name of a variable
+_PROCESSES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How one publication is made.
+
+    ``level`` is what is left out of the dumps; with a ``password`` the dumps are encrypted and
+    pages carry no texts at all. ``unprotected`` names the protected suites whose texts may be
+    published in the clear. ``runs`` are the runs to publish (IRI, id or label; all where empty).
+    """
+
+    location: str
+    out: Path
+    base: str
+    level: Level = Level.GOLD
+    unprotected: frozenset[str] = frozenset()
+    password: str | None = None
+    runs: tuple[str, ...] = ()
+    endpoint: str | None = None
+    about: About = field(default_factory=About)
+    compression: str = "zstd"
+    processes: int = _PROCESSES
+
+    @property
+    def shown_level(self) -> Level:
+        """What is left out of pages."""
+        return self.level if self.password is None else Level.ANSWERS
+
+
+def checked_base(text: str) -> str:
+    """``text`` as the base of a publication: an absolute http(s) IRI that ends in ``/``.
+
+    Raises :class:`~kgbench.errors.PublicationRefused` where it is none.
+    """
+    base = text if text.endswith("/") else text + "/"
+    problem = _problem(base)
+    if problem is not None:
+        raise PublicationRefused(
+            f"--base '{text}' {problem}: give the address at which the folder will be found, "
+            "such as https://example.org/bench/"
+        )
+    return base
+
+
+def checked_endpoint(text: str) -> str:
+    """``text`` as the address of a public SPARQL endpoint.
+
+    Raises :class:`~kgbench.errors.PublicationRefused` where it is none.
+    """
+    problem = _problem(text)
+    if problem is not None:
+        raise PublicationRefused(f"--endpoint '{text}' {problem}")
+    return text
+
+
+def _problem(text: str) -> str | None:
+    try:
+        ox.NamedNode(text)
+        parts = urlsplit(text)
+        _ = parts.port
+    except ValueError:
+        return "is not an IRI"
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        return "is not an http or https address"
+    if parts.query or parts.fragment or parts.username or parts.password:
+        return "has a user, a query or a fragment"
+    if "//" in parts.path or "/../" in parts.path or "/./" in parts.path:
+        return "has a path that is not in its shortest form"
+    return None

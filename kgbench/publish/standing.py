@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was measured, suite by suite: leaderboard, scores by task, compasses, outcomes.
+
+Everything is computed once for all models; pages show their part of it. Names in the tables are
+scrubbed like everything else, and each table knows the queries that it was made with.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from kgbench.analysis import queries
+from kgbench.analysis.compass import compass, compass_table
+from kgbench.analysis.leaders import leaders
+from kgbench.analysis.selection import Selection, select
+from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.analysis.task_scores import task_scores
+from kgbench.errors import QueryError
+from kgbench.pages import drawing, things
+from kgbench.pages.snapshot import View
+from kgbench.pages.tables import Sheet, sheet
+from kgbench.publish.addresses import Addresses
+from kgbench.publish.asked import Recording, filled
+from kgbench.publish.outgoing import Outgoing
+from kgbench.publish.parts import Parts
+from kgbench.store.iris import slug
+from kgbench.vocab import KGB, OUTCOME, RDFS, SKOS
+
+_BOOTSTRAPS = 1_000
+_BOARD, _TASKS, _OUTCOMES = "leaderboard", "tasks", "outcomes"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What was measured within one suite.
+
+    ``tables`` by kind (``leaderboard``, ``tasks``, ``compass-NAME``), ``asked`` the paths of the
+    queries of each, with their names. ``outcomes`` counts answers by model and outcome.
+    """
+
+    suite: str
+    name: str
+    label: str
+    selection: Selection
+    tables: dict[str, Table] = field(default_factory=dict)
+    asked: dict[str, dict[str, str]] = field(default_factory=dict)
+    outcomes: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    @property
+    def slug(self) -> str:
+        """The name of the suite in paths."""
+        return slug(self.name)
+
+
+class Measuring:
+    """Takes the standings of the published runs."""
+
+    def __init__(self, view: View, parts: Parts, addresses: Addresses, outgoing: Outgoing) -> None:
+        self._view = view
+        self._parts = parts
+        self._addresses = addresses
+        self._outgoing = outgoing
+        self.texts: dict[str, str] = {}
+
+    def standings(self, done: Callable[[str], None]) -> Iterator[Standing]:
+        """One for each suite that has scores; ``done`` is told what was finished."""
+        for suite in sorted(self._parts.suites):
+            name = things.text(self._view, suite, SKOS.notation) or suite
+            label = self._outgoing.clean(things.text(self._view, suite, RDFS.label) or name)
+            try:
+                selection = self._selected(suite)
+            except QueryError:  # dialogues, and no pass yet
+                continue
+            found = Standing(suite, name, label, selection)
+            self._take(found, _BOARD, _leaders)
+            self._take(found, _TASKS, task_scores)
+            for one in self._compasses():
+                self._take(found, f"compass-{one}", partial(_compass, one))
+            self._count(found)
+            done(f"scores of {name}")
+            yield found
+
+    def _selected(self, suite: str) -> Selection:
+        """The scores that count, of the runs that are published."""
+        found = select(self._view, suite)
+        graphs = self._parts.graphs
+        return replace(
+            found,
+            pass_graphs=tuple(g for g in found.pass_graphs if g in graphs),
+            run_graphs=tuple(g for g in found.run_graphs if g in graphs),
+        )
+
+    def _take(self, found: Standing, kind: str, make: Callable[[Any, Selection], Table]) -> None:
+        recording = Recording(self._view)
+        with contextlib.suppress(QueryError):  # a suite without the tasks that it asks for
+            table = make(recording.store(), found.selection)
+            if table.rows:
+                found.tables[kind] = self._clean(table)
+                files = filled(recording.asked, self._addresses.published)
+                self.texts |= {path: text for path, (_, text) in files.items()}
+                found.asked[kind] = {path: name for path, (name, _) in files.items()}
+
+    def _count(self, found: Standing) -> None:
+        recording = Recording(self._view)
+        for row in queries.run(
+            recording.store(),
+            "outcome-counts",
+            passGraph=list(found.selection.pass_graphs),
+            latest=found.selection.latest,
+        ):
+            if row["round"] is not None:
+                of_model = found.outcomes.setdefault(row["model"].value, {})
+                name = row["outcome"].value.removeprefix(OUTCOME)
+                of_model[name] = of_model.get(name, 0) + int(row["count"].value)
+        files = filled(recording.asked, self._addresses.published)
+        self.texts |= {path: text for path, (_, text) in files.items()}
+        found.asked[_OUTCOMES] = {path: name for path, (name, _) in files.items()}
+
+    def _compasses(self) -> list[str]:
+        found = things.instances(self._view, KGB.Compass)
+        return sorted(filter(None, (things.text(self._view, c, SKOS.notation) for c in found)))
+
+    def _clean(self, table: Table) -> Table:
+        """The table with all texts as they are published."""
+        clean = self.cleaned
+        return replace(
+            table,
+            rows=tuple(tuple(clean(v) if isinstance(v, str) else v for v in r) for r in table.rows),
+            notes=tuple(map(self._outgoing.clean, table.notes)),
+            iris={
+                column: {clean(name): iri for name, iri in iris.items()}
+                for column, iris in table.iris.items()
+            },
+        )
+
+    def cleaned(self, text: str) -> str:
+        """A name in a table; one that loses its host still differs from others."""
+        if text.startswith(self._addresses.store):
+            return self._addresses.published(text)
+        return self._outgoing.model_name(text)
+
+
+def names(view: View, measuring: Measuring) -> dict[str, str]:
+    """The IRIs of models and tasks by the names that tables show."""
+    from kgbench.pages import contents
+
+    return {measuring.cleaned(name): iri for name, iri in contents.names(view).items()}
+
+
+def part(table: Table | None, column: str, value: str) -> Table | None:
+    """The rows of one model or task; ``None`` where there are none."""
+    if table is None or column not in table.names:
+        return None
+    place = table.names.index(column)
+    rows = tuple(row for row in table.rows if row[place] == value)
+    return replace(table, rows=rows) if rows else None
+
+
+def as_sheet(
+    found: Standing, kind: str, table: Table, named: Mapping[str, str], **how: str
+) -> Sheet:
+    """A table for a page, with the exact queries behind it."""
+    made = sheet(table, named, found.suite, **how)
+    return made._replace(
+        queries=[(name, {"path": path}) for path, name in found.asked[kind].items()]
+    )
+
+
+def of_model(
+    found: Standing, name: str, iri: str, named: Mapping[str, str]
+) -> dict[str, Any] | None:
+    """What the card of a model says of one suite; ``None`` where it has no results in it."""
+    table = part(found.tables.get(_TASKS), "model", name)
+    if table is None:
+        return None
+    scored = as_sheet(found, _TASKS, table, named, hide="model")
+    spokes = []
+    drawn = next((k for k in found.tables if k.startswith("compass-")), None)
+    if drawn is not None:
+        axes = part(found.tables[drawn], "model", name)
+        records = [] if axes is None else axes.records()
+        spokes = drawing.spokes([(str(r["label"]), _number(r["mean"])) for r in records])
+    board = found.tables.get(_BOARD)
+    place = part(board, "model", name)
+    facts = [] if place is None or board is None else list(_facts(place, len(board.rows)))
+    outcomes = _outcomes(found.outcomes.get(iri, {}))
+    return {
+        "suite": found.suite,
+        "label": found.label,
+        "facts": facts,
+        "sheet": scored,
+        "boxes": [drawing.box(record) for record in scored.records],
+        "spokes": spokes,
+        "polygon": drawing.polygon(spokes),
+        "compass_queries": [] if drawn is None else list(found.asked[drawn].items()),
+        "outcomes": as_sheet(found, _OUTCOMES, outcomes, named) if outcomes.rows else None,
+    }
+
+
+def of_task(found: Standing, name: str, named: Mapping[str, str]) -> dict[str, Any] | None:
+    """The results of one task in one suite."""
+    table = part(found.tables.get(_TASKS), "task", name)
+    if table is None:
+        return None
+    scored = as_sheet(found, _TASKS, table, named, hide="task")
+    boxes = [drawing.box(record) for record in scored.records]
+    return {"suite": found.suite, "label": found.label, "sheet": scored, "boxes": boxes}
+
+
+def figures(
+    found: Standing, folder: Path, addresses: Addresses, state: str
+) -> Iterator[tuple[str, str, str, str]]:
+    """Figures of a suite: kind, title, path of the SVG, and that of the numbers drawn.
+
+    They are made in ``folder``; paths there are the last parts of those that are given.
+    """
+    from kgbench.plots.compasses import compass_figure
+    from kgbench.plots.figures import save
+    from kgbench.plots.standings import standings_figure
+
+    for kind, table in found.tables.items():
+        if kind == _TASKS:
+            continue
+        figure = standings_figure(table) if kind == _BOARD else compass_figure(table)
+        name = f"{found.slug}-{kind}"
+        svg, numbers = save(figure, folder, name, formats=["svg"], tables=[table], state=state)
+        said = json.loads(numbers.read_text(encoding="utf-8"))
+        said["filled"] = found.asked[kind]
+        text = json.dumps(_published(said, addresses), indent=2, ensure_ascii=False)
+        numbers.write_text(text + "\n", encoding="utf-8")
+        yield kind, table.title, f"figures/{svg.name}", f"figures/{numbers.name}"
+
+
+def _leaders(store: Any, selection: Selection) -> Table:
+    return leaders(store, selection, samples=_BOOTSTRAPS)
+
+
+def _compass(name: str, store: Any, selection: Selection) -> Table:
+    return compass_table(store, selection, compass(name))
+
+
+def _published(value: Any, addresses: Addresses) -> Any:
+    if isinstance(value, str):
+        return addresses.published(value)
+    if isinstance(value, list):
+        return [_published(one, addresses) for one in value]
+    if isinstance(value, dict):
+        return {_published(k, addresses): _published(v, addresses) for k, v in value.items()}
+    return value
+
+
+def _facts(place: Table, models: int) -> Iterator[tuple[str, str]]:
+    from kgbench.analysis.rendering import shown
+
+    for column, value in zip(place.columns, place.rows[0], strict=True):
+        if column.name != "model":
+            yield column.title, shown(value, column)
+    yield "Models on the leaderboard", str(models)
+
+
+def _outcomes(counts: Mapping[str, int]) -> Table:
+    total = sum(counts.values())
+    rows: list[tuple[Value, ...]] = [
+        (name, count, count / total)
+        for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    ]
+    return Table(
+        "Outcomes of answers",
+        (
+            Column("outcome", "Outcome"),
+            Column("count", "Answers", Kind.COUNT),
+            Column("share", "Share", Kind.SHARE),
+        ),
+        tuple(rows),
+    )
+
+
+def _number(value: Value) -> float | None:
+    return float(value) if isinstance(value, int | float) else None

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The publication as VoID: how much of what there is, in all and run by run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pyoxigraph as ox
+
+from kgbench.publish.catalog import Publication
+from kgbench.publish.manifest import Unit
+from kgbench.publish.statements import integer, node, said, text, typed
+from kgbench.vocab import DCTERMS, FOAF, PREFIXES, RDF, VOID
+
+_FORMATS = "http://www.w3.org/ns/formats/"
+
+
+class Statistics:
+    """Counts quads while they are written to a dump."""
+
+    def __init__(self) -> None:
+        self.triples = 0
+        self._classes: Counter[str] = Counter()
+        self._properties: Counter[str] = Counter()
+
+    def add(self, quads: Iterable[ox.Quad]) -> None:
+        """Count the quads about one subject."""
+        for quad in quads:
+            self.triples += 1
+            name = quad.predicate.value
+            self._properties[name] += 1
+            if name == RDF.type:
+                self._classes[str(getattr(quad.object, "value", ""))] += 1
+
+    def facts(self) -> dict[str, Any]:
+        """The counts, as a manifest keeps them."""
+        return {
+            "triples": self.triples,
+            "classes": dict(sorted(self._classes.items())),
+            "properties": dict(sorted(self._properties.items())),
+        }
+
+
+def void(
+    publication: Publication, units: Mapping[str, Unit], runs: Mapping[str, str]
+) -> list[ox.Quad]:
+    """The data set with its partitions; ``runs`` are the IRIs of runs by their units."""
+    base = publication.base
+    quads = [
+        *typed(node(base + "void.ttl"), VOID.DatasetDescription),
+        *said(node(base + "void.ttl"), (FOAF.primaryTopic, publication.dataset)),
+        *said(
+            publication.dataset,
+            (DCTERMS["title"], text(publication.about.title, "en")),
+            (FOAF.homepage, base),
+            (VOID.uriSpace, text(base)),
+            (VOID.sparqlEndpoint, publication.endpoint),
+            (VOID.exampleResource, next(iter(runs.values()), None)),
+            (VOID.feature, _FORMATS + "N-Quads"),
+            (VOID.feature, _FORMATS + "Turtle"),
+            (VOID.feature, _FORMATS + "JSON-LD"),
+        ),
+    ]
+    whole = _sum(unit.facts for unit in units.values())
+    used = {
+        prefix
+        for prefix, space in PREFIXES.items()
+        if any(name.startswith(space) for name in (*whole["classes"], *whole["properties"]))
+    }
+    quads += said(publication.dataset, *((VOID.vocabulary, str(PREFIXES[p])) for p in sorted(used)))
+    dumps = publication.now.dumps if publication.packing.password is None else ()
+    quads += said(publication.dataset, *((VOID.dataDump, base + dump.path) for dump in dumps))
+    quads += _counts(publication.dataset, whole, base)
+    for name, iri in runs.items():
+        subset = node(f"{base}void.ttl#{name}")
+        quads += said(publication.dataset, (VOID.subset, subset))
+        quads += typed(subset, VOID.Dataset)
+        quads += said(
+            subset,
+            (DCTERMS["title"], text(name, "en")),
+            (FOAF.primaryTopic, iri),
+            *((VOID.dataDump, base + dump.path) for dump in units[name].dumps if dumps),
+        )
+        quads += _counts(subset, units[name].facts, base)
+    return quads
+
+
+def _sum(facts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    whole: dict[str, Any] = {"triples": 0, "classes": Counter(), "properties": Counter()}
+    for one in facts:
+        if "triples" in one:
+            whole["triples"] += one["triples"]
+            whole["classes"].update(one["classes"])
+            whole["properties"].update(one["properties"])
+    return whole
+
+
+def _counts(subject: ox.NamedNode, facts: Mapping[str, Any], base: str) -> list[ox.Quad]:
+    quads = said(
+        subject,
+        (VOID.triples, integer(facts["triples"])),
+        (VOID.classes, integer(len(facts["classes"]))),
+        (VOID.properties, integer(len(facts["properties"]))),
+    )
+    if subject.value != base + "#dataset":
+        return quads
+    for number, (iri, count) in enumerate(sorted(facts["classes"].items())):
+        part = node(f"{base}void.ttl#class-{number}")
+        quads += said(subject, (VOID.classPartition, part))
+        quads += said(part, (VOID["class"], iri), (VOID.entities, integer(count)))
+    for number, (iri, count) in enumerate(sorted(facts["properties"].items())):
+        part = node(f"{base}void.ttl#property-{number}")
+        quads += said(subject, (VOID.propertyPartition, part))
+        quads += said(part, (VOID.property, iri), (VOID.triples, integer(count)))
+    return quads

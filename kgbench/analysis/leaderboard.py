@@ -109,7 +109,13 @@ def leaderboard(store: Store, selection: Selection, combined: ScoreSet | None = 
     combined = combined or score_set("main")
     tasks = fetch.tasks(store)
     wanted = combined.scores(tasks, fetch.metrics(store))
-    found = standings(store, selection, wanted, tasks)
+    return table_of(store, selection, combined, standings(store, selection, wanted, tasks))
+
+
+def table_of(
+    store: Store, selection: Selection, combined: ScoreSet, found: list[Standing]
+) -> Table:
+    """The table of :func:`leaderboard` from standings that are known."""
     models = fetch.models(store)
     present = {score.task for one in found for score in one.parts}
     rows = [

@@ -17,7 +17,7 @@ from typing import Any
 from kgbench.analysis import queries
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.declarations import Score, ScoreSet, score_set
-from kgbench.analysis.leaderboard import leaderboard, standings
+from kgbench.analysis.leaderboard import standings, table_of
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.significance import bootstrap_p, holm, t_test
 from kgbench.analysis.superseded import Superseded
@@ -54,8 +54,8 @@ def leaders(
     combined = combined or score_set("main")
     tasks = fetch.tasks(store)
     wanted = combined.scores(tasks, fetch.metrics(store))
-    table = leaderboard(store, selection, combined)
     found = standings(store, selection, wanted, tasks)
+    table = table_of(store, selection, combined, found)
     scored = [one.model for one in found if one.score is not None]
     drawn = _Resampled(store, selection, wanted, scored, samples=samples, seed=seed)
     tests = [t_test(found[0].pooled, one.pooled) for one in found]
@@ -111,7 +111,7 @@ class _Resampled:
         self._place = {model: place for place, model in enumerate(models)}
         total = np.zeros((samples, len(models)))
         count = np.zeros((samples, len(models)))
-        for cases in _values(store, selection, wanted).values():
+        for _, cases in sorted(_values(store, selection, wanted).items(), key=str):
             sums, sizes = self._matrices(cases)
             weights = generator.multinomial(
                 sums.shape[1], np.full(sums.shape[1], 1 / sums.shape[1]), size=samples
@@ -128,7 +128,7 @@ class _Resampled:
 
         sums = np.zeros((len(self._place), len(cases)))
         sizes = np.zeros_like(sums)
-        for column, by_model in enumerate(cases.values()):
+        for column, (_, by_model) in enumerate(sorted(cases.items(), key=str)):
             for model, values in by_model.items():
                 if model in self._place:
                     sums[self._place[model], column] = sum(values)

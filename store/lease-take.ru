@@ -5,6 +5,6 @@ PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
 DELETE { GRAPH <$graph> { <$lease> kgb:leaseToken ?token ; kgb:leaseUntil ?until ; rdfs:label ?who } }
 WHERE  { GRAPH <$graph> { <$lease> kgb:leaseToken ?token ; kgb:leaseUntil ?until ; rdfs:label ?who }
          FILTER (?until < $now || ?token IN ($gone)) } ;
-INSERT { GRAPH <$graph> { <$lease> a kgb:WriterLease ; kgb:leaseToken ?mine ; kgb:leaseUntil $until ; rdfs:label $who } }
-WHERE  { VALUES ?mine { $token }  # some servers take FILTER for true where it stands alone
+INSERT { GRAPH <$graph> { <$lease> a kgb:WriterLease ; kgb:leaseToken $token ; kgb:leaseUntil $until ; rdfs:label $who } }
+WHERE  { VALUES ?one { 1 }  # some servers take FILTER for true where it stands alone
          FILTER NOT EXISTS { GRAPH <$graph> { <$lease> kgb:leaseToken ?token } } }

@@ -136,6 +136,7 @@ def test_stamps_grow_and_stay_single(any_store):
             for k in range(2):
                 store.write([Block(GRAPH, triples(1, 10 * part + k))])
                 rows = list(store.query(fill("stamps.rq", catalogue=IRIS.catalogue)))
+                assert {row["stamp"].datatype.value for row in rows} == {XSD.integer}
                 seen += [int(row["stamp"].value) for row in rows if row["graph"].value == GRAPH]
 
     assert len(seen) == 6

@@ -30,6 +30,7 @@ SHAPE_FILES = {
     "queries": ("queries.ttl",),
     "tasks": ("tasks.ttl",),
     "datasets": ("datasets.ttl",),
+    "published": ("published.ttl",),
 }
 
 _EVALUATION_SHAPE = f"{BASE}shapes/Evaluation"

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The checklist: what is looked at, in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from kgbench.publish.checks import (
+    cubes,
+    declared,
+    fair,
+    files,
+    graphs,
+    privacy,
+    provenance,
+    withheld,
+)
+from kgbench.publish.checks.links import Links
+from kgbench.publish.checks.published import Published
+from kgbench.publish.checks.report import Entry, Fault, Report
+from kgbench.vocab import QB
+
+
+def check(
+    *paths: Path,
+    password: str | None = None,
+    mldcat_shapes: Path | None = None,
+    unprotected: Collection[str] = (),
+    names: Iterable[str] | None = None,
+) -> Report:
+    """Check a published folder, or RDF files of one.
+
+    ``password`` opens encrypted dumps; without it they are not checked. ``mldcat_shapes`` is a file
+    of shapes for the catalogue, which come before ours. ``unprotected`` are the notations of
+    protected suites that may be told. ``names`` are names of machines and users to look for; those
+    of this machine where nothing is said. Raises :class:`~kgbench.errors.ResourceError` where there
+    is nothing to check.
+    """
+    report = Report(", ".join(map(str, paths)))
+    with Published(list(paths), password) as published:
+        report.entries.extend(_entries(published, mldcat_shapes, unprotected, names))
+    return report
+
+
+def _entries(
+    published: Published,
+    mldcat_shapes: Path | None,
+    unprotected: Collection[str],
+    names: Iterable[str] | None,
+) -> Iterator[Entry]:
+    file_of = published.file_of
+    yield _entry("readable", "files can be read", published.problems, _read(published))
+    if not published.unread or len(published.quads) > 0:
+        quads = published.quads
+        yield _entry(
+            "results", "results conform to their shapes", graphs.results(published.data, file_of)
+        )
+        yield _entry("terms", "terms are declared, references lead somewhere", _terms(published))
+        yield _entry("provenance", "provenance is possible", provenance.check(quads, file_of))
+        yield _cubes(published)
+        yield _entry(
+            "withheld", "protected suites are withheld", withheld.check(published, unprotected)
+        )
+    yield _entry(
+        "privacy", "no keys, hosts, users or paths are told", privacy.check(published, names)
+    )
+    if published.root is None:
+        return
+    yield _catalogue(published, mldcat_shapes)
+    yield _entry("files", "checksums, sizes and media types are true", files.check(published))
+    yield _entry("dumps", "dumps agree with each other", files.agreement(published))
+    links = Links(published, published.root)
+    entry = _entry("links", "links lead somewhere", links.check())
+    entry.note = f"{links.followed} links"
+    yield entry
+    yield _entry("marks", "canaries and rules for crawlers", withheld.marks(published))
+    yield from fair.checklist(published)
+
+
+def _entry(name: str, title: str, faults: Iterable[Fault], note: str = "") -> Entry:
+    entry = Entry(name, title, note)
+    entry.add(faults)
+    return entry
+
+
+def _read(published: Published) -> str:
+    said = f"{len(published.quads)} quads"
+    if published.unread:
+        said += f"; encrypted, and not checked: {', '.join(published.unread)}"
+    return said
+
+
+def _terms(published: Published) -> Iterator[Fault]:
+    for constraint in declared.group("terms").values():
+        yield from constraint.faults(published.quads, published.file_of)
+
+
+def _cubes(published: Published) -> Entry:
+    store = cubes.cubes(published.quads)
+    observations = _number(store, QB.Observation)
+    entry = _entry("cubes", "tables are Data Cubes", cubes.check(store, published.file_of))
+    entry.note = f"{observations} observations"
+    return entry
+
+
+def _number(store: Any, cls: str) -> int:
+    import pyoxigraph as ox
+
+    from kgbench.validation.data import TYPE
+
+    return sum(1 for _ in store.quads_for_pattern(None, TYPE, ox.NamedNode(cls)))
+
+
+def _catalogue(published: Published, shapes: Path | None) -> Entry:
+    store = published.catalogue
+
+    def file_of(node: Any) -> str:
+        return published.file_of(node, store)
+
+    entry = Entry("catalogue", "the catalogue conforms to MLDCAT-AP, DCAT and VoID")
+    if len(store) == 0:
+        message = "There is no catalogue."
+        entry.add([Fault("catalogue", "", "catalog.ttl", message, "Publish again.")])
+    elif published.base is None:
+        message = "The catalogue has no data set."
+        entry.add([Fault("catalogue", "", "catalog.ttl", message, "Add dcat:dataset.")])
+    if shapes is not None:
+        entry.note = f"MLDCAT-AP by {shapes.name}"
+        entry.add(graphs.official(store, shapes, file_of))
+    entry.add(graphs.catalogue(store, file_of))
+    return entry
+
+
+__all__: Sequence[str] = ("check",)

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The constraints that ``shapes/constraints/`` declares: queries whose answers are the faults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import pyoxigraph as ox
+
+from kgbench import resources
+from kgbench.errors import ResourceError
+from kgbench.publish.checks.report import Fault
+from kgbench.validation.components import shown
+from kgbench.vocab import BASE, DCTERMS, RDFS, SH, SKOS
+
+FOLDER = ("shapes", "constraints")
+_CONSTRAINTS = f"{BASE}constraint/"
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """A declared constraint; ``?found`` in its message is what its query has found."""
+
+    name: str
+    label: str
+    message: str
+    remedy: str
+    advice: bool
+
+    @property
+    def text(self) -> str:
+        """The text of its query."""
+        return query(self.name)
+
+    def fault(self, node: Any, found: Any, file: str) -> Fault:
+        """The fault that a row of the answer stands for."""
+        value = "" if found is None else _read(found)
+        return Fault(
+            self.name,
+            getattr(node, "value", ""),
+            file,
+            self.message.replace("?found", value),
+            self.remedy,
+            self.advice,
+        )
+
+    def faults(self, store: ox.Store, file_of: Callable[[Any], str]) -> Iterator[Fault]:
+        """What breaks the constraint, over all graphs of ``store`` as one."""
+        rows: Any = store.query(self.text, use_default_graph_as_union=True)
+        names = [variable.value for variable in rows.variables]
+        for row in rows:
+            node = row["node"]
+            if node is not None:
+                yield self.fault(node, row["found"] if "found" in names else None, file_of(node))
+
+
+def query(name: str) -> str:
+    """The text of ``shapes/constraints/NAME.rq``."""
+    return resources.text(*FOLDER, f"{name}.rq")
+
+
+@cache
+def group(name: str) -> dict[str, Constraint]:
+    """The constraints of one group, by name, in the order of their declaration."""
+    graph = ox.Store()
+    graph.load(resources.text(*FOLDER, f"{name}.ttl"), format=ox.RdfFormat.TURTLE)
+    part_of, whole = ox.NamedNode(DCTERMS.isPartOf), ox.NamedNode(_CONSTRAINTS + name)
+    found = [
+        _constraint(graph, quad.subject) for quad in graph.quads_for_pattern(None, part_of, whole)
+    ]
+    return {constraint.name: constraint for constraint in sorted(found, key=_order)}
+
+
+def _order(constraint: Constraint) -> tuple[str, int]:
+    stem, _, number = constraint.name.rpartition("-")
+    return (stem, int(number)) if number.isdigit() else (constraint.name, 0)
+
+
+def _constraint(graph: ox.Store, node: Any) -> Constraint:
+    def text(predicate: str) -> str:
+        for quad in graph.quads_for_pattern(node, ox.NamedNode(predicate), None):
+            return str(getattr(quad.object, "value", ""))
+        raise ResourceError(f"the constraint {node} has no {predicate}: reinstall kgbench")
+
+    warning = ox.Quad(node, ox.NamedNode(SH.severity), ox.NamedNode(SH.Warning))
+    return Constraint(
+        name=text(SKOS.notation),
+        label=text(RDFS.label),
+        message=text(SH.message),
+        remedy=text(RDFS.comment),
+        advice=warning in graph,
+    )
+
+
+def _read(term: Any) -> str:
+    return term.value if isinstance(term, ox.Literal) else shown(term)

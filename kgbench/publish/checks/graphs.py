@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The published graphs against the shapes of results, and the catalogue against its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph as ox
+
+from kgbench.errors import ResourceError
+from kgbench.publish.checks.report import Fault
+from kgbench.validation import Data, compiled, complaints, declared_shapes, result_shapes
+from kgbench.validation.checking import Complaint
+
+_FileOf = Callable[[Any], str]
+_REMEDIES = {
+    "MinCount": "Add what is missing.",
+    "MaxCount": "Keep the value that is true.",
+    "Closed": "Remove it, or correct its name.",
+    "Class": "Publish what it refers to as well, or correct the reference.",
+    "Pattern": "Correct the value.",
+    "Datatype": "Correct the value or its datatype.",
+    "MinInclusive": "Correct the value, or the range that is declared.",
+    "MaxInclusive": "Correct the value, or the range that is declared.",
+    "LessThanOrEquals": "Correct the order.",
+    "HasValue": "Add the value that is missing.",
+}
+_OTHERWISE = "Correct what the shape says."
+
+
+def results(data: Data, file_of: _FileOf) -> Iterator[Fault]:
+    """What the shapes of results complain about."""
+    for complaint in complaints(data, result_shapes(data)):
+        yield _fault(complaint, file_of(complaint.focus))
+
+
+def catalogue(store: ox.Store, file_of: _FileOf) -> Iterator[Fault]:
+    """What our shapes of a published catalogue complain about."""
+    for complaint in complaints(Data(store), compiled(declared_shapes(["published.ttl"]))):
+        yield _fault(complaint, file_of(complaint.focus))
+
+
+def official(store: ox.Store, shapes: Path, file_of: _FileOf) -> Iterator[Fault]:
+    """What shapes in a file, such as the official ones of MLDCAT-AP, complain about.
+
+    Raises :class:`~kgbench.errors.ResourceError` where the file holds no shapes that can be used.
+    """
+    import pyshacl
+    import rdflib
+    from pyshacl.errors import ReportableRuntimeError, ShapeLoadError
+    from rdflib import SH
+
+    from kgbench.shapes import rdflib_graph
+    from kgbench.vocab import compact
+
+    graph = rdflib.Graph()
+    try:
+        graph.parse(shapes)
+        _, found, text = pyshacl.validate(rdflib_graph(store), shacl_graph=graph)
+    except (OSError, SyntaxError, ShapeLoadError, ReportableRuntimeError) as error:
+        raise ResourceError(f"the shapes in {shapes} cannot be used: {error}") from error
+    except rdflib.exceptions.ParserError as error:
+        raise ResourceError(f"{shapes} cannot be read: {error}") from error
+    if not isinstance(found, rdflib.Graph):
+        raise ResourceError(f"the shapes in {shapes} cannot be used: {text}")
+    for result in found.subjects(rdflib.RDF.type, SH.ValidationResult):
+        focus = found.value(result, SH.focusNode)
+        path = found.value(result, SH.resultPath)
+        message = found.value(result, SH.resultMessage)
+        component = str(found.value(result, SH.sourceConstraintComponent)).rpartition("#")[2]
+        yield Fault(
+            f"{shapes.name} {component.removesuffix('ConstraintComponent')}",
+            str(focus),
+            file_of(ox.NamedNode(str(focus))) if isinstance(focus, rdflib.URIRef) else "",
+            f"{'' if path is None else compact(str(path)) + ': '}{message}",
+            _OTHERWISE,
+            found.value(result, SH.resultSeverity) != SH.Violation,
+        )
+
+
+def _fault(complaint: Complaint, file: str) -> Fault:
+    place = "" if complaint.path is None else f"{complaint.path} "
+    found = "" if complaint.value is None else f" (found: {complaint.value})"
+    said = complaint.message.rstrip(".")
+    return Fault(
+        f"{complaint.shape} {complaint.component}",
+        getattr(complaint.focus, "value", str(complaint.focus)),
+        file,
+        f"{place}{said}{found}.",
+        _REMEDIES.get(complaint.component, _OTHERWISE),
+        complaint.severity != "Violation",
+    )

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is checked: a published folder, or single files of one, read once."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import pyoxigraph as ox
+
+from kgbench.errors import PublicationRefused, ResourceError
+from kgbench.publish.checks import reading
+from kgbench.publish.checks.report import Fault
+from kgbench.validation import Data
+from kgbench.vocab import DCAT, KGB, PROV
+
+_LARGE = 50 << 20  # bytes of packed dumps from which on they are kept on disk
+_STATE = ".kgbench-publish"
+
+
+class Published:
+    """The dumps in one database (``quads``), the catalogue in another (``catalogue``).
+
+    ``problems`` are the faults that reading met. A context manager: what was kept on disk goes.
+    """
+
+    def __init__(self, paths: list[Path], password: str | None = None) -> None:
+        self.password = password
+        self.problems: list[Fault] = []
+        self.unread: list[str] = []
+        self.root, self.dumps = _found(paths)
+        self._stack = ExitStack()
+        self.quads = self._database()
+        self.catalogue = ox.Store()
+        self._file_of: dict[Any, str] = {}
+        for path in self.dumps:
+            self._load(path)
+        for name in ("catalog.ttl", "void.ttl"):
+            if self.root is not None and (self.root / name).is_file():
+                self._describe(self.root / name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the databases go."""
+        del self.quads
+        self._stack.close()
+
+    @cached_property
+    def data(self) -> Data:
+        """The dumps, for reading node by node."""
+        return Data(self.quads)
+
+    @cached_property
+    def base(self) -> str | None:
+        """The base of the publication, as its catalogue names itself."""
+        for quad in self.catalogue.quads_for_pattern(None, ox.NamedNode(DCAT.dataset), None):
+            if isinstance(quad.subject, ox.NamedNode):
+                return quad.subject.value.partition("#")[0]
+        return None
+
+    def name(self, path: Path) -> str:
+        """A file's name within the folder."""
+        if self.root is not None and path.is_relative_to(self.root):
+            return path.relative_to(self.root).as_posix()
+        return path.name
+
+    def files(self) -> Iterator[Path]:
+        """All files of the folder that are meant for the public, sorted."""
+        if self.root is None:
+            return
+        for path in sorted(self.root.rglob("*")):
+            if path.is_file() and path.relative_to(self.root).parts[0] != _STATE:
+                yield path
+
+    def path(self, iri: str) -> Path | None:
+        """The file that an IRI below the base is served from, whether it exists or not."""
+        if self.root is None or self.base is None or not iri.startswith(self.base):
+            return None
+        from urllib.parse import unquote
+
+        found = (self.root / unquote(iri[len(self.base) :].partition("#")[0])).resolve()
+        if not found.is_relative_to(self.root.resolve()):
+            return None
+        return found / "index.html" if found.is_dir() or iri.endswith("/") else found
+
+    def file_of(self, node: Any, store: ox.Store | None = None) -> str:
+        """The file that describes a node; empty where none does."""
+        for quad in (store or self.quads).quads_for_pattern(node, None, None):
+            return self._file_of.get(quad.graph_name, getattr(quad.graph_name, "value", ""))
+        return ""
+
+    def _database(self) -> ox.Store:
+        if sum(path.stat().st_size for path in self.dumps) < _LARGE:
+            return ox.Store()
+        folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="kgbench-check-"))
+        return ox.Store(folder)
+
+    def _load(self, path: Path) -> None:
+        name = self.name(path)
+        known = set(self.quads.named_graphs())
+        graph = ox.NamedNode(f"urn:file:{path.name}")
+        try:
+            reading.load(self.quads, path, self.password, graph)
+        except PublicationRefused:
+            self.unread.append(name)
+            return
+        except reading.Unreadable as error:
+            self.problems.append(_unreadable(name, error))
+        for added in set(self.quads.named_graphs()) - known:
+            self._file_of[added] = name
+
+    def _describe(self, path: Path) -> None:
+        name = self.name(path)
+        graph = ox.NamedNode(f"urn:file:{name}")
+        self._file_of[graph] = name
+        try:
+            reading.load(self.catalogue, path, None, graph)
+        except reading.Unreadable as error:
+            self.problems.append(_unreadable(name, error))
+
+
+def _unreadable(name: str, error: Exception) -> Fault:
+    return Fault("readable", "", name, f"The file {error}.", "Publish again.")
+
+
+def _found(paths: list[Path]) -> tuple[Path | None, list[Path]]:
+    """The folder and its dumps, or the files; each quad is in one of them."""
+    missing = [path for path in paths if not path.exists()]
+    if missing:
+        raise ResourceError(f"there is nothing to check at {missing[0]}")
+    folders = [path for path in paths if path.is_dir()]
+    if not folders:
+        strange = [path for path in paths if reading.parts(path)[0] not in reading.FORMATS]
+        if strange:
+            raise ResourceError(
+                f"{strange[0]} is no RDF file by its name: .nq, .trig, .ttl, .nt or .jsonld, "
+                "packed as .zst, .gz or .zip, are checked"
+            )
+        return None, paths
+    if len(paths) > 1:
+        raise ResourceError("name one published folder to check, or files, not both")
+    dumps = sorted(p for p in (folders[0] / "data").glob("*.nq*") if reading.parts(p)[0] == ".nq")
+    parts = [path for path in dumps if not path.name.startswith("all.")]
+    return folders[0], parts or dumps
+
+
+def suites(published: Published, *, protected: bool) -> list[ox.NamedNode]:
+    """The suites whose dialogues are in the dumps; only the protected ones, or all."""
+    data = published.data
+    yes = ox.Literal(value=True)
+    found = [s for s in data.instances(ox.NamedNode(KGB.Suite)) if isinstance(s, ox.NamedNode)]
+    used = ox.NamedNode(KGB.suite)
+    found = [s for s in found if any(published.quads.quads_for_pattern(None, used, s))]
+    if protected:
+        found = [s for s in found if yes in data.values(s, ox.NamedNode(KGB.protected))]
+    return found
+
+
+TEXT_VALUES = frozenset((PROV.value, KGB.originalBytes))
+"""Properties whose values models and users wrote."""

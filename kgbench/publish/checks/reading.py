@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Opening published files by what their names say: formats, compression, encryption."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import pyoxigraph as ox
+
+from kgbench.errors import KgbenchError, PublicationRefused
+
+PACKINGS = {".zst": "application/zstd", ".gz": "application/gzip", ".zip": "application/zip"}
+FORMATS = {
+    ".nq": "application/n-quads",
+    ".trig": "application/trig",
+    ".ttl": "text/turtle",
+    ".nt": "application/n-triples",
+    ".jsonld": "application/ld+json",
+}
+_DAMAGED = (OSError, EOFError, ValueError, SyntaxError, zlib.error)
+
+
+class Unreadable(KgbenchError):
+    """A file cannot be read as what its name says."""
+
+
+def parts(path: Path) -> tuple[str, str]:
+    """The format and the packing in a file's name, each with its dot or empty.
+
+    >>> parts(Path("data/run-0199.nq.zst"))
+    ('.nq', '.zst')
+    >>> parts(Path("catalog.ttl"))
+    ('.ttl', '')
+    """
+    last = path.suffix
+    if last in PACKINGS:
+        return Path(path.stem).suffix, last
+    return last, ""
+
+
+@contextmanager
+def opened(path: Path, password: str | None) -> Iterator[IO[bytes]]:
+    """The content of a file, unpacked.
+
+    Raises :class:`Unreadable` where it is damaged, and
+    :class:`~kgbench.errors.PublicationRefused` where it is encrypted and no password is given.
+    """
+    packing = parts(path)[1]
+    try:
+        with path.open("rb") as file, _unpacked(file, packing, password) as content:
+            yield content
+    except KgbenchError:
+        raise
+    except Exception as error:
+        if isinstance(error, _DAMAGED) or type(error).__module__.startswith(("zstandard", "zlib")):
+            raise Unreadable(f"cannot be read: {error}") from error
+        if isinstance(error, (RuntimeError, zipfile.BadZipFile)):  # wrong password; no archive
+            raise Unreadable(f"cannot be unpacked: {error}") from error
+        raise
+
+
+def _unpacked(file: IO[bytes], packing: str, password: str | None) -> Any:
+    if packing == ".gz":
+        return gzip.GzipFile(fileobj=file)
+    if packing == ".zst":
+        import zstandard
+
+        reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+        return io.BufferedReader(reader, 1 << 20)
+    if packing == ".zip":
+        import pyzipper
+
+        if password is None:
+            raise PublicationRefused("is encrypted, and no password is given")
+        archive = pyzipper.AESZipFile(file)
+        archive.setpassword(password.encode("utf-8"))
+        return archive.open(archive.namelist()[0])
+    return file
+
+
+def load(store: ox.Store, path: Path, password: str | None, graph: ox.NamedNode | None) -> None:
+    """Load an RDF file into ``store``, its triples into ``graph``; raises as :func:`opened`."""
+    kind = ox.RdfFormat.from_media_type(FORMATS[parts(path)[0]])
+    assert kind is not None
+    with opened(path, password) as content:
+        if graph is None or kind.supports_datasets:
+            store.bulk_load(content, kind)
+        else:
+            store.bulk_load(content, kind, to_graph=graph)
+
+
+def first_line(path: Path, password: str | None) -> str:
+    """The first line of a file, unpacked; raises as :func:`opened`."""
+    with opened(path, password) as content:
+        return content.readline(4096).decode("utf-8", "replace")
+
+
+def count(path: Path, password: str | None) -> int:
+    """How many quads a dump has; raises as :func:`opened`."""
+    kind = ox.RdfFormat.from_media_type(FORMATS[parts(path)[0]])
+    assert kind is not None
+    with opened(path, password) as content:
+        return sum(1 for _ in ox.parse(content, kind))

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a check says: a checklist, each entry with its verdict and the faults behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+KEPT = 100  # faults of one constraint that are told one by one; the others are counted
+
+
+class Verdict(StrEnum):
+    """How an entry of the checklist came out."""
+
+    PASSED = "passed"
+    ADVICE = "advice"
+    FAILED = "failed"
+    SKIPPED = "not checked"
+
+
+class Fault(NamedTuple):
+    """One thing that is wrong: which constraint, at which node, in which file, what to do.
+
+    ``node`` is an IRI where there is one. ``advice`` marks what is recommended and not demanded.
+    """
+
+    constraint: str
+    node: str
+    file: str
+    message: str
+    remedy: str
+    advice: bool = False
+
+    def __str__(self) -> str:
+        place = " in ".join(part for part in (self.node, self.file) if part)
+        return f"{self.constraint}: {place}: {self.message} {self.remedy}"
+
+
+@dataclass
+class Entry:
+    """One entry of the checklist; ``note`` says what was looked at, or why nothing was."""
+
+    name: str
+    title: str
+    note: str = ""
+    skipped: bool = False
+    faults: list[Fault] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    demands: int = 0
+
+    def add(self, faults: Iterable[Fault]) -> None:
+        """Take faults; of each constraint, the first ones are kept and all are counted."""
+        for fault in faults:
+            number = self.counts[fault.constraint] = self.counts.get(fault.constraint, 0) + 1
+            self.demands += not fault.advice
+            if number <= KEPT:
+                self.faults.append(fault)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on this entry."""
+        if self.skipped:
+            return Verdict.SKIPPED
+        if self.demands:
+            return Verdict.FAILED
+        return Verdict.ADVICE if self.counts else Verdict.PASSED
+
+    def as_json(self) -> dict[str, object]:
+        """The entry as ``--json`` prints it."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "verdict": str(self.verdict),
+            "note": self.note,
+            "counts": self.counts,
+            "faults": [fault._asdict() for fault in self.faults],
+        }
+
+
+@dataclass
+class Report:
+    """A checklist of what was published."""
+
+    what: str
+    entries: list[Entry] = field(default_factory=list)
+
+    @property
+    def faults(self) -> list[Fault]:
+        """The faults that were kept, in the order of the checklist; advice is none."""
+        return [fault for entry in self.entries for fault in entry.faults if not fault.advice]
+
+    @property
+    def number_of_faults(self) -> int:
+        """How many faults there are, those counted only included."""
+        return sum(entry.demands for entry in self.entries)
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing that is demanded is missing."""
+        return self.number_of_faults == 0
+
+    def as_json(self) -> dict[str, object]:
+        """The report as ``--json`` prints it."""
+        return {
+            "checked": self.what,
+            "passed": self.passed,
+            "faults": self.number_of_faults,
+            "checklist": [entry.as_json() for entry in self.entries],
+        }
+
+    def lines(self) -> Iterable[str]:
+        """The report as people read it."""
+        width = max((len(str(entry.verdict)) for entry in self.entries), default=0)
+        for entry in self.entries:
+            note = f": {entry.note}" if entry.note else ""
+            yield f"{entry.verdict!s:<{width}}  {entry.title}{note}"
+            yield from (f"    {fault}" for fault in entry.faults)
+            for constraint, count in entry.counts.items():
+                if count > KEPT:
+                    yield f"    {constraint}: {count - KEPT} more"
+        total = self.number_of_faults
+        yield "no faults" if not total else f"{total} fault{'s' if total > 1 else ''}"

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What must be withheld or marked: texts of protected suites, canaries, rules for crawlers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from typing import Any
+
+import pyoxigraph as ox
+
+from kgbench.errors import PublicationRefused
+from kgbench.publish.checks import declared, reading
+from kgbench.publish.checks.published import Published, suites
+from kgbench.publish.checks.report import Fault
+from kgbench.validation.components import shown
+from kgbench.vocab import KGB, SKOS
+
+_CANARY, _NOTATION = ox.NamedNode(KGB.canary), ox.NamedNode(SKOS.notation)
+_SUITE, _CASE_DATA = ox.NamedNode(KGB.suite), ox.NamedNode(KGB.caseData)
+_AGAIN = "Publish again."
+_WITHHOLD = "Publish with --redact prompts, or name the suite as one that may be told."
+#: What case data of a protected suite may say in the clear: which case it is, not what it asks.
+_IDENTITY = frozenset(
+    (*("uid", "taskUid", "graphFormat", "kgInfoFormat", "kgInfoType", "graphName", "version"), "n")
+)
+
+
+def check(published: Published, allowed: Collection[str] = ()) -> Iterator[Fault]:
+    """What is told of protected suites, but for those ``allowed`` by their notation."""
+    data = published.data
+    told = {}
+    for suite in suites(published, protected=True):
+        notation = next((v.value for v in data.values(suite, _NOTATION)), suite.value)
+        if notation not in allowed:
+            told[suite] = notation
+    if not told:
+        return
+    for constraint in declared.group("leakage").values():
+        for fault in constraint.faults(published.quads, published.file_of):
+            if not any(shown(suite) in fault.message for suite in told):
+                continue
+            yield fault
+    for suite, notation in told.items():
+        for quad in published.quads.quads_for_pattern(None, _SUITE, suite):
+            yield from _case(published, quad.subject, notation)
+
+
+def marks(published: Published) -> Iterator[Fault]:
+    """Canaries that are missing from the files that must carry them, and rules for crawlers."""
+    root = published.root
+    if root is None:
+        return
+    robots = root / "robots.txt"
+    if not robots.is_file() or "user-agent" not in robots.read_text("utf-8", "replace").lower():
+        yield Fault("robots", "", "robots.txt", "There are no rules for crawlers.", _AGAIN)
+    canaries = {
+        value.value
+        for suite in suites(published, protected=False)
+        for value in published.data.values(suite, _CANARY)
+    }
+    yield from _lacking(canaries, "canary.txt", _text(root / "canary.txt"))
+    yield from _lacking(canaries, "index.html", _text(root / "index.html"))
+    for path in sorted((root / "data").glob("*")):
+        if reading.parts(path)[0] not in (".nq", ".trig", ".ttl"):
+            continue
+        try:
+            line = reading.first_line(path, published.password)
+        except (PublicationRefused, reading.Unreadable):
+            continue  # told where they are read
+        if canaries and not any(canary in line for canary in canaries):
+            message = "The first line does not hold the canary of a suite."
+            yield Fault("canary", "", published.name(path), message, _AGAIN)
+
+
+def _lacking(canaries: set[str], name: str, text: str) -> Iterator[Fault]:
+    for canary in sorted(canaries):
+        if canary not in text:
+            yield Fault("canary", "", name, f"The canary {canary} is missing.", _AGAIN)
+
+
+def _text(path: Any) -> str:
+    return str(path.read_text(encoding="utf-8", errors="replace")) if path.is_file() else ""
+
+
+def _case(published: Published, case: Any, notation: str) -> Iterator[Fault]:
+    for value in published.data.values(case, _CASE_DATA):
+        clear = sorted(_in_the_clear(value.value))
+        if clear:
+            message = f"Tells {', '.join(clear)} of a case of the protected suite {notation}."
+            file = published.file_of(case)
+            yield Fault("protected-case", case.value, file, message, _WITHHOLD)
+
+
+def _in_the_clear(text: str) -> Iterator[str]:
+    try:
+        data = json.loads(text)
+    except ValueError:
+        yield "all"
+        return
+    for name, value in data.items() if isinstance(data, dict) else ():
+        withheld = isinstance(value, dict) and set(value) == {"sha256"}
+        if name not in _IDENTITY and not withheld and value is not None:
+            yield str(name)

@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import pytest
 
+from kgbench.rdf import integer
+from kgbench.store import Block, declared, layouts
 from kgbench.store.back_ends import find
 from kgbench.store.client import Client
+from kgbench.vocab import KGB
 from tests.store import servers
 from tests.store.servers import Oxigraph, empty
 
@@ -27,6 +30,23 @@ def remote(oxigraph):
     """The location of an empty store on a server."""
     empty(oxigraph.url)
     return oxigraph.url
+
+
+@pytest.fixture(autouse=True)
+def little_declared(request, monkeypatch):
+    """A catalogue of the layout's version only, except where a test asks for all of it.
+
+    What is declared takes a server a second to load, and most tests here are not about it.
+    """
+    if request.node.get_closest_marker("declared") is None:
+        monkeypatch.setattr(declared, "load", only_layout)
+
+
+def only_layout(store):
+    """Say the layout version of a store, where it says none."""
+    if layouts.version(store) is None:
+        line = f"<https://w3id.org/kgbench/layout> <{KGB.layoutVersion}> {integer(1)} ."
+        store.bulk_load([Block(store.iris.catalogue, [line])])
 
 
 @pytest.fixture(params=BACK_ENDS)

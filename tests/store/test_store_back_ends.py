@@ -211,6 +211,7 @@ def test_reader_refuses_to_write(any_store):
                 attempt([])
 
 
+@pytest.mark.declared
 def test_declared_things_are_loaded_once(any_store):
     """Opening again neither doubles nor changes what the catalogue declares; nothing is blank."""
     found = []
@@ -255,7 +256,6 @@ def test_an_older_layout_is_migrated_step_by_step(any_store, monkeypatch):
             steps[int(name)].format(parts["catalogue"]) if name.isdigit() else fill(name, **parts)
         ),
     )
-    monkeypatch.setattr("kgbench.store.declared.load", lambda _: None)
     with pytest.raises(LayoutError, match="older layout 1"):
         open_reader(any_store)
     for _ in range(2):

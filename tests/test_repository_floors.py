@@ -22,7 +22,7 @@ FLOORS = (
         "engine",
         "importers",
     ),
-    *("analysis", "plots", "pages", "publish", "serve"),
+    *("analysis", "plots", "pages", "publish", "serve", "doctor"),
     *("cli", "__main__"),
 )
 #: What costs a tenth of a second or more to import, and so waits until it is used.

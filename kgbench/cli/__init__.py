@@ -28,9 +28,11 @@ COMMANDS = (
     "compare",
     "plot",
     "serve",
+    "publish",
     "store",
     "tasks",
     "datasets",
+    "doctor",
     "analyze_text2kg",
 )
 

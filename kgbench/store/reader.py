@@ -35,7 +35,7 @@ class SnapshotReader:
                 break
             self._held = snapshots.hold(snapshot)
             if self._held is not None:
-                self._db = ox.Store.read_only(str(snapshot))
+                self._open(snapshot)
                 self._checked()
                 return
         raise StoreError(f"the store {path} has no snapshot to read yet: try again in a moment")
@@ -45,6 +45,13 @@ class SnapshotReader:
         if self._db is None:
             raise StoreError(f"the store {self.location} is closed")
         return self._db
+
+    def _open(self, snapshot: Path) -> None:
+        try:
+            self._db = ox.Store.read_only(str(snapshot))
+        except (OSError, RuntimeError) as error:
+            self.close()
+            raise StoreError(f"the snapshot {snapshot} cannot be opened: {error}") from error
 
     def _checked(self) -> None:
         try:

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``kgbench doctor``: what is installed, which keys are set, and whether everything works."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kgbench.cli import options
+
+if TYPE_CHECKING:
+    from kgbench.doctor import Condition
+
+_COLOURS = {"ok": "green", "absent": "bright_black", "note": "yellow", "broken": "red"}
+
+
+def command(app: typer.Typer) -> None:
+    """Register the command."""
+    app.command("doctor")(doctor)
+
+
+def doctor(
+    network: Annotated[
+        bool,
+        typer.Option(
+            "--network",
+            help="Also ask the servers that --store and the environment name (and no others).",
+        ),
+    ] = False,
+    store: options.Store = None,
+    json_: options.AsJson = False,
+) -> None:
+    """Look at the installation, keys, store, data sets and judging; exit code 1 if some is broken.
+
+    Nothing is changed and no model is asked. Of keys only the names of their variables are told.
+    """
+    from kgbench.doctor import State, examine
+    from kgbench.store import default_location
+
+    found: list[Condition] = []
+    for condition in examine(store or default_location(), network=network):
+        if not json_:
+            _print(condition, first=not found or found[-1].part != condition.part)
+        found.append(condition)
+    broken = sum(condition.state is State.BROKEN for condition in found)
+    if json_:
+        said = {"broken": broken, "conditions": [condition.as_json() for condition in found]}
+        typer.echo(json.dumps(said, indent=2, ensure_ascii=False))
+    elif broken:
+        typer.echo(f"\n{broken} {'thing is' if broken == 1 else 'things are'} broken")
+    else:
+        typer.echo("\nnothing is broken")
+    if broken:
+        raise typer.Exit(1)
+
+
+def _print(condition: Condition, *, first: bool) -> None:
+    if first:
+        typer.echo(condition.part)
+    state = typer.style(f"{condition.state.value:6}", fg=_COLOURS[condition.state.value])
+    typer.echo(f"  {state}  {condition.name:14}  {condition.words}")
+    if condition.advice is not None:
+        typer.echo(f"{'':26}{condition.advice}")

@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``kgbench doctor``: it sees what works, what is missing and what is broken, and tells no key."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from typer.testing import CliRunner
+
+from kgbench.cli import app
+from kgbench.datasets import home
+from kgbench.doctor import State, files, installed, judging, keys, storage
+from kgbench.serve import rendering
+from kgbench.store import open_store
+from kgbench.store.protocol import Block
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = (ROOT / "docs" / "doctor.md").read_text("utf-8")
+SECRET = "sk-a-very-secret-key-0123456789"
+
+
+def by_name(conditions):
+    """Conditions by their names."""
+    return {condition.name: condition for condition in conditions}
+
+
+@pytest.fixture
+def location(tmp_path):
+    """A sound, empty store."""
+    place = tmp_path / "results"
+    open_store(str(place)).close()
+    return place
+
+
+# --- the command ------------------------------------------------------------------------------
+
+
+def test_everything_is_looked_at_and_no_key_is_told(location, tmp_path):
+    """The command looks at all parts; names of variables are told, values nowhere."""
+    secrets = {"OPENAI_API_KEY": SECRET, "KGBENCH_TASK_KEY": SECRET, "KGBENCH_STORE": str(location)}
+    environment = {**secrets, "KGBENCH_DATASETS": str(tmp_path / "none")}
+    answer = CliRunner().invoke(app, ["doctor", "--json"], env=environment)
+    said = json.loads(answer.output)
+    parts = {condition["part"] for condition in said["conditions"]}
+    _, _, table = PAGE.partition("| part |")
+
+    assert answer.exit_code == 0, answer.output
+    assert said["broken"] == 0
+    assert parts | {"servers"} == set(re.findall(r"^\| `([a-z ]+)` \|", table, re.MULTILINE))
+    assert "OPENAI_API_KEY" in answer.output
+    assert "KGBENCH_TASK_KEY" in answer.output
+    assert not any(SECRET[k : k + 8] in answer.output for k in range(len(SECRET) - 8))
+
+
+def test_broken_things_are_said_and_counted(monkeypatch):
+    """The exit code is 1 where something broken was found, which is said in words."""
+    broken = [storage.Condition("store", "content", State.BROKEN, "is upside down", "turn it")]
+    monkeypatch.setattr("kgbench.doctor.examine", lambda *_, **__: iter(broken))
+    answer = CliRunner().invoke(app, ["doctor"])
+
+    assert answer.exit_code == 1
+    assert re.search(r"broken +content +is upside down\n +turn it\n", answer.output)
+    assert "1 thing is broken" in answer.output
+
+
+def test_the_page_tells_of_states_and_options():
+    """``docs/doctor.md`` names every state and option, and its commands are complete."""
+    assert all(f"| `{state.value}` |" in PAGE for state in State)
+    assert set(re.findall(r"--[a-z]+", PAGE)) == {"--network", "--json", "--store"}
+    assert all(variable in PAGE for variable in keys.SERVERS)
+
+
+# --- what is installed ------------------------------------------------------------------------
+
+
+def test_every_extra_is_looked_at(repository):
+    """The extras of pyproject.toml are those that are reported, but for the collecting ones."""
+    import tomllib
+
+    text = (repository / "pyproject.toml").read_text("utf-8")
+    declared = tomllib.loads(text)["project"]["optional-dependencies"]
+
+    assert set(installed._extras()) <= set(declared) - {"all", "dev"}
+    assert installed._extras()
+
+
+@pytest.mark.parametrize(
+    ("asked", "state", "words"),
+    [
+        ("no-such-distribution-here>=1", State.ABSENT, "not installed: no-such"),
+        ("rdflib>=999", State.BROKEN, "is not what kgbench needs (>=999)"),
+        ("rdflib>=7", State.OK, "rdflib 7"),
+    ],
+)
+def test_an_extra_is_there_missing_or_too_old(asked, state, words):
+    """Missing is no fault, too old is one; both come with the exact command."""
+    found = installed._extra("plots", [Requirement(asked)], {})
+
+    assert found.state is state
+    assert words in found.words
+    wanted = None if state is State.OK else f"{sys.executable} -m pip install 'kgbench[plots]'"
+    assert found.advice == wanted
+
+
+def test_packages_that_cannot_be_imported_are_told_apart(tmp_path, monkeypatch):
+    """One that fails, one that ends the process and one that prints are each judged alone."""
+    (tmp_path / "module_fails.py").write_text("raise OSError('libnothing.so: not found')\n")
+    (tmp_path / "module_dies.py").write_text("import os\nos._exit(9)\n")
+    (tmp_path / "module_prints.py").write_text("print('hello')\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    found = installed._importing(["module-dies", "module-fails", "module-prints"])
+
+    assert found["module-fails"] == "OSError: libnothing.so: not found"
+    assert "ended the process (exit status 9)" in found["module-dies"]
+    assert found["module-prints"] == ""
+
+
+def test_a_copy_that_is_not_installed_is_broken(monkeypatch):
+    """Code without its metadata has no task classes: that is said, not shown as a traceback."""
+
+    def missing(_):
+        raise installed.metadata.PackageNotFoundError
+
+    installed._requirements.cache_clear()
+    monkeypatch.setattr(installed.metadata, "requires", missing)
+    monkeypatch.setattr(installed.metadata, "metadata", missing)
+    (found,) = installed.dependencies()
+
+    assert found.state is State.BROKEN
+    assert "not installed" in found.words
+    assert list(installed.extras()) == []
+
+
+# --- keys and servers -------------------------------------------------------------------------
+
+
+def test_the_variables_are_those_that_connectors_read():
+    """No connector reads a key from a variable that the doctor does not know, nor the reverse."""
+    sources = "".join(
+        path.read_text("utf-8") for path in (ROOT / "kgbench" / "connectors").glob("*.py")
+    )
+    named = {name for variables in keys.VARIABLES.values() for name in variables}
+
+    assert set(re.findall(r'"([A-Z]+_API_KEY)"', sources)) == named
+    assert set(re.findall(r'"([A-Z_]+_BASE_URL)"', sources)) == set(keys.SERVERS)
+
+
+def test_a_key_that_no_header_carries_is_broken(monkeypatch):
+    """A key with a line break in it is broken, one with blanks around it is not."""
+    monkeypatch.setenv("OPENAI_API_KEY", "one\ntwo")
+    monkeypatch.setenv("GOOGLE_API_KEY", " key ")
+    found = by_name(keys.known())
+
+    assert found["openai"].state is State.BROKEN
+    assert found["google"].state is State.OK
+    assert found["google"].facts == {"variable": "GOOGLE_API_KEY"}
+    assert found["anthropic"].state is State.ABSENT
+    assert "two" not in str(found)
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Says 401, as a server does that is sent no key; notes what it was sent."""
+
+    seen: list[dict[str, str]]
+
+    def do_GET(self):
+        """401, or elsewhere."""
+        self.seen.append(dict(self.headers))
+        self.send_response(302 if "moved" in self.path else 401)
+        self.send_header("Location", "http://192.0.2.1/")
+        self.end_headers()
+
+    def log_message(self, *_):
+        """Nobody reads it."""
+
+
+@pytest.fixture
+def server():
+    """A server on this machine."""
+    Handler.seen = []
+    with HTTPServer(("127.0.0.1", 0), Handler) as opened:
+        thread = threading.Thread(target=opened.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{opened.server_port}"
+        opened.shutdown()
+        thread.join()
+
+
+def test_servers_that_the_environment_names_are_asked_without_keys(server, monkeypatch):
+    """Any answer is one, redirections are not followed, keys stay here; silence is broken."""
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server}/v1")
+    monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", f"{server}/moved")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+    found = by_name(keys.servers())
+
+    assert found["OPENAI_BASE_URL"].words.endswith("answers (HTTP 401)")
+    assert found["GOOGLE_GEMINI_BASE_URL"].facts == {"status": 302}
+    assert found["ANTHROPIC_BASE_URL"].state is State.BROKEN
+    assert SECRET not in str(Handler.seen)
+    monkeypatch.setenv("OPENAI_BASE_URL", f"http://me:{SECRET}@127.0.0.1/v1")
+    assert SECRET not in str(by_name(keys.servers())["OPENAI_BASE_URL"])
+
+
+# --- the store --------------------------------------------------------------------------------
+
+
+def test_a_sound_store(location):
+    """Place, size, snapshots, layout and content of a store that is well."""
+    found = by_name(storage.store(str(location), network=False))
+
+    assert {condition.state for condition in found.values()} <= {State.OK, State.NOTE}
+    assert found["location"].facts["bytes"] > 0
+    assert found["content"].facts["triples"] > 0
+    assert found["owner"].state is State.OK
+
+
+def test_a_store_that_another_process_owns(location):
+    """The owner is named, and the store read beside it; looking leaves the lock alone."""
+    with open_store(str(location)):
+        found = by_name(storage.store(str(location), network=False))
+        again = by_name(storage.store(str(location), network=False))
+
+    assert found["owner"].state is State.NOTE
+    assert found["location"].facts["owner"].isdecimal()
+    assert found["content"].state is State.OK
+    assert again["owner"] == found["owner"]
+
+
+def test_a_store_whose_parts_disagree(location):
+    """A graph that is registered and says nothing is wrong, and the doctor says which."""
+    graph = "https://w3id.org/kgbench/graph/run/x"
+    with open_store(str(location)) as owned:
+        owned.write([Block(graph, ["<http://e.org/a> <http://e.org/b> <http://e.org/c> ."])])
+    found = by_name(storage.store(str(location), network=False))["content"]
+
+    assert found.state is State.BROKEN
+    assert graph in found.words
+    assert "kgbench store check" in found.advice
+
+
+def test_a_store_that_cannot_be_read_or_is_none(location, tmp_path):
+    """A damaged store, a folder of other things, none at all, and memory are told apart."""
+    for manifest in location.glob("snapshots/*/CURRENT"):
+        manifest.write_text("nonsense")
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "notes.txt").touch()
+
+    def states(place):
+        return {c.name: c.state for c in storage.store(str(place), network=False)}
+
+    assert states(location)["content"] is State.BROKEN
+    assert states(other) == {"location": State.BROKEN}
+    assert states(tmp_path / "nowhere") == {"location": State.ABSENT}
+    assert states("memory:") == {"location": State.NOTE}
+
+
+def test_a_store_on_a_server_is_asked_only_with_leave(monkeypatch):
+    """Without --network no socket is opened; with it, a server that is silent is broken."""
+
+    def refuse(*_):
+        raise AssertionError("a server was asked")
+
+    place = "http://127.0.0.1:9/sparql?engine=oxigraph"
+    with monkeypatch.context() as patched:
+        patched.setattr("kgbench.doctor.storage.open_reader", refuse)
+        quiet = by_name(storage.store(place, network=False))
+    asked = by_name(storage.store(place, network=True))
+
+    assert quiet["content"].state is State.NOTE
+    assert "--network" in quiet["content"].advice
+    assert asked["content"].state is State.BROKEN
+
+
+# --- files ------------------------------------------------------------------------------------
+
+
+def test_data_sets_there_gone_and_unknown(tmp_path, monkeypatch):
+    """One that is there, whose files are gone, or whose note is unreadable; and a foreign one."""
+    monkeypatch.setenv(home.VARIABLE, str(tmp_path))
+    assert {c.state for c in files.data_sets()} == {State.ABSENT}
+    for name in ("beastiary", "another"):
+        home.place(name).mkdir()
+        (home.place(name) / home.RECORD).write_text('{"installed": "today"}')
+    found = by_name(files.data_sets())
+    assert found["another"].state is State.NOTE
+    assert found["beastiary"].state is State.BROKEN
+    assert "gone" in found["beastiary"].words
+    (file,) = files.descriptions.describe("beastiary").files
+    (home.place("beastiary") / file).write_text("")
+    assert by_name(files.data_sets())["beastiary"].state is State.OK
+    (home.place("beastiary") / home.RECORD).write_text("{")
+    assert by_name(files.data_sets())["beastiary"].state is State.BROKEN
+
+
+def test_the_query_editor_there_partly_there_and_absent(tmp_path, monkeypatch):
+    """The place is the one that pages look at; a half of it is broken."""
+    assert rendering.YASGUI.parent == files.YASGUI
+    monkeypatch.setattr(files, "YASGUI", tmp_path)
+    assert [c.state for c in files.pages()] == [State.ABSENT]
+    (tmp_path / "yasgui.min.js").touch()
+    assert [c.state for c in files.pages()] == [State.BROKEN]
+    (tmp_path / "yasgui.min.css").touch()
+    (tmp_path / "package.json").write_text('{"version": "4"}')
+    assert [c.words for c in files.pages()] == ["version 4"]
+
+
+# --- judging ----------------------------------------------------------------------------------
+
+
+def test_a_lock_with_a_hole_is_broken(monkeypatch):
+    """A process that could still open sockets, or says nothing at all, is a fault."""
+    open_door = "import json; print(json.dumps({'sockets': False, 'files': True, 'memory': True}))"
+    for code, name in ((open_door, "sockets"), ("raise SystemExit(3)", "lockdown")):
+        run = judging.subprocess.run
+
+        def other(command, *, _code=code, _run=run, **options):
+            return _run([command[0], "-c", _code], **options)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(judging.subprocess, "run", other)
+            (found,) = judging.lockdown()
+        assert (found.name, found.state) == (name, State.BROKEN)
+
+
+def test_a_judge_that_fails_is_broken(monkeypatch):
+    """Where the reference answer is not judged right, the doctor says so."""
+    module = judging.catalogue.module(judging._CLASS)
+    monkeypatch.setattr(module, "reference", lambda _: "nobody")
+    (found,) = judging.judging()
+
+    assert found.state is State.BROKEN
+    assert "not judged right" in found.words
+
+
+def test_a_task_class_of_another_package_that_cannot_be_used_is_broken(monkeypatch):
+    """Its name and the reason are told; the others still count."""
+    monkeypatch.setattr(judging.catalogue, "unusable", lambda: {"Theirs": "it has no folder"})
+    found = by_name(judging.task_classes())
+
+    assert found["Theirs"].state is State.BROKEN
+    assert found["task classes"].state is State.OK

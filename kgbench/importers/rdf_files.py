@@ -160,7 +160,7 @@ def _members(path: Path, name: str, scratch: Path, password: str | None) -> list
             if not wanted:
                 raise ImportRefused(f"{name}: no file of RDF among the {len(members)} in it")
             return [_member(archive, m, name, scratch, password) for m in wanted]
-    except _DAMAGED as error:
+    except (*_DAMAGED, pyzipper.BadZipFile) as error:
         raise ImportRefused(f"{name}: the archive is damaged ({error}): fetch it again") from error
 
 

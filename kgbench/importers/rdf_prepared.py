@@ -42,7 +42,7 @@ def prepare(
     catalogue = ox.NamedNode(store.iris.catalogue)
     found.bulk_extend(_in(catalogue, store.triples(store.iris.catalogue)))
     entries = [*additions.described]
-    for home in additions.graphs:
+    for home in additions.loaded:
         entries += registry_entry(home.graph, home.activity)
         entries.append(f"<{home.graph}> <{KGB.changeStamp}> {integer(1)} .")
     found.bulk_load("\n".join(entries).encode("utf-8"), ox.RdfFormat.N_TRIPLES, to_graph=catalogue)

@@ -7,8 +7,9 @@ from a data set; it is compared, and a data set that gives it another meaning is
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeAlias
 
 import pyoxigraph as ox
@@ -82,7 +83,7 @@ class _Sorter:
         self.found = Sorted()
         self._contents = contents
         self._graphs = {home.graph for home in contents.homes.values()}
-        self._declared = _by_subject(normalised(declared.triples(iris)))
+        self._declared = _declarations(iris)
         self._fixed = {s for s, said in self._declared.items() if _types(said) & _FIXED}
         self._ours_below = _first_segments(self._declared)
         self._latest = latest_day()
@@ -181,6 +182,11 @@ def _is_placed_below_ours(quad: ox.Quad) -> bool:
         and isinstance(quad.object, ox.NamedNode)
         and quad.object.value.startswith(KGB)
     )
+
+
+@cache
+def _declarations(iris: Iris) -> Mapping[str, set[tuple[str, Term]]]:
+    return _by_subject(normalised(declared.triples(iris)))
 
 
 def _by_subject(triples: Iterable[ox.Triple]) -> dict[str, set[tuple[str, Term]]]:

@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``kgbench import rdf``: what others published is as what was measured here."""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import http.server
+import json
+import threading
+
+import pyoxigraph as ox
+import pytest
+import pyzipper
+import zstandard
+
+from kgbench.cli.import_rdf import rdf
+from kgbench.errors import ImportRefused
+from kgbench.importers.rdf_files import sha256
+from kgbench.record import reading
+from kgbench.store import open_reader
+from kgbench.store.embedded import EmbeddedStore
+from kgbench.vocab import BASE, KGB, PROV, RDF
+from tests.exports.conftest import call, quads, results_only, typed
+from tests.validation import assert_conforms
+
+GRAPHLESS = {ox.RdfFormat.TURTLE, ox.RdfFormat.N_TRIPLES, ox.RdfFormat.RDF_XML}
+
+
+def node(iri):
+    """An IRI as a node."""
+    return ox.NamedNode(iri)
+
+
+def dump(path, found, rdf_format=ox.RdfFormat.N_QUADS):
+    """A file with quads; where the syntax has no graphs, with all of them as triples."""
+    content = (q.triple for q in found) if rdf_format in GRAPHLESS else found
+    path.write_bytes(ox.serialize(content, format=rdf_format))
+    return path
+
+
+def taken(*arguments, store):
+    """The report of an import."""
+    return json.loads(call("import", "rdf", *arguments, "--store", store, "--json"))
+
+
+def leaderboard(store):
+    """The rows of the leaderboard of a store."""
+    return json.loads(call("analyze", "leaderboard", "--store", store, "--format", "json"))["rows"]
+
+
+def results(location):
+    """The graphs of runs and passes."""
+    return {q for q in quads(location) if "/graph/run/" in str(q.graph_name)} | {
+        q for q in quads(location) if "/graph/pass/" in str(q.graph_name)
+    }
+
+
+@pytest.fixture(scope="module")
+def published(small, tmp_path_factory):
+    """The results of the small store, as N-Quads."""
+    found = results_only(quads(small))
+    return dump(tmp_path_factory.mktemp("published") / "all.nq", found)
+
+
+def test_another_store_has_the_same_results(small, tmp_path):
+    """Runs and passes are taken over statement by statement; the leaderboard is the same."""
+    said = taken(dump(tmp_path / "all.nq", quads(small)), store=tmp_path / "store")
+
+    assert (len(said["runs"]), len(said["passes"])) == (1, 1)
+    assert results(small) == results(tmp_path / "store")
+    assert leaderboard(small) == leaderboard(tmp_path / "store")
+    with open_reader(str(tmp_path / "store")) as store:
+        assert_conforms(store)
+
+
+def test_importing_again_changes_nothing(published, tmp_path):
+    """The same file again brings nothing, and writes nothing."""
+    taken(published, store=tmp_path / "store")
+    before = set(quads(tmp_path / "store"))
+    again = taken(published, store=tmp_path / "store")
+
+    assert (again["runs"], again["described"], len(again["there"])) == ([], 0, 2)
+    assert before == set(quads(tmp_path / "store"))
+
+
+def test_results_of_two_groups_are_analysed_together(small, published, tmp_path):
+    """Models of an imported run stand beside those of a run of one's own."""
+    place = tmp_path / "store"
+    call("run", "--store", place, "-m", "baseline:silent", "-t", "RdfFriendCount-turtle-1")
+    taken(published, store=place)
+
+    assert len(leaderboard(place)) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "rdf_format"),
+    [
+        ("a.trig", ox.RdfFormat.TRIG),
+        ("a.ttl", ox.RdfFormat.TURTLE),
+        ("a.nt", ox.RdfFormat.N_TRIPLES),
+        ("a.rdf", ox.RdfFormat.RDF_XML),
+        ("a.jsonld", ox.RdfFormat.JSON_LD),
+    ],
+)
+def test_every_syntax_brings_the_same(small, tmp_path, name, rdf_format):
+    """Statements find their graphs by what they are about, so syntaxes without graphs will do."""
+    taken(dump(tmp_path / name, results_only(quads(small)), rdf_format), store=tmp_path / "store")
+
+    assert results(small) == results(tmp_path / "store")
+
+
+@pytest.mark.parametrize("end", [".gz", ".zst", ".zip", " in an encrypted zip"])
+def test_compressed_dumps(published, tmp_path, end):
+    """gzip, Zstandard and zip, with AES where a password is set."""
+    content = published.read_bytes()
+    if end == ".gz":
+        path = tmp_path / "all.nq.gz"
+        path.write_bytes(gzip.compress(content))
+    elif end == ".zst":
+        path = tmp_path / "all.nq.zst"
+        half = len(content) // 2
+        path.write_bytes(b"".join(map(zstandard.compress, (content[:half], content[half:]))))
+    else:
+        path = tmp_path / "all.nq.zip"
+        with pyzipper.AESZipFile(path, "w", encryption=pyzipper.WZ_AES) as archive:
+            archive.setpassword(b"open sesame")
+            archive.writestr("all.nq", content)
+    secret = {"KGBENCH_ARCHIVE_PASSWORD": "open sesame"}
+    said = call("import", "rdf", path, "--store", tmp_path / "store", env=secret)
+
+    assert "imported 1 runs, 1 passes" in said
+    assert "sesame" not in said
+
+
+def test_where_it_came_from_is_recorded(published, tmp_path):
+    """The import has a graph of its own: who, when, from which file with which checksum."""
+    said = taken(published, store=tmp_path / "store")
+    found = quads(tmp_path / "store")
+    activity = typed(found, KGB.Import)
+    about = {q.predicate.value: q.object for q in found if q.subject == activity}
+    (digest,) = [
+        q.object.value
+        for q in found
+        if q.predicate == node(KGB.sourceDigest) and "/import/" in q.subject.value
+    ]
+
+    assert {PROV.startedAtTime, PROV.endedAtTime, PROV.used, PROV.generated} <= about.keys()
+    assert digest == said["sources"][0]["digest"]
+    assert str(tmp_path) not in str(found)
+
+
+def test_foreign_terms_are_kept(published, tmp_path):
+    """What the data say in other vocabularies is kept, in the graph of the import."""
+    found = list(ox.parse(path=str(published), format=ox.RdfFormat.N_QUADS))
+    run = typed(found, KGB.Run)
+    extra = [
+        ox.Quad(run, node("https://example.org/likes"), ox.Literal("rain"), node("https://x.y/g")),
+        ox.Quad(node("https://example.org/d"), node(RDF.type), node("http://www.w3.org/ns/dcat#Dataset")),
+        ox.Quad(ox.BlankNode("b"), node("https://example.org/p"), run),
+    ]  # fmt: skip
+    said = taken(dump(tmp_path / "a.nq", [*found, *extra]), store=tmp_path / "store")
+    kept = [q for q in quads(tmp_path / "store") if "/import/" in str(q.graph_name)]
+    kept = [q for q in kept if "example.org" in str(q)]
+
+    assert said["foreign"] == len(kept) == 3
+    assert {q.graph_name.value.split("/graph/")[1].split("/")[0] for q in kept} == {"import"}
+
+
+def test_removed_texts_are_accepted(published, tmp_path):
+    """Where a text was left out of a publication, its digest stands for it."""
+    found = []
+    for quad in ox.parse(path=str(published), format=ox.RdfFormat.N_QUADS):
+        if quad.predicate.value == PROV.value and "/text/" in quad.subject.value:
+            name = ox.Literal(quad.subject.value.rpartition("/")[2])
+            found.append(ox.Quad(quad.subject, node(KGB.digest), name, quad.graph_name))
+            quad = ox.Quad(quad.subject, node(KGB.redacted), ox.Literal(True), quad.graph_name)
+        found.append(quad)
+    taken(dump(tmp_path / "a.nq", found), store=tmp_path / "store")
+
+    assert len(leaderboard(tmp_path / "store")) == 2
+
+
+def moved(found, base):
+    """Quads as they are published under another base."""
+
+    def under(term):
+        recorded = ("run/", "pass/", "graph/", "software/", "analysis/")
+        if isinstance(term, ox.NamedNode) and term.value.startswith(
+            tuple(BASE + name for name in recorded)
+        ):
+            return node(base + term.value.removeprefix(BASE))
+        return term
+
+    for q in found:
+        yield ox.Quad(under(q.subject), q.predicate, under(q.object), under(q.graph_name))
+        if q.object in (node(KGB.Run), node(KGB.EvaluationPass)):
+            here = ox.Quad(under(q.subject), node(PROV.alternateOf), q.subject, under(q.graph_name))
+            yield here
+
+
+def test_published_under_another_base(small, tmp_path):
+    """Recorded things may have another base; the one that was published is not taken twice."""
+    path = dump(tmp_path / "a.nq", moved(quads(small), "https://example.org/bench/"))
+    said = taken(path, store=tmp_path / "store")
+
+    assert said["runs"][0].startswith("https://example.org/bench/run/")
+    assert leaderboard(small) == leaderboard(tmp_path / "store")
+    with open_reader(str(tmp_path / "store")) as store:
+        assert_conforms(store)
+
+    first = dump(tmp_path / "b.nq", quads(small))
+    taken(first, store=tmp_path / "own")
+    assert [len(taken(path, store=tmp_path / "own")[k]) for k in ("runs", "elsewhere")] == [0, 2]
+
+
+@pytest.fixture
+def site(published, tmp_path):
+    """A folder as ``publish`` writes it, as far as an import looks at it."""
+    place = tmp_path / "site"
+    (place / "data").mkdir(parents=True)
+    (place / "data" / "all.nq").write_bytes(published.read_bytes())
+    digest = sha256(published)
+    (place / "catalog.ttl").write_text(
+        f"""@prefix dcat: <http://www.w3.org/ns/dcat#> . @prefix spdx: <http://spdx.org/rdf/terms#> .
+        <https://example.org/#all> a dcat:Distribution ;
+            dcat:downloadURL <https://example.org/data/all.nq> ;
+            spdx:checksum [ spdx:checksumValue "{digest}" ] ."""
+    )
+    catalogue = sha256(place / "catalog.ttl")
+    (place / "SHA256SUMS").write_text(f"{catalogue}  catalog.ttl\n{digest}  data/all.nq\n")
+    return place
+
+
+def test_a_published_folder(site, tmp_path):
+    """The folder of a published site is imported with its checksums verified."""
+    assert len(taken(site, store=tmp_path / "store")["runs"]) == 1
+
+
+@pytest.mark.parametrize("what", ["data/all.nq", "catalog.ttl"])
+def test_a_wrong_checksum_is_refused(site, tmp_path, what):
+    """A dump or catalogue that is not the one that was published is refused."""
+    with (site / what).open("a") as file:
+        file.write("\n# altered\n")
+
+    with pytest.raises(ImportRefused, match=r"the checksum is another one"):
+        taken(site, store=tmp_path / "store")
+
+
+def test_a_site_on_the_web(site, tmp_path):
+    """An address is fetched: a whole site, or one dump of it."""
+    handler = functools.partial(_Quiet, directory=str(site))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        try:
+            whole = taken(address, store=tmp_path / "store")
+            again = taken(f"{address}/data/all.nq", store=tmp_path / "store")
+            with pytest.raises(ImportRefused, match="404"):
+                taken(f"{address}/none.nq", store=tmp_path / "store")
+        finally:
+            server.shutdown()
+            thread.join()
+
+    assert (len(whole["runs"]), len(again["there"])) == (1, 2)
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        """Say nothing."""
+
+
+def test_a_run_that_was_continued_grows(small, tmp_path):
+    """A later dump of the same run brings what is new of it."""
+    found = quads(small)
+    run_graph = next(q.graph_name for q in found if "/graph/run/" in str(q.graph_name))
+    last = typed(found, KGB.Dialogue).value
+    gone = {q for q in found if last in str(q.subject) or last in str(q.object)}
+    gone |= {q for q in found if last.partition("/run/")[2].partition("/")[2] in str(q.subject)}
+    earlier = dump(tmp_path / "1.nq", [q for q in found if q not in gone])
+    taken(earlier, store=tmp_path / "store")
+    said = taken(dump(tmp_path / "2.nq", found), store=tmp_path / "store")
+
+    assert run_graph.value.replace("/graph/", "/") in said["grown"]
+    assert results(small) == results(tmp_path / "store")
+
+
+def test_an_import_that_breaks_off_leaves_nothing(published, tmp_path, monkeypatch):
+    """What was loaded before an import broke off is invisible, and the next one is complete."""
+
+    def break_off(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(EmbeddedStore, "write", break_off)
+        with pytest.raises(KeyboardInterrupt):
+            rdf([str(published)], None, str(tmp_path / "store"))
+    with open_reader(str(tmp_path / "store")) as store:
+        assert reading.runs(store) == []
+    taken(published, store=tmp_path / "store")
+
+    assert len(leaderboard(tmp_path / "store")) == 2

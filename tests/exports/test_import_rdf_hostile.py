@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Data sets that are broken, or that want to be more than they are, are refused whole."""
+
+from __future__ import annotations
+
+import gzip
+
+import pyoxigraph as ox
+import pytest
+
+from kgbench.errors import ImportRefused
+from kgbench.importers import rdf, rdf_contents, rdf_files, rdf_sources, rdf_staging
+from kgbench.store import open_store
+from kgbench.vocab import BASE, KGB, PROV, RDF, RDFS, SCHEMA, XSD
+from tests.exports.conftest import quads, results_only, typed
+from tests.exports.test_import_rdf import dump, node
+
+METRIC = f"{BASE}metric/RdfFriendCount/4.4/f1"
+CATALOGUE = node(f"{BASE}graph/catalogue")
+
+
+@pytest.fixture(scope="module")
+def statements(small):
+    """What the small store says of results, with a few declared things."""
+    found = quads(small)
+    wanted = (METRIC, KGB.round, f"{BASE}layout", f"{BASE}graph/")
+    return results_only(found) + [q for q in found if q.subject.value.startswith(wanted)]
+
+
+@pytest.fixture(scope="module")
+def store():
+    """A store in memory that nothing is ever written to."""
+    with open_store("memory:") as opened:
+        yield opened
+
+
+def take(path, store):
+    """Import a file."""
+    with rdf_staging.scratch_folder() as scratch:
+        found = rdf_sources.gather(str(path), scratch)
+        contents = rdf_contents.read(rdf_staging.stage(found.files, scratch))
+        return rdf.load(store, contents, found.origins, scratch)
+
+
+def refused(path, store, words):
+    """That an import is refused with words, and that nothing of it is in the store."""
+    with pytest.raises(ImportRefused, match=words) as why:
+        take(path, store)
+    assert "\n" not in str(why.value)
+    assert store.graphs() == [store.iris.catalogue]
+
+
+def home(found, subject):
+    """The graph that a subject stands in."""
+    return next(q.graph_name for q in found if q.subject == subject)
+
+
+def double(value):
+    """A number as scores are written."""
+    return ox.Literal(value, datatype=node(XSD.double))
+
+
+def replaced(found, predicate, value, *, of=None):
+    """The statements, with another value where a property is said first (of a subject)."""
+    done = False
+    for q in found:
+        if not done and q.predicate.value == predicate and of in (None, q.subject):
+            done = True
+            q = ox.Quad(q.subject, q.predicate, value, q.graph_name)
+        yield q
+    assert done
+
+
+def in_run(found, predicate, value, *, kind=KGB.Run):
+    """One more statement about a run, or about the first thing of a class."""
+    subject = typed(found, kind)
+    return ox.Quad(subject, node(predicate), value, home(found, subject))
+
+
+CASES = {
+    "another range of a metric": (
+        lambda f: [*f, ox.Quad(node(METRIC), node(SCHEMA.maxValue), double("99"), CATALOGUE)],
+        "another meaning .*maxValue",
+    ),
+    "a term of the vocabulary redefined": (
+        lambda f: [*f, ox.Quad(node(KGB.round), node(RDFS.range), node(XSD.string), CATALOGUE)],
+        "kgb:round another meaning",
+    ),
+    "a foreign term that is a score": (
+        lambda f: [*f, ox.Quad(node("https://e.org/s"), node(RDFS.subPropertyOf), node(KGB.metric), CATALOGUE),
+                   ox.Quad(node(KGB.task), node(RDFS.subPropertyOf), node(KGB.metric), CATALOGUE)],
+        "kgb:task another meaning",
+    ),
+    "a graph that is said to hold what it does not own": (
+        lambda f: [*f, ox.Quad(CATALOGUE, node(KGB.describes), typed(f, KGB.Run), CATALOGUE)],
+        "overwrite what it does not own",
+    ),
+    "a run described from another graph": (
+        lambda f: [*f, ox.Quad(typed(f, KGB.Run), node(RDFS.label), ox.Literal("mine"), CATALOGUE)],
+        "what only the graph",
+    ),
+    "a stamp from the future": (
+        lambda f: replaced(f, KGB.changeStamp, ox.Literal("9" * 19, datatype=node(XSD.integer))),
+        "from the future",
+    ),
+    "a time in the future": (
+        lambda f: replaced(f, PROV.endedAtTime, ox.Literal("2999-01-01T00:00:00Z", datatype=node(XSD.dateTime))),
+        "in the future",
+    ),
+    "a newer layout": (
+        lambda f: replaced(f, KGB.layoutVersion, ox.Literal("9", datatype=node(XSD.integer))),
+        "layout '9'.*update kgbench",
+    ),
+    "a score outside its range": (
+        lambda f: replaced(f, METRIC, double("7.5")),
+        "shapes of results",
+    ),
+    "an undeclared term": (
+        lambda f: [*f, in_run(f, KGB["hidden"], ox.Literal("x"))],
+        "shapes of results",
+    ),
+    "an end before its start": (
+        lambda f: replaced(f, PROV.endedAtTime, ox.Literal("1999-01-01T00:00:00Z", datatype=node(XSD.dateTime)), of=typed(f, KGB.Session)),
+        "shapes of results",
+    ),
+    "a text that is not the one judged": (
+        lambda f: replaced(f, PROV.value, ox.Literal("another answer"), of=typed(f, KGB.Text)),
+        "not the text whose checksum",
+    ),
+    "a case that is another one": (
+        lambda f: replaced(f, KGB.caseData, ox.Literal('{"n":1}', datatype=node(RDF.JSON))),
+        "not the case whose checksum",
+    ),
+    "an IRI that is none of ours": (
+        lambda f: [*f, ox.Quad(node("https://e.org/evil"), node(RDF.type), node(KGB.Run))],
+        "no IRI that kgbench gives",
+    ),
+    "a run without an IRI": (
+        lambda f: [*f, ox.Quad(ox.BlankNode("r"), node(RDF.type), node(KGB.Run))],
+        "has an IRI",
+    ),
+    "triples as terms": (
+        lambda f: [*f, ox.Quad(node("https://e.org/a"), node("https://e.org/b"), f[0].triple)],
+        "triples as terms",
+    ),
+    "our terms about what we do not know": (
+        lambda f: [*f, ox.Quad(node("https://e.org/a"), node(KGB.round), ox.Literal("x"))],
+        "kgb:round is said of something",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_altered_data_are_refused(statements, store, tmp_path, name):
+    """Each alteration is named in one line, and nothing is written."""
+    alter, words = CASES[name]
+
+    refused(dump(tmp_path / "a.nq", list(alter(statements))), store, words)
+
+
+def test_another_record_under_one_iri_is_refused(statements, tmp_path):
+    """A run that the store has, with another content, is refused; another label is no other model."""
+    with open_store("memory:") as own:
+        take(dump(tmp_path / "a.nq", statements), own)
+        graphs = own.graphs()
+        before = [set(own.triples(graph)) for graph in graphs]
+        label = ox.Literal("a better model")
+        run, model, case = (typed(statements, k) for k in (KGB.Run, KGB.Model, KGB.Task))
+        other = replaced(statements, RDFS.label, label, of=run)
+        with pytest.raises(ImportRefused, match="one IRI, two records"):
+            take(dump(tmp_path / "b.nq", list(other)), own)
+        other = replaced(
+            statements, KGB.parameters, ox.Literal("{}", datatype=node(RDF.JSON)), of=case
+        )
+        with pytest.raises(ImportRefused, match="one IRI, two things"):
+            take(dump(tmp_path / "c.nq", list(other)), own)
+        take(dump(tmp_path / "d.nq", list(replaced(statements, RDFS.label, label, of=model))), own)
+
+        assert before == [set(own.triples(graph)) for graph in graphs]
+
+
+DEEP = 20_000
+BROKEN = {
+    "a.nq": (b"<a:b> <a:c> .", "not N-Quads"),
+    "b.nq": (b"", "empty"),
+    "c.nq.gz": (gzip.compress(b"<a:b> <a:c> <a:d> .\n" * 9)[:-9], "damaged"),
+    "d.nq.gz": (b"no gzip", "damaged"),
+    "e.nq.zst": (b"no zstd", "damaged"),
+    "f.zip": (b"PK no zip", "damaged|no file of RDF"),
+    "g.csv": (b"a,b", "cannot be told from its name"),
+    "h.ttl": (b"<relative> <a:c> <a:d> .", "not Turtle"),
+    "i.jsonld": (b'{"@context": "https://e.org/c", "@id": "a:b", "name": "x"}', "not JSON-LD"),
+    "j.jsonld": (b'{"@id":"a:b","a:c":' * DEEP + b'"x"' + b"}" * DEEP, "nested too deeply"),
+    "k.ttl": (b"<a:a> <a:b> " + b"<<( <a:a> <a:b> " * DEEP + b")>>" * DEEP, "not Turtle"),
+    "l.rdf": (b'<!DOCTYPE r [<!ENTITY a "aaaa">]><r>&a;</r>', "entities are not resolved"),
+    "m.nq": (b'<a:b> <a:c> "x" .\n', "no run, pass or invalidation"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_files_are_refused(store, tmp_path, name):
+    """Files that are damaged, mean no harm but say nothing, or mean harm to parsers."""
+    content, words = BROKEN[name]
+    (tmp_path / name).write_bytes(content)
+
+    refused(tmp_path / name, store, words)
+
+
+def test_bombs_are_refused(store, tmp_path, monkeypatch):
+    """No more is unpacked than there is room for by the limit."""
+    monkeypatch.setattr(rdf_files, "MAX_BYTES", 1_000_000)
+    (tmp_path / "a.nq.gz").write_bytes(gzip.compress(b"<a:b> <a:c> <a:d> .\n" * 100_000))
+
+    refused(tmp_path / "a.nq.gz", store, "unpacks to more than 1000000 bytes")
+
+
+def test_documents_that_never_end_are_refused(store, tmp_path, monkeypatch):
+    """A document that keeps the parser busy beyond its time is refused."""
+    monkeypatch.setattr(rdf_staging, "SECONDS", 0.0)
+    (tmp_path / "a.nq").write_bytes(b"<a:b> <a:c> <a:d> .\n")
+
+    refused(tmp_path / "a.nq", store, "keeps the parser busy")
+
+
+@pytest.mark.parametrize("url", ["ftp://e.org/a.nq", "file:///etc/passwd", "https:///a.nq"])
+def test_only_the_web_is_fetched(tmp_path, url):
+    """Other addresses than those of the web are refused without a look."""
+    with pytest.raises(ImportRefused, match="only http and https"):
+        rdf_sources.gather(url, tmp_path)
+
+
+def test_names_and_passwords_in_addresses_are_not_told():
+    """An address is recorded without what opens it."""
+    assert rdf_sources._shown("https://me:pw@e.org/a.nq?key=1#x") == "https://e.org/a.nq"
+
+
+def test_a_folder_that_was_not_published(tmp_path):
+    """Any other folder is refused."""
+    with pytest.raises(ImportRefused, match="no result set that kgbench published"):
+        rdf_sources.gather(str(tmp_path), tmp_path)

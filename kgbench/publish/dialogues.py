@@ -118,7 +118,11 @@ class Telling:
         about = found.said[found.iri]
         verdicts = list(self.verdicts(found))
         rounds = [
-            {"turn": turn, "verdicts": [v for v in verdicts if v.round == turn.round]}
+            {
+                "turn": turn,
+                "verdicts": [v for v in verdicts if v.round == turn.round],
+                "difference": [],  # from what was expected, which is not told
+            }
             for turn in _turns(found)
         ]
         facts = {name: value(about, KGB[name]) for name in ("model", "task", "suite", "case")}

@@ -12,6 +12,7 @@ import hashlib
 import io
 import shutil
 from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol
 
@@ -24,6 +25,7 @@ from kgbench.vocab import PREFIXES
 
 _QUADS_AT_ONCE = 20_000
 _CHUNK = 1 << 20
+_SHORTEST_PASSWORD = 8
 _GZIP_LEVEL, _ZSTD_LEVEL = 6, 9
 MEDIA = {
     "nq": "application/n-quads",
@@ -227,14 +229,24 @@ def _stands(place: Path, earlier: Dump, path: str, content: str) -> bool:
     )
 
 
-def password(variable: str, environment: dict[str, str]) -> str:
-    """The password of archives from the environment.
+def checked_password(variable: str, found: str | None) -> str:
+    """The password of archives, which the environment ``variable`` should hold.
 
     Raises :class:`~kgbench.errors.PublicationRefused` where there is none, or a poor one.
     """
-    found = environment.get(variable, "")
-    if len(found) < 8:  # noqa: PLR2004
+    if found is None or len(found) < _SHORTEST_PASSWORD:
         raise PublicationRefused(
-            f"--encrypt needs a password of at least 8 characters in {variable}"
+            f"--encrypt needs a password of at least {_SHORTEST_PASSWORD} characters in {variable}"
         )
     return found
+
+
+def check_compression(name: str) -> None:
+    """Nothing where dumps can be compressed so.
+
+    Raises :class:`~kgbench.errors.PublicationRefused` where a package is missing.
+    """
+    if name == "zstd" and find_spec("zstandard") is None:
+        raise PublicationRefused(
+            "zstandard is not installed: pip install 'kgbench[publish]', or use --compress gzip"
+        )

@@ -47,12 +47,16 @@ class Setup:
 
 
 class Done(NamedTuple):
-    """What was made of one execution: its files, how many dialogues, and the file of its trees."""
+    """What was made of one execution: its files, how many dialogues, and the file of its trees.
+
+    Of the dialogues some are ``complete``, and some ``invalid``: those are not counted.
+    """
 
     files: list[str]
     changed: int
     dialogues: int
     complete: int
+    invalid: int
     trees: str
 
 
@@ -99,19 +103,20 @@ class Maker:
         main = self._main_metric(about["task"])
         nodes = self._dialogues(execution)
         rows: list[dict[str, Any]] = []
-        complete = 0
+        complete = invalid = 0
         trees = folder.work(f"trees-{number}.jsonld")
         with trees.open("w", encoding="utf-8") as out:
             for place, node in enumerate(nodes):
                 found = gather(self._outgoing, self._database, node, self._setup.graphs)
                 self._write(folder, found, about, nodes[max(place - 1, 0) : place + 2], node)
                 rows.append(self._row(found, iri, main))
+                invalid += bool(self._reasons(found.iri))
                 complete += PROV.endedAtTime in found.said[found.iri]
                 if self._setup.dumped != self._setup.rules:
                     found = gather(self._dumped, self._database, node, self._setup.graphs)
                 out.write(",\n" + framing.dialogue_tree(found.quads))
         self._index(folder, iri, about, main, rows)
-        return Done(list(folder.written), folder.changed, len(nodes), complete, trees.name)
+        return Done(list(folder.written), folder.changed, len(nodes), complete, invalid, trees.name)
 
     def _dialogues(self, execution: ox.NamedNode) -> list[ox.NamedNode]:
         found = []
@@ -136,6 +141,7 @@ class Maker:
         context = self._telling.context(found, about["run"], f"{task} by {model}")
         at = near.index(node)
         context |= {
+            "reasons": self._reasons(found.iri),
             "before": self._beside(place, near[at - 1]) if at > 0 else None,
             "after": self._beside(place, near[at + 1]) if at + 1 < len(near) else None,
         }
@@ -149,6 +155,13 @@ class Maker:
         )
         folder.write(path, page)
         folder.write(f"{place}.ttl", dumps.as_bytes(found.quads, "ttl"))
+
+    def _reasons(self, dialogue: str) -> list[tuple[str, str]]:
+        """The invalidations of a dialogue, and why."""
+        return [
+            (one, things.text(self._shown, one, KGB.reason) or "no reason was recorded")
+            for one in things.subjects(self._shown, KGB.invalidates, dialogue)
+        ]
 
     def _beside(self, place: str, node: ox.NamedNode) -> str:
         root = "../" * (place.count("/") + 1)

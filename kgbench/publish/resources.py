@@ -23,8 +23,8 @@ _MOST_CASES = 5_000
 class Resources:
     """Writes documents about what is shown.
 
-    ``counts`` are the dialogues of each execution (complete, all), ``units`` those made so far,
-    ``inner`` the graphs whose things stand in the document of what they describe.
+    ``counts`` are the dialogues of each execution (complete, all, invalid), ``units`` those made
+    so far, ``inner`` the graphs whose things stand in the document of what they describe.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Resources:
         *,
         standings: Sequence[Standing],
         names: Mapping[str, str],
-        counts: Mapping[str, tuple[int, int]],
+        counts: Mapping[str, tuple[int, int, int]],
         units: Mapping[str, Unit],
         inner: Mapping[str, str],
     ) -> None:
@@ -103,12 +103,13 @@ class Resources:
             if KGB.TaskExecution in things.kinds(self._shown, one)
         ]
         cells = []
-        complete = whole = 0
+        totals = {"complete": 0, "open": 0, "invalid": 0}
         for one in executions:
-            done, all_ = self._counts.get(one, (0, 0))
-            complete, whole = complete + done, whole + all_
+            done, all_, invalid = self._counts.get(one, (0, 0, 0))
+            states = {"complete": done, "open": all_ - done, "invalid": invalid}
+            totals = {name: totals[name] + states[name] for name in totals}
             model, task = (text(self._shown, one, p) or "" for p in (KGB.model, KGB.task))
-            cells.append((model, task, {"complete": done, "open": all_ - done}, one))
+            cells.append((model, task, states, one))
         unit = self._units.get(f"run-{iri.rpartition('/')[2]}")
         return {
             "facts": {
@@ -116,8 +117,7 @@ class Resources:
                 "started": text(self._shown, iri, PROV.startedAtTime),
                 "ended": text(self._shown, iri, PROV.endedAtTime) or self._last_session(iri),
                 "suite": text(self._shown, iri, KGB.suite),
-                "complete": complete,
-                "open": whole - complete,
+                **totals,
             },
             "cells": sorted(cells, key=lambda one: (one[0], one[1])),
             "graphs": things.subjects(self._shown, KGB.describes, iri),

@@ -27,20 +27,20 @@ _RUN_LEVEL = (
 def shown(view: View, outgoing: Outgoing, parts: Parts) -> Memory:
     """The published form of all that is no part of a dialogue."""
     database = ox.Store()
-    database.bulk_extend(catalogue(outgoing, parts))
+    database.bulk_extend(quad for quads in catalogue(outgoing, parts) for quad in quads)
     for run in parts.runs:
         for graph in run.graphs:
-            database.bulk_extend(_run_level(view, outgoing, graph))
+            database.bulk_extend(run_level(view.database, outgoing, graph))
     for graph, _ in parts.others:
         database.bulk_extend(q for quads in outgoing.graph(graph) for q in quads)
     return Memory(database, outgoing.base)
 
 
-def catalogue(outgoing: Outgoing, parts: Parts) -> Iterator[ox.Quad]:
-    """The catalogue graph; where not all runs are published, without what only others need."""
+def catalogue(outgoing: Outgoing, parts: Parts) -> Iterator[list[ox.Quad]]:
+    """The catalogue graph, subject by subject, without what only unpublished runs need."""
     for quads in outgoing.graph(parts.catalogue):
         if not parts.partial or _is_needed(outgoing, parts, quads):
-            yield from quads
+            yield quads
 
 
 def documents(made: Memory, outgoing: Outgoing, parts: Parts) -> dict[str, list[str]]:
@@ -64,16 +64,17 @@ def documents(made: Memory, outgoing: Outgoing, parts: Parts) -> dict[str, list[
     return {place: sorted(found[place]) for place in sorted(found)}
 
 
-def _run_level(view: View, outgoing: Outgoing, graph: str) -> Iterator[ox.Quad]:
+def run_level(database: ox.Store, outgoing: Outgoing, graph: str) -> Iterator[ox.Quad]:
+    """What a graph of a run says of things that are no parts of dialogues."""
     name = ox.NamedNode(graph)
     seen = set()
     for kind in _RUN_LEVEL:
-        for quad in view.database.quads_for_pattern(None, _TYPE, ox.NamedNode(kind), name):
+        for quad in database.quads_for_pattern(None, _TYPE, ox.NamedNode(kind), name):
             if quad.subject in seen:
                 continue
             seen.add(quad.subject)
             yield from outgoing.subject(
-                list(view.database.quads_for_pattern(quad.subject, None, None, name))
+                list(database.quads_for_pattern(quad.subject, None, None, name))
             )
 
 

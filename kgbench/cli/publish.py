@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``kgbench publish``: a store as a static Linked Data site with dumps."""
+
+from __future__ import annotations
+
+import json
+import os
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kgbench.cli import options
+
+
+class Redact(StrEnum):
+    """What is left out; each level leaves out what the one before it does, too."""
+
+    NONE = "none"
+    GOLD = "gold"
+    PROMPTS = "prompts"
+    ANSWERS = "answers"
+
+
+class Compression(StrEnum):
+    """How dumps are compressed."""
+
+    ZSTD = "zstd"
+    GZIP = "gzip"
+
+
+def command(app: typer.Typer) -> None:
+    """Register the command."""
+    app.command("publish")(publish)
+
+
+def publish(
+    *,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="DIR", help="The folder to write to.")
+    ],
+    base: Annotated[
+        str, typer.Option("--base", metavar="IRI", help="The address at which it will be found.")
+    ],
+    store: options.Store = None,
+    run: Annotated[
+        list[str] | None,
+        typer.Option("--run", metavar="RUN", help="Only this run (IRI, id, label); repeatable."),
+    ] = None,
+    redact: Annotated[
+        Redact | None,
+        typer.Option(
+            "--redact",
+            help="Leave out nothing, reference answers, also prompts, also answers. "
+            "Default: gold; with --encrypt: none.",
+        ),
+    ] = None,
+    unprotected: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--unprotected",
+            metavar="SUITE",
+            help="Publish texts of this protected suite in the clear; repeatable.",
+        ),
+    ] = None,
+    encrypt: Annotated[
+        bool,
+        typer.Option(
+            "--encrypt",
+            help="Encrypt the dumps with the password in KGBENCH_PUBLISH_PASSWORD; "
+            "pages then carry no texts.",
+        ),
+    ] = False,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="What it is called.")] = None,
+    description: Annotated[str | None, typer.Option(metavar="TEXT", help="What it is.")] = None,
+    licence: Annotated[
+        str | None,
+        typer.Option(
+            "--licence", "--license", metavar="SPDX", help="An SPDX identifier or an IRI."
+        ),
+    ] = None,
+    creator: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Who made it, as 'Name' or 'Name <IRI>'; repeatable."),
+    ] = None,
+    publisher: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Who publishes it. Default: first creator.")
+    ] = None,
+    keyword: Annotated[
+        list[str] | None, typer.Option(metavar="WORD", help="A keyword; repeatable.")
+    ] = None,
+    about: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A description in Turtle: one dcat:Dataset."),
+    ] = None,
+    endpoint: Annotated[
+        str | None, typer.Option(metavar="URL", help="A public SPARQL endpoint with these data.")
+    ] = None,
+    compress: Annotated[
+        Compression, typer.Option("--compress", help="How dumps are compressed.")
+    ] = Compression.ZSTD,
+    processes: Annotated[
+        int, typer.Option("--processes", help="How many processes make pages.", min=1)
+    ] = 2,
+    as_json: options.AsJson = False,
+) -> None:
+    """Publish results as a folder for any static host: pages, RDF, dumps, catalogue.
+
+    Publishing again to the same folder changes only what has changed.
+    """
+    from kgbench.cli.progress import progress
+    from kgbench.errors import ConfigurationError, Finding
+    from kgbench.store import default_location
+
+    try:
+        from kgbench.publish import about as describing
+        from kgbench.publish.dumps import check_compression, checked_password
+        from kgbench.publish.settings import PASSWORD, Settings, checked_base, checked_endpoint
+        from kgbench.publish.site import publish as publish_site
+        from kgbench.publish.withholding import Level
+    except ModuleNotFoundError as error:  # pragma: no cover - needs an install without the extra
+        message = f"{error.name} is not installed: pip install 'kgbench[publish]'"
+        raise ConfigurationError([Finding("kgbench publish", "", message)]) from None
+    described = describing.About() if about is None else describing.read(about)
+    described = describing.with_options(
+        described,
+        title=title,
+        description=description,
+        licence_given=licence,
+        creators=creator or [],
+        publisher=publisher,
+        keywords=keyword or [],
+    )
+    check_compression(str(compress))
+    chosen = redact or (Redact.NONE if encrypt else Redact.GOLD)
+    settings = Settings(
+        location=store or default_location(),
+        out=out,
+        base=checked_base(base),
+        level=Level[chosen.name],
+        unprotected=frozenset(unprotected or ()),
+        password=checked_password(PASSWORD, os.environ.get(PASSWORD)) if encrypt else None,
+        runs=tuple(run or ()),
+        endpoint=None if endpoint is None else checked_endpoint(endpoint),
+        about=described,
+        compression=str(compress),
+        processes=processes,
+    )
+    with progress("publishing", None, quiet=as_json) as advance:
+        report = publish_site(
+            settings, lambda done, of, what: advance(done, what, total=of or None)
+        )
+    if as_json:
+        typer.echo(json.dumps(report._asdict(), indent=2))
+        return
+    typer.echo(f"{report.runs} runs, {report.dialogues:,} dialogues, {report.triples:,} statements")
+    typer.echo(f"version  {report.version}")
+    typer.echo(
+        f"files    {report.files:,}, of which {report.changed:,} new or changed"
+        + (f"; {report.removed:,} removed" if report.removed else "")
+    )
+    typer.echo(f"base     {report.base}")
+    typer.echo(f"folder   {report.out}")
+    for note in report.notes:
+        typer.echo(f"note     {note}")

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a store itself tells of the machines at work, and where.
+
+Hosts and paths stand in the names of models, in configurations and in messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyoxigraph as ox
+
+from kgbench.pages import things
+from kgbench.pages.snapshot import View
+from kgbench.publish.scrubbing import Scrubber
+from kgbench.rdf import digest
+from kgbench.store.iris import slug
+from kgbench.vocab import KGB, PROV, RDF, RDFS, SCHEMA, SKOS
+
+
+def telling(database: ox.Store) -> Iterator[str]:
+    """Texts that name hosts and people of the machines at work."""
+    for predicate in (KGB.baseUrl, SCHEMA.error, KGB.queryEndpoint):
+        for quad in database.quads_for_pattern(None, ox.NamedNode(predicate), None):
+            yield str(getattr(quad.object, "value", ""))
+    for kind in (KGB.Configuration, KGB.Model):
+        pattern = (None, ox.NamedNode(RDF.type), ox.NamedNode(kind))
+        for quad in database.quads_for_pattern(*pattern):
+            for predicate in (PROV.value, RDFS.label, SKOS.notation):
+                found: Any = database.quads_for_pattern(quad.subject, ox.NamedNode(predicate), None)
+                yield from (str(getattr(one.object, "value", "")) for one in found)
+
+
+def renamed(view: View, scrubber: Scrubber) -> dict[str, str]:
+    """Path segments that name a model by its host or path, and what stands for them."""
+    found = {}
+    for iri in things.instances(view, KGB.Model, 1_000_000):
+        segment = iri.rpartition("/")[2]
+        base_urls = things.values(view, iri, KGB.baseUrl)
+        said = [t.value for p in (RDFS.label, SKOS.notation) for t in things.values(view, iri, p)]
+        leaks = any(scrubber.text(text) != text for text in said) or any(
+            name in segment for name in scrubber.names
+        )
+        if leaks or any(scrubber.text(url.value) != url.value for url in base_urls):
+            kept = slug(scrubber.text(said[0] if said else "model"))
+            found[segment] = f"{kept}-{digest(iri)[:8]}"
+    return found

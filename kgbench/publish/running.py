@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Making what belongs to one run: pages and data of its dialogues, and its dumps.
+
+Dialogues are made by a few processes, execution by execution, while this one writes the dumps.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyoxigraph as ox
+
+from kgbench.errors import PublicationRefused
+from kgbench.publish import executions, framing
+from kgbench.publish.dumps import Dumping, Packing, Writer
+from kgbench.publish.executions import Done, Maker, Setup
+from kgbench.publish.folder import Folder
+from kgbench.publish.manifest import Dump, Unit
+from kgbench.publish.outgoing import Outgoing
+from kgbench.publish.parts import RunPart
+from kgbench.publish.shown import run_level
+from kgbench.publish.void import Statistics
+from kgbench.vocab import KGB, RDF
+
+_FEW = 300  # dialogues; for fewer it does not pay to start processes
+_CHUNK = 1 << 20
+
+
+class Workers(Protocol):
+    """Where executions are made."""
+
+    def submit(self, execution: str, number: int) -> Callable[[], Done]:
+        """Begin with one; the answer waits for it."""
+        ...
+
+
+class _Here:
+    """Makes executions in this process, when they are waited for."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._maker = Maker(setup, "here")
+
+    def submit(self, execution: str, number: int) -> Callable[[], Done]:
+        return lambda: self._maker.make(execution, number)
+
+
+class _Apart:
+    """Makes executions in processes of their own."""
+
+    def __init__(self, pool: ProcessPoolExecutor) -> None:
+        self._pool = pool
+
+    def submit(self, execution: str, number: int) -> Callable[[], Done]:
+        future: Future[Done] = self._pool.submit(executions.make, execution, number)
+        return future.result
+
+
+@contextlib.contextmanager
+def workers(setup: Setup, processes: int, dialogues: int) -> Iterator[Workers]:
+    """Workers for this many dialogues; none of them outlives the context."""
+    if processes <= 1 or dialogues <= _FEW:
+        yield _Here(setup)
+        return
+    before = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(
+        processes,
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=executions.start,
+        initargs=(setup,),
+    )
+    try:
+        yield _Apart(pool)
+    except BrokenProcessPool as error:
+        raise PublicationRefused(
+            "a process that makes pages was ended from outside (out of memory?): publish again "
+            "with --processes 1"
+        ) from error
+    except BaseException:
+        for process in set(multiprocessing.active_children()) - before:
+            process.kill()
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """Makes runs: ``outgoing`` are the quads of dumps."""
+
+    folder: Folder
+    database: ox.Store
+    outgoing: Outgoing
+    packing: Packing
+    workers: Workers
+
+    def run(
+        self, part: RunPart, key: str, earlier: Unit | None, told: Callable[[int], None]
+    ) -> Unit:
+        """One run; ``told`` hears of the dialogues that were made."""
+        waiting = [
+            (execution, number, self.workers.submit(execution, number))
+            for number, execution in enumerate(self._executions(part))
+        ]
+        before = {} if earlier is None else {dump.path: dump for dump in earlier.dumps}
+        statistics = Statistics()
+        subjects = (quads for graph in part.graphs for quads in self.outgoing.graph(graph))
+        dumps = self._dump(part.name, subjects, before, statistics)
+        done: list[tuple[str, Done]] = []
+        for execution, _, result in waiting:
+            made = result()
+            told(made.dialogues)
+            self.folder.changed += made.changed
+            self.folder.keep(made.files)
+            done.append((execution, made))
+        dumps.append(self._trees(part, [one.trees for _, one in done], before))
+        counts = {
+            self.outgoing.node(execution).value: (one.complete, one.dialogues, one.invalid)
+            for execution, one in done
+        }
+        files = [path for _, one in done for path in one.files]
+        facts = {
+            **statistics.facts(),
+            "dialogues": sum(one.dialogues for _, one in done),
+            "executions": counts,
+        }
+        return Unit(key, (*files, *(dump.path for dump in dumps)), tuple(dumps), facts)
+
+    def other(
+        self,
+        name: str,
+        subjects: Callable[[], Iterable[list[ox.Quad]]],
+        key: str,
+        earlier: Unit | None,
+    ) -> Unit:
+        """A part without dialogues, subject by subject: its dumps."""
+        before = {} if earlier is None else {dump.path: dump for dump in earlier.dumps}
+        statistics = Statistics()
+        dumps = self._dump(name, subjects(), before, statistics)
+        writer = Writer(self.folder, f"data/{name}.jsonld", self.packing)
+        writer.write(framing.opening(self.packing.comment).encode())
+        for quads in subjects():
+            for tree in framing.node_trees(quads):
+                writer.write(f",\n{tree}".encode())
+        writer.write(b"\n]}\n")
+        dumps.append(writer.finish(_of(before, "jsonld")))
+        return Unit(key, tuple(dump.path for dump in dumps), tuple(dumps), statistics.facts())
+
+    def _dump(
+        self,
+        name: str,
+        subjects: Iterable[list[ox.Quad]],
+        before: dict[str, Dump],
+        statistics: Statistics,
+    ) -> list[Dump]:
+        dumping = Dumping(self.folder, name, self.packing)
+        for quads in subjects:
+            statistics.add(quads)
+            dumping.add(quads)
+        return dumping.finish(before)
+
+    def _trees(self, part: RunPart, files: list[str], before: dict[str, Dump]) -> Dump:
+        """The run, then its dialogues, as one list of trees."""
+        writer = Writer(self.folder, f"data/{part.name}.jsonld", self.packing)
+        writer.write(framing.opening(self.packing.comment).encode())
+        for graph in part.graphs:
+            for tree in framing.node_trees(run_level(self.database, self.outgoing, graph)):
+                writer.write(f",\n{tree}".encode())
+        for name in files:
+            path = self.folder.work(name)
+            with path.open("rb") as trees:
+                while chunk := trees.read(_CHUNK):
+                    writer.write(chunk)
+            path.unlink()
+        writer.write(b"\n]}\n")
+        return writer.finish(_of(before, "jsonld"))
+
+    def _executions(self, part: RunPart) -> list[str]:
+        kind = ox.NamedNode(KGB.TaskExecution)
+        found: list[Any] = [
+            quad.subject
+            for quad in self.database.quads_for_pattern(
+                None, ox.NamedNode(RDF.type), kind, ox.NamedNode(part.graph)
+            )
+        ]
+        return sorted(node.value for node in found if isinstance(node, ox.NamedNode))
+
+
+def _of(before: dict[str, Dump], form: str) -> Dump | None:
+    return next((one for path, one in before.items() if f".{form}." in path), None)
+
+
+def cores() -> int:
+    """How many processes may be used at once."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+
+
+def code_digest() -> str:
+    """The SHA-256 over the code and templates that make pages: other code, other pages."""
+    import hashlib
+
+    package = Path(__file__).resolve().parent.parent
+    found = hashlib.sha256()
+    for part in ("publish", "pages"):
+        for path in sorted((package / part).rglob("*")):
+            if path.suffix in (".py", ".html", ".css") and "checks" not in path.parts:
+                found.update(path.name.encode() + path.read_bytes())
+    return found.hexdigest()

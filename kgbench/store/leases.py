@@ -31,6 +31,8 @@ SECONDS = 60.0  # how long a lease lasts without being renewed
 _EVERY = 15.0  # seconds between two renewals
 _TOKEN = re.compile(r"([0-9a-f]{16})\.(\d+)\.[0-9a-f]{32}")
 
+_given_up: set[str] = set()  # tokens of leases of this process that it does not hold any more
+
 
 class Held(NamedTuple):
     """A lease that somebody holds: what only they say, until when, and who they are."""
@@ -85,12 +87,13 @@ class Lease:
         self._ended.set()
         self._thread.join()
         if self._lost is None:
+            _given_up.add(self.token)  # should the server not hear of it
             self._client.update(fill("lease-end.ru", token=self.token, **self._names))
 
     def _take(self) -> bool:
         before = holder(self._client, self._names)
         now = datetime.now(UTC)
-        gone = [string(before.token)] if before and _is_gone(before.token) else []
+        gone = [string(before.token)] if before is not None and _is_gone(before.token) else []
         who = f"{socket.gethostname()}, process {os.getpid()}"
         self._client.update(
             fill(
@@ -146,7 +149,9 @@ def holder(client: Client, names: dict[str, str]) -> Held | None:
 
 
 def _is_gone(token: str) -> bool:
-    """Whether the holder was a process of this machine that is there no more."""
+    """Whether the holder has given up, as far as is known here: a process that is there no more."""
+    if string(token) in _given_up:
+        return True
     parts = _TOKEN.fullmatch(token)
     if parts is None or parts[1] != _machine():
         return False

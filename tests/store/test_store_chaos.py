@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A server that is killed and started again while a run writes to it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+import time
+from collections import Counter
+from dataclasses import replace
+
+import pyoxigraph as ox
+import pytest
+
+from kgbench import config
+from kgbench.engine import Settings, run_plan, run_to_continue
+from kgbench.errors import StoreError
+from kgbench.record import reading
+from kgbench.store import maintenance, open_reader, open_store
+from kgbench.vocab import KGB
+from tests.store.servers import Oxigraph
+
+RESTARTS = 5
+TASKS = ["RdfFriendCount-turtle-1", "RdfFriendCount-nt-1"]
+AWAY = 0.3  # seconds that the server is away each time
+
+
+def plan(dialogues):
+    """So many dialogues of a model that answers at once."""
+    each = dialogues // len(TASKS)
+    made = config.quick_start(tasks=TASKS, models=["baseline:oracle"], iterations=each)
+    return replace(made, concurrency=8)
+
+
+class Restarts:
+    """Kills the server when so many dialogues are complete, and starts it again."""
+
+    def __init__(self, server, moments):
+        self.done = 0
+        self._server = server
+        self._moments = sorted(moments)
+        self._thread = None
+
+    def watch(self, seen):
+        """Told by the run how far it is."""
+        if self._moments and seen.complete >= self._moments[0] and not self._busy():
+            self._moments.pop(0)
+            self._thread = threading.Thread(target=self._restart)
+            self._thread.start()
+
+    def end(self):
+        """Wait for the last restart."""
+        if self._thread is not None:
+            self._thread.join()
+
+    def _busy(self):
+        return self._thread is not None and self._thread.is_alive()
+
+    def _restart(self):
+        self._server.stop(signal.SIGKILL)
+        time.sleep(AWAY)
+        self._server.start()
+        self.done += 1
+
+
+def held(store, run):
+    """All dialogues of a run."""
+    return [
+        dialogue
+        for execution in reading.executions(store, run.graph)
+        for dialogue in reading.execution_dialogues(store, run.graph, execution, run.iri)
+    ]
+
+
+def shape(store, run):
+    """How often the run's graph and its pass's graph say what kind of thing."""
+    (live,) = reading.passes(store, run)
+    return [Counter(t.predicate.value for t in store.triples(g)) for g in (run.graph, live.graph)]
+
+
+@pytest.mark.slow
+def test_five_restarts_during_a_thousand_dialogues(tmp_path):
+    """Exactly the plan, nothing twice, nothing asked again: as if the server had never gone."""
+    wanted = plan(1_000)
+    with open_store(str(tmp_path / "reference")) as store:
+        asyncio.run(run_plan(store, wanted, Settings(executor="local:1")))
+        (run,) = reading.runs(store)
+        reference = shape(store, run)
+    with Oxigraph(tmp_path / "server") as server:
+        restarts = Restarts(server, [75, 250, 450, 650, 850])
+        with open_store(server.url) as store:
+            settings = Settings(executor="local:1")
+            done = asyncio.run(run_plan(store, wanted, settings, watch=restarts.watch))
+        restarts.end()
+        with open_reader(server.url) as store:
+            (run,) = reading.runs(store)
+            dialogues = held(store, run)
+            found = shape(store, run)
+            problems = maintenance.check(store).problems
+
+    assert restarts.done == RESTARTS
+    assert (done.complete, done.failed, done.calls) == (1_000, 0, 1_000)
+    assert len(dialogues) == len({(d.task, d.iteration) for d in dialogues}) == 1_000
+    assert all(d.ended is not None and len(d.answers) == 1 for d in dialogues)
+    assert problems == []
+    assert found == reference
+
+
+@pytest.mark.slow
+def test_a_server_that_stays_away_stops_the_run_resumably(tmp_path, monkeypatch):
+    """When patience is over the run ends with words; the same plan then continues it."""
+    monkeypatch.setenv("KGBENCH_STORE_PATIENCE", "0.5")
+    wanted = plan(200)
+    with Oxigraph(tmp_path / "server") as server:
+
+        def watch(seen):
+            if seen.complete == 60:
+                server.stop(signal.SIGKILL)
+
+        with pytest.raises(StoreError, match="same command continues"):
+            interrupted(server.url, wanted, watch)
+        server.start()
+        with open_store(server.url) as store:
+            settings = Settings(run=run_to_continue(store, wanted), executor="local:1")
+            done = asyncio.run(run_plan(store, wanted, settings))
+            (run,) = reading.runs(store)
+            dialogues = held(store, run)
+            calls = Counter(
+                triple.subject
+                for triple in store.triples(run.graph)
+                if triple.object == ox.NamedNode(KGB.ModelCall)
+            )
+
+    assert done.before >= 60 - 8
+    assert done.before + done.complete == 200
+    assert len(dialogues) == len({(d.task, d.iteration) for d in dialogues}) == 200
+    assert all(d.ended is not None and len(d.answers) == 1 for d in dialogues)
+    assert len(calls) == 200
+
+
+def interrupted(url, wanted, watch):
+    """A run until its store is gone."""
+    with open_store(url) as store:
+        asyncio.run(run_plan(store, wanted, Settings(executor="local:1"), watch=watch))

@@ -226,6 +226,7 @@ class Call:
     """An attempt to get an answer: when, and the reply or the failure (outcome, message).
 
     ``reused`` is the IRI of the recorded answer that the reply is, where nobody was asked.
+    ``batch`` is the IRI of the batch in which it was asked; then the times say nothing of latency.
     """
 
     started: datetime
@@ -235,6 +236,7 @@ class Call:
     error: str | None = None
     retries: int = 0
     reused: str | None = None
+    batch: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

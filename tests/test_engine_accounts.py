@@ -10,7 +10,7 @@ from decimal import Decimal
 import pytest
 
 from kgbench import config
-from kgbench.engine import Limits, Settings, estimating, prices, run_plan, run_to_continue
+from kgbench.engine import Settings, estimating, prices, run_plan, run_to_continue
 from kgbench.errors import ModelSpecError, ResourceError
 from kgbench.model import Usage
 from kgbench.record import accounts, reading
@@ -47,11 +47,11 @@ def table(tmp_path):
     return path
 
 
-def plan_of(server, iterations=4):
+def plan_of(server, iterations=4, **limits):
     """A plan with one model and one task."""
     spec = f"openai:loopback@{server.url}"
     plan = config.quick_start(tasks=[LABEL], models=[spec], iterations=iterations)
-    return replace(plan, max_retries=0, concurrency=1)
+    return replace(plan, max_retries=0, concurrency=1, **limits)
 
 
 def run(store, plan, **settings):
@@ -71,8 +71,8 @@ def charged(server):
 def test_totals_are_those_of_the_server_after_interruptions(server, table):
     """Tokens and cost of a run in several sessions are what the server charged for its answers."""
     with open_store("memory:") as store:
-        first = run(store, plan_of(server, 2), prices=table)
-        second = run(store, plan_of(server, 5), prices=table)
+        first = run(store, plan_of(server, 2, prices=table))
+        second = run(store, plan_of(server, 5, prices=table))
         (info,) = reading.runs(store)
         (usage,) = accounts.usage(store, info.graph).values()
         (paid,) = accounts.prices(store, info.graph).values()
@@ -94,8 +94,8 @@ def test_token_limit_stops_and_the_same_command_with_more_continues(server):
     """A limit is the run's: reached, nothing more is asked; raised, only the rest is."""
     plan = plan_of(server, 10)
     with open_store("memory:") as store:
-        first = run(store, plan, limits=Limits(max_tokens=800))
-        again = run(store, plan, limits=Limits(max_tokens=800))
+        first = run(store, replace(plan, max_tokens=800))
+        again = run(store, replace(plan, max_tokens=800))
         spent = sum(charged(server))
         last = run(store, plan)
 
@@ -111,8 +111,7 @@ def test_token_limit_stops_and_the_same_command_with_more_continues(server):
 def test_cost_limit_stops_before_it_is_passed(server, table):
     """No dialogue is begun that would cost more than there is left."""
     with open_store("memory:") as store:
-        limits = Limits(max_cost=Decimal("0.002"))
-        done = run(store, plan_of(server, 10), limits=limits, prices=table)
+        done = run(store, plan_of(server, 10, max_cost=Decimal("0.002"), prices=table))
 
     assert 0 < done.complete < 10
     assert Decimal(0) < done.cost <= Decimal("0.002")
@@ -121,7 +120,7 @@ def test_cost_limit_stops_before_it_is_passed(server, table):
 def test_cost_of_an_unpriced_model_cannot_be_limited(server):
     """A limit on cost is refused where nobody knows the price, before anything is asked."""
     with open_store("memory:") as store, pytest.raises(ModelSpecError, match="no price is known"):
-        run(store, plan_of(server), limits=Limits(max_cost=Decimal(1)))
+        run(store, plan_of(server, max_cost=Decimal(1)))
 
     assert server.ledger == []
 

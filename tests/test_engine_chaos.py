@@ -72,7 +72,6 @@ def session(folder, plan, said):
             run=run_to_continue(store, plan),
             executor="local:1",
             patience_scale=0.01,
-            prices=Path(folder) / "prices.ttl",
         )
         return await run_plan(
             store, plan, settings, stop=stop, watch=lambda seen: said.send(seen.complete)
@@ -125,6 +124,7 @@ def test_store_holds_the_plan_and_what_was_paid_for(tmp_path):
         specs = [spec.format(url=servers[name].url) for name, (_, spec) in MODELS.items()]
         plan = config.quick_start(tasks=list(LABELS), models=specs, iterations=EACH // len(LABELS))
         plan = replace(plan, concurrency=8, call_timeout=2.0, max_retries=6)
+        plan = replace(plan, prices=tmp_path / "prices.ttl")
         sessions = Sessions(tmp_path, plan)
         for number in signals:
             assert sessions.until(chance.randint(1, 30), number) != "finished"

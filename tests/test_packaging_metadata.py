@@ -15,7 +15,7 @@ from kgbench.resources import FOLDERS
 
 EXTRAS = {
     *("openai", "anthropic", "google", "google-legacy", "vllm"),
-    *("plots", "serve", "publish", "dask", "all", "dev"),
+    *("plots", "serve", "publish", "dask", "keyring", "all", "dev"),
 }
 #: The distribution that provides a module, where the names differ.
 PROVIDED_BY = {

@@ -8,7 +8,7 @@ import json
 import signal
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from kgbench.model import Plan
     from kgbench.record.reading import RunInfo
     from kgbench.store.protocol import Store
+
+
+_STOPPING = {
+    False: "Finishing the calls under way; Ctrl-C again gives them up.",
+    True: "Stopping; batches go on at their provider, and the same command collects them.",
+}
 
 
 def command(app: typer.Typer) -> None:
@@ -64,6 +70,12 @@ def run(  # noqa: PLR0917 - a command line has many options
             "--concurrency", "-c", min=1, help="Calls under way at once, per model, at most."
         ),
     ] = None,
+    call_timeout: Annotated[
+        float | None,
+        typer.Option(
+            "--call-timeout", metavar="SECONDS", min=0.001, help="Seconds for one answer."
+        ),
+    ] = None,
     requests_per_minute: Annotated[
         float | None,
         typer.Option("--requests-per-minute", min=0.01, help="Calls begun a minute, per model."),
@@ -84,6 +96,13 @@ def run(  # noqa: PLR0917 - a command line has many options
         Path | None,
         typer.Option("--prices", metavar="FILE", help="A price table of your own (Turtle)."),
     ] = None,
+    batch: Annotated[
+        bool | None,
+        typer.Option(
+            "--batch/--no-batch",
+            help="Ask through the batch interfaces of providers: cheaper, within a day.",
+        ),
+    ] = None,
     retry_errors: Annotated[
         bool,
         typer.Option(
@@ -102,7 +121,12 @@ def run(  # noqa: PLR0917 - a command line has many options
             help="Take the answers of other runs in the store to identical requests.",
         ),
     ] = False,
+    abandon_batches: Annotated[
+        bool,
+        typer.Option("--abandon-batches", help="Give up the batches that the run has under way."),
+    ] = False,
     engine: options.Engine = "oxigraph",
+    endpoint: options.Endpoint = None,
     executor: options.Executor = "local",
     store: options.Store = None,
     dry_run: Annotated[
@@ -129,7 +153,7 @@ def run(  # noqa: PLR0917 - a command line has many options
 
     from kgbench import config as configurations
     from kgbench.config import turtle
-    from kgbench.engine import Journal, Limits, Settings, run_to_continue
+    from kgbench.engine import Journal, Settings, run_to_continue
     from kgbench.record import reading
     from kgbench.store import open_store
 
@@ -138,16 +162,26 @@ def run(  # noqa: PLR0917 - a command line has many options
         if config is None
         else configurations.load(config, tasks=task, models=model, iterations=iterations)
     )
-    if concurrency is not None:
-        plan = replace(plan, concurrency=concurrency)
-        plan = replace(plan, source_ttl=turtle.written(plan))
-    if suite is not None:
-        plan = replace(plan, suite=suite)
+    given = {
+        "suite": suite,
+        "concurrency": concurrency,
+        "call_timeout": call_timeout,
+        "requests_per_minute": requests_per_minute,
+        "tokens_per_minute": tokens_per_minute,
+        "max_cost": None if max_cost is None else Decimal(str(max_cost)),
+        "max_tokens": max_tokens,
+        "prices": prices,
+        "batch": batch,
+    }
+    chosen: dict[str, Any] = {k: value for k, value in given.items() if value is not None}
+    if chosen:
+        plan = replace(plan, **chosen)
         plan = replace(plan, source_ttl=turtle.written(plan))
     if dry_run:
         from kgbench.cli.dry_run import say
 
-        say(plan, store, None if new else run_id or "", prices, json_=json_)
+        run_name = None if new else run_id or ""
+        say(plan, store, run_name, endpoint=endpoint is not None, json_=json_)
         return
     journal = Journal(log, (lambda line: typer.echo(line, err=True)) if verbose else None)
     with open_store(store) as opened:
@@ -160,12 +194,10 @@ def run(  # noqa: PLR0917 - a command line has many options
             engine=engine,
             executor=executor,
             retry_errors=retry_errors,
-            requests_per_minute=requests_per_minute,
-            tokens_per_minute=tokens_per_minute,
-            limits=Limits(None if max_cost is None else Decimal(str(max_cost)), max_tokens),
-            prices=prices,
             redo_invalidated=redo_invalidated,
             reuse_answers=reuse_answers,
+            abandon_batches=abandon_batches,
+            endpoint=endpoint,
             journal=journal,
         )
         done = asyncio.run(_run(opened, plan, settings, quiet=json_ or verbose))
@@ -184,7 +216,7 @@ async def _run(store: Store, plan: Plan, settings: Settings, *, quiet: bool) -> 
 
     def interrupted() -> None:
         if not stop.requested:
-            typer.echo("Finishing the calls under way; Ctrl-C again gives them up.", err=True)
+            typer.echo(_STOPPING[plan.batch], err=True)
         stop.request()
 
     loop = asyncio.get_running_loop()
@@ -206,6 +238,8 @@ def _note(seen: Progress) -> str:
         parts.append("cost unknown" if seen.unpriced else usd(seen.cost))
     if seen.seconds_left is not None:
         parts.append(f"{duration(seen.seconds_left)} left")
+    if seen.awaited:
+        parts.append(f"{tokens(seen.awaited)} answers awaited in batches")
     if seen.failed:
         parts.append(f"{seen.failed} failed")
     return ", ".join(parts)

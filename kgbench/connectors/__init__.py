@@ -49,7 +49,11 @@ class Connector(Protocol):
 
 
 class ConnectorModule(Protocol):
-    """What a connector implements in Python."""
+    """What a connector implements in Python.
+
+    Where its provider answers batches, it also has ``open_batches(setup, timeout)``, which gives
+    :class:`~kgbench.connectors.batches.Batches`.
+    """
 
     def open(self, setup: ModelSetup, timeout: float) -> Connector:
         """A connector for the model ``setup``; each call may take ``timeout`` seconds in all.

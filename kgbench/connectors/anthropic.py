@@ -14,11 +14,13 @@ from kgbench.connectors import calls, failures, keys, messages
 from kgbench.connectors.bodies import mapping, text_of
 from kgbench.connectors.calls import Caller
 from kgbench.connectors.options import Option, read, sampling
-from kgbench.errors import ModelSpecError
+from kgbench.errors import ModelSpecError, ProviderError
 from kgbench.model import Json, ModelSetup, Reply, Request
 
 if TYPE_CHECKING:
     from anthropic import APIStatusError, AsyncAnthropic
+
+    from kgbench.connectors.anthropic_batches import AnthropicBatches
 
 OWN_URL = "https://api.anthropic.com"
 MAX_TOKENS = 8192
@@ -28,12 +30,23 @@ _OPTIONS = {"key_env": Option(str, "ANTHROPIC_API_KEY")}
 
 def open(setup: ModelSetup, timeout: float) -> Anthropic:  # noqa: A001 - the interface
     """A model of Anthropic, or of a server that speaks its protocol."""
+    return Anthropic(setup.model_id, *_parts(setup, timeout))
+
+
+def open_batches(setup: ModelSetup, timeout: float) -> AnthropicBatches:
+    """The same model through the message batches of its server."""
+    from kgbench.connectors.anthropic_batches import AnthropicBatches
+
+    return AnthropicBatches(setup.model_id, *_parts(setup, timeout))
+
+
+def _parts(setup: ModelSetup, timeout: float) -> tuple[dict[str, Json], AsyncAnthropic, Caller]:
     options = read(setup.options, _OPTIONS, setup.spec)
     parameters = {"max_tokens": MAX_TOKENS, **sampling(setup, messages.SAMPLING)}
     url = calls.server_url(setup, os.environ.get("ANTHROPIC_BASE_URL"), OWN_URL)
-    key = keys.of_environment(setup, options["key_env"], needed=calls.is_own(url, OWN_URL))
+    key = keys.found(setup, options["key_env"], needed=calls.is_own(url, OWN_URL))
     caller = Caller(setup.spec, timeout, (key,) if key else ())
-    return Anthropic(setup.model_id, parameters, _client(url, key, timeout), caller)
+    return parameters, _client(url, key, timeout), caller
 
 
 def _client(url: str, key: str | None, timeout: float) -> AsyncAnthropic:
@@ -74,7 +87,7 @@ class Anthropic:
                 "request-id",
             )
         except anthropic.APIStatusError as error:
-            raise self._failure(error) from None
+            raise failure(self._caller, error) from None
 
     async def _send(self, said: Any) -> Any:
         """All parameters go into the body as they are: the SDK has no arguments for some."""
@@ -89,19 +102,21 @@ class Anthropic:
             extra_body=self._parameters,
         )
 
-    def _failure(self, error: APIStatusError) -> Exception:
-        told = mapping(mapping(error.body).get("error"))
-        message = f"HTTP {error.status_code}: {text_of(told.get('message')) or error.message}"
-        return failures.of_status(
-            error.status_code,
-            self._caller.say(message),
-            code=text_of(told.get("type")),
-            wait=failures.retry_after(error.response.headers),
-        )
-
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *exception: object) -> None:
         """Close the connections."""
         await self._client.close()
+
+
+def failure(caller: Caller, error: APIStatusError) -> ProviderError:
+    """What an error of the API means."""
+    told = mapping(mapping(error.body).get("error"))
+    message = f"HTTP {error.status_code}: {text_of(told.get('message')) or error.message}"
+    return failures.of_status(
+        error.status_code,
+        caller.say(message),
+        code=text_of(told.get("type")),
+        wait=failures.retry_after(error.response.headers),
+    )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
@@ -59,12 +59,18 @@ class Caller:
 
         Raises :class:`~kgbench.errors.ProviderError` when it is no JSON or holds no answer.
         """
+        body = self.json(text)
         try:
-            return reader(json.loads(text), request_id)
-        except (ValueError, RecursionError):
-            raise self.error(f"the response is not JSON: {text[:80]!r}") from None
+            return reader(body, request_id)
         except ProviderError as error:
             raise self.error(str(error)) from None
+
+    def json(self, text: str | bytes) -> Json:
+        """The document in ``text``; :class:`~kgbench.errors.ProviderError` when there is none."""
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            raise self.error(f"the response is not JSON: {text[:80]!r}") from None
 
 
 async def through_sdk(
@@ -78,16 +84,47 @@ async def through_sdk(
 
     Bodies are read here, because the SDKs' own models accept anything.
     """
+    raw = await sent(sdk, caller, send)
+    return caller.read(raw.http_response.text, reader, raw.headers.get(id_header))
+
+
+async def sent(sdk: ModuleType, caller: Caller, send: Callable[[], Awaitable[Any]]) -> Any:
+    """The raw response to one call, made by ``send``; errors of status pass through."""
     try:
         async with asyncio.timeout(caller.timeout):
-            raw = await send()
+            return await send()
     except (TimeoutError, sdk.APITimeoutError):
         raise caller.late() from None
     except sdk.APIConnectionError as error:
         raise caller.cut(error.__cause__ or error) from None
     except sdk.APIResponseValidationError as error:
         raise caller.error(str(error)) from None
-    return caller.read(raw.http_response.text, reader, raw.headers.get(id_header))
+
+
+async def lines(sdk: ModuleType, caller: Caller, stream: Any) -> AsyncIterator[Json]:
+    """The documents of a JSON Lines body, which the context manager ``stream`` opens, as they come.
+
+    Only line feeds end lines: texts may hold what Unicode, and the SDKs, take for an end, too.
+    Raises :class:`~kgbench.errors.ProviderError` for a body that ends early or is something else.
+    """
+    import httpx2
+
+    rest = b""
+    try:
+        async with stream as response:
+            async for chunk in response.iter_bytes():
+                *whole, rest = (rest + chunk).split(b"\n")
+                for line in whole:
+                    if line.strip():
+                        yield caller.json(line)
+            if rest.strip():
+                yield caller.json(rest)
+    except (TimeoutError, httpx2.TimeoutException, sdk.APITimeoutError):
+        raise caller.late() from None
+    except httpx2.HTTPError as error:
+        raise caller.cut(error) from None
+    except sdk.APIConnectionError as error:
+        raise caller.cut(error.__cause__ or error) from None
 
 
 def http_client(timeout: float) -> AsyncClient:

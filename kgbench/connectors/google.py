@@ -35,7 +35,7 @@ def open(setup: ModelSetup, timeout: float) -> Google:  # noqa: A001 - the inter
     parameters = sampling(setup, generate_content.SAMPLING)
     url = calls.server_url(setup, os.environ.get("GOOGLE_GEMINI_BASE_URL"), OWN_URL)
     variables = (named,) if named else ("GEMINI_API_KEY", "GOOGLE_API_KEY")
-    key = keys.of_environment(setup, *variables, needed=calls.is_own(url, OWN_URL))
+    key = keys.found(setup, *variables, needed=calls.is_own(url, OWN_URL))
     try:
         from google.genai import types
 

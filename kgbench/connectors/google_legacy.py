@@ -32,7 +32,7 @@ def open(setup: ModelSetup, timeout: float) -> GoogleLegacy:  # noqa: A001 - the
     parameters = sampling(setup, generate_content.LEGACY_SAMPLING)
     url = calls.server_url(setup, os.environ.get("GOOGLE_GEMINI_BASE_URL"), OWN_URL)
     variables = (named,) if named else ("GEMINI_API_KEY", "GOOGLE_API_KEY")
-    key = keys.of_environment(setup, *variables, needed=calls.is_own(url, OWN_URL))
+    key = keys.found(setup, *variables, needed=calls.is_own(url, OWN_URL))
     caller = Caller(setup.spec, timeout, (key,) if key else ())
     return GoogleLegacy(_model(setup.model_id, parameters), _service(url, key), caller)
 

@@ -10,6 +10,7 @@ sent as they are written.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -23,6 +24,8 @@ from kgbench.model import Json, ModelSetup, Outcome, Reply, Request
 if TYPE_CHECKING:
     from openai import APIStatusError, AsyncOpenAI
 
+    from kgbench.connectors.openai_batches import OpenAIBatches
+
 OWN_URL = "https://api.openai.com/v1"
 
 _OPTIONS = {
@@ -34,15 +37,26 @@ _FILTERED = ("content_filter", "content_policy_violation")
 
 def open(setup: ModelSetup, timeout: float) -> OpenAI:  # noqa: A001 - the interface
     """A model of OpenAI, or of the server at ``setup.base_url``, else ``OPENAI_BASE_URL``."""
+    return OpenAI(setup, *_parts(setup, timeout))
+
+
+def open_batches(setup: ModelSetup, timeout: float) -> OpenAIBatches:
+    """The same model through the batch interface of its server."""
+    from kgbench.connectors.openai_batches import OpenAIBatches
+
+    return OpenAIBatches(setup, *_parts(setup, timeout))
+
+
+def _parts(setup: ModelSetup, timeout: float) -> tuple[ModuleType, AsyncOpenAI, Caller]:
     options = read(setup.options, _OPTIONS, setup.spec)
     protocol = responses if options["api"] == "responses" else chat_completions
     for name in protocol.RESERVED:
         if name in setup.sampling:
             raise ModelSpecError(f"{setup.spec}: '{name}' is not a sampling parameter")
     url = calls.server_url(setup, os.environ.get("OPENAI_BASE_URL"), OWN_URL)
-    key = keys.of_environment(setup, options["key_env"], needed=calls.is_own(url, OWN_URL))
+    key = keys.found(setup, options["key_env"], needed=calls.is_own(url, OWN_URL))
     caller = Caller(setup.spec, timeout, (key,) if key else ())
-    return OpenAI(setup, protocol, _client(url, key, timeout), caller)
+    return protocol, _client(url, key, timeout), caller
 
 
 def _client(url: str, key: str | None, timeout: float) -> AsyncOpenAI:
@@ -84,7 +98,7 @@ class OpenAI:
                 "x-request-id",
             )
         except openai.APIStatusError as error:
-            return self._refusal(error)
+            return answered_with(self._caller, error)
 
     async def _send(self, body: dict[str, Json]) -> Any:
         import openai
@@ -101,22 +115,32 @@ class OpenAI:
             extra_body=body,
         )
 
-    def _refusal(self, error: APIStatusError) -> Reply:
-        """The reply that a filter sends as an error; any other error is raised as what it means."""
-        body = mapping(error.body)
-        code = text_of(body.get("code"))
-        if error.status_code == 400 and code in _FILTERED:  # noqa: PLR2004
-            return Reply(
-                "", finish_reason=code, request_id=error.request_id, outcome=Outcome.REFUSED
-            )
-        said = text_of(body.get("message")) or error.message
-        message = self._caller.say(f"HTTP {error.status_code}: {said}")
-        wait = failures.retry_after(error.response.headers)
-        raise failures.of_status(error.status_code, message, code=code, wait=wait) from None
-
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *exception: object) -> None:
         """Close the connections."""
         await self._client.close()
+
+
+def answered_with(caller: Caller, error: APIStatusError) -> Reply:
+    """The reply that a filter sends as an error; any other error is raised as what it means."""
+    wait = failures.retry_after(error.response.headers)
+    said = {"message": error.message, **mapping(error.body)}
+    return refusal(caller, error.status_code, said, request_id=error.request_id, wait=wait)
+
+
+def refusal(
+    caller: Caller,
+    status: int,
+    error: Mapping[str, Json],
+    *,
+    request_id: str | None = None,
+    wait: float | None = None,
+) -> Reply:
+    """The reply to an HTTP ``status`` with ``error``, if it comes from a filter; else raises."""
+    code = text_of(error.get("code"))
+    if status == 400 and code in _FILTERED:  # noqa: PLR2004
+        return Reply("", finish_reason=code, request_id=request_id, outcome=Outcome.REFUSED)
+    message = caller.say(f"HTTP {status}: {text_of(error.get('message')) or code or 'no message'}")
+    raise failures.of_status(status, message, code=code, wait=wait) from None

@@ -33,6 +33,17 @@ class Connector(Protocol):
         ...
 
 
+class Channel(Protocol):
+    """By which a dialogue gets its answers: call by call, or in batches."""
+
+    async def call(self, request: Request, dialogue: str) -> Call:
+        """Ask until there is a reply or patience ends; never raises for what a provider does.
+
+        Raises :class:`~kgbench.engine.pacing.GivenUp` when the run stops before there is either.
+        """
+        ...
+
+
 class Patience:
     """How often and when calls to one model are repeated.
 
@@ -133,7 +144,7 @@ class Line:
                 return Call(
                     started,
                     ended,
-                    failure=_outcome(got),
+                    failure=outcome(got),
                     error=f"{type(got).__name__}: {got}",
                     retries=failures + refusals - 1,
                 )
@@ -197,7 +208,8 @@ class Line:
         )
 
 
-def _outcome(error: ProviderError) -> Outcome:
+def outcome(error: ProviderError) -> Outcome:
+    """What a failed call is recorded as."""
     if isinstance(error, ContextTooLong):
         return Outcome.CONTEXT_TOO_LONG
     return Outcome.TIMEOUT if isinstance(error, ProviderTimeout) else Outcome.PROVIDER_ERROR

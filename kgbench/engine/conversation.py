@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 
 from kgbench.connectors import extraction
-from kgbench.engine.calls import CHARACTERS_PER_TOKEN, Line
+from kgbench.engine.calls import CHARACTERS_PER_TOKEN, Channel
 from kgbench.engine.desk import Desk
 from kgbench.engine.pacing import GivenUp
 from kgbench.engine.planning import Planned
@@ -85,7 +85,7 @@ class Conversations:
         self._entries = entries
         self._earlier = earlier
 
-    async def hold(self, planned: Planned, line: Line, stored: Stored) -> Conversed:
+    async def hold(self, planned: Planned, line: Channel, stored: Stored) -> Conversed:
         """Hold one dialogue to its end, or until a call fails for good, or the run stops."""
         dialogue = self._dialogue(planned, stored.again)
         task_class = catalogue.task_class(planned.exercise.task.task_class)
@@ -139,7 +139,7 @@ class Conversations:
             digest=planned.digest,
         )
 
-    async def _call(self, planned: Planned, dialogue: Dialogue, prompt: str, line: Line) -> Call:
+    async def _call(self, planned: Planned, dialogue: Dialogue, prompt: str, line: Channel) -> Call:
         said = [text for t in dialogue.turns for text in (t.prompt, t.answer) if text is not None]
         request = Request(
             messages=(*said, prompt),

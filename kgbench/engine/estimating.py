@@ -62,7 +62,10 @@ def foreseen(
     for model in plan.models:
         todo = list(planning.planned(plan, asked, model))
         open_ = [one for one in todo if one.digest not in complete]
-        yield _of_model(model, len(todo), [sizes[o.exercise.case.iri] for o in open_], prices)
+        price = price_of(model, prices)
+        if plan.batch and price is not None:
+            price = price.in_batches()
+        yield _of_model(model, len(todo), [sizes[o.exercise.case.iri] for o in open_], price)
 
 
 def _size(exercise: Exercise) -> tuple[int, int, int]:
@@ -72,13 +75,18 @@ def _size(exercise: Exercise) -> tuple[int, int, int]:
     return _tokens(exercise.prompt), _tokens(answer), catalogue.task_class(name).max_rounds
 
 
+def most(exercise: Exercise) -> tuple[int, int]:
+    """The tokens that a dialogue reads and writes at most, by the rule."""
+    prompt, answer, rounds = _size(exercise)
+    return sum((k + 1) * prompt + k * answer for k in range(rounds)), rounds * answer
+
+
 def _of_model(
     model: ModelSetup,
     planned: int,
     sizes: Sequence[tuple[int, int, int]],
-    prices: Sequence[Entry],
+    price: Price | None,
 ) -> Foreseen:
-    price = price_of(model, prices)
     read = sum(prompt for prompt, _, _ in sizes)
     written = sum(answer for _, answer, _ in sizes)
     calls = sum(rounds for _, _, rounds in sizes)

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
+from kgbench.connectors import keys
 from kgbench.connectors.failures import scrub
 from kgbench.errors import StoreError
 
@@ -69,4 +70,4 @@ class Journal:
         self.silent = True
 
     def _clean(self, value: Any) -> Any:
-        return scrub(value, self._secrets) if isinstance(value, str) else value
+        return scrub(value, {*self._secrets, *keys.given()}) if isinstance(value, str) else value

@@ -31,7 +31,8 @@ _DATED = re.compile(r"(?:-\d{4}-\d{2}-\d{2}|-\d{8}|-\d{3}|@\d{8})$")
 class Price:
     """USD per million tokens read, written, and read from the provider's cache.
 
-    ``date`` (ISO) is when this was the price and ``source`` (IRI) where it stood.
+    ``date`` (ISO) is when this was the price and ``source`` (IRI) where it stood. ``batch`` is what
+    the amounts are multiplied by for requests in batches.
     """
 
     input: Decimal
@@ -39,6 +40,12 @@ class Price:
     cached: Decimal
     date: str
     source: str
+    batch: Decimal = Decimal(1)
+
+    def in_batches(self) -> Price:
+        """The price of requests in batches."""
+        amounts = (self.input * self.batch, self.output * self.batch, self.cached * self.batch)
+        return Price(*amounts, self.date, self.source, self.batch)
 
     def cost(self, usage: Usage) -> Decimal | None:
         """USD for ``usage``, whose input includes what was cached; ``None`` without counts."""
@@ -118,7 +125,7 @@ def _entry(store: ox.Store, path: Path, node: ox.NamedNode | ox.BlankNode | ox.T
 
     read = amount(KGB.inputPrice)
     cached = amount(KGB.cachedPrice) if value(KGB.cachedPrice) is not None else read
-    price = Price(
-        read, amount(KGB.outputPrice), cached, needed(DCTERMS.date), needed(DCTERMS.source)
-    )
+    batch = amount(KGB.batchFactor) if value(KGB.batchFactor) is not None else Decimal(1)
+    where = (needed(DCTERMS.date), needed(DCTERMS.source))
+    price = Price(read, amount(KGB.outputPrice), cached, *where, batch)
     return Entry(needed(SKOS.notation), value(KGB.connector), price)

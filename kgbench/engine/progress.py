@@ -13,7 +13,8 @@ from decimal import Decimal
 class Progress:
     """Counts of a session; ``before`` were complete when it began.
 
-    ``left_open`` failed in an earlier session and are not asked again, as was wished. Tokens and
+    ``left_open`` failed in an earlier session and are not asked again, as was wished. ``awaited``
+    answers are under way in batches. Tokens and
     ``cost`` (USD) are this session's; ``unpriced`` names the models that it leaves out.
     """
 
@@ -24,6 +25,7 @@ class Progress:
     failed: int = 0
     left_open: int = 0
     calls: int = 0
+    awaited: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     cost: Decimal = Decimal(0)

@@ -9,14 +9,18 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from kgbench.connectors import find, replay
-from kgbench.engine import planning, prices, published
-from kgbench.engine.calls import CHARACTERS_PER_TOKEN, Connector, Line, Patience
+from kgbench.connectors.batches import Batches, open_batches
+from kgbench.engine import estimating, planning, prices, published
+from kgbench.engine.abandoning import abandon, refuse_beside
+from kgbench.engine.batching import Batching, Outgoing
+from kgbench.engine.calls import CHARACTERS_PER_TOKEN, Channel, Connector, Line, Patience
 from kgbench.engine.conversation import Conversed, Ending, Stored
 from kgbench.engine.pacing import Pace
 from kgbench.engine.planning import Exercise, Planned
+from kgbench.engine.prices import WITHOUT_PROVIDER
 from kgbench.engine.progress import Progress, Watch
 from kgbench.engine.session import Session, Settings, session
-from kgbench.engine.spending import Spending
+from kgbench.engine.spending import Limits, Spending
 from kgbench.engine.stopping import Stop
 from kgbench.errors import ProviderRefused
 from kgbench.model import Call, ModelSetup, Outcome, Plan
@@ -54,17 +58,34 @@ async def run_plan(
     :class:`~kgbench.errors.ResourceError` before anything is written, and
     :class:`~kgbench.errors.StoreError` when the store cannot be written.
     """
-    asked = planning.exercises(plan, cases_of) if cases_of else published.exercises(store, plan)
+    asked = (
+        planning.exercises(plan, cases_of)
+        if cases_of
+        else published.exercises(store, plan, endpoint=settings.endpoint is not None)
+    )
     replay.SOURCE.set(store.location)
     found = _found(store, settings)
-    spending = Spending(plan.models, prices.declared(settings.prices), found.usage, settings.limits)
+    limits = Limits(plan.max_cost, plan.max_tokens)
+    batched = {s.iri for s in plan.models if plan.batch and s.connector not in WITHOUT_PROVIDER}
+    entries = prices.declared(plan.prices)
+    spending = Spending(plan.models, entries, found.usage, limits, batched=batched)
     async with AsyncExitStack() as stack:
         connectors = {
             setup.iri: await stack.enter_async_context(
                 find(setup.connector).open(setup, plan.call_timeout)
             )
             for setup in plan.models
+            if setup.iri not in batched
         }
+        providers = {
+            setup.iri: await stack.enter_async_context(open_batches(setup, plan.call_timeout))
+            for setup in plan.models
+            if setup.iri in batched
+        }
+        if settings.run is not None and settings.abandon_batches:
+            await abandon(store, settings.run, plan, settings.journal)
+        elif settings.run is not None:
+            refuse_beside(store, settings.run, plan, batched)
         dialogues = planning.dialogue_count(plan, asked) * len(plan.models)
         opened = await stack.enter_async_context(
             session(store, plan, settings, dialogues=dialogues, prices=spending.taken(plan.models))
@@ -82,7 +103,7 @@ async def run_plan(
             stop=stop or Stop(),
             watch=watch or (lambda _: None),
         )
-        await work.through(connectors)
+        await work.through(connectors, providers)
     settings.journal.note("end", run=progress.run, complete=progress.complete, why=progress.limit)
     return progress
 
@@ -143,13 +164,24 @@ class _Work:
         self._stop = stop
         self._watch = watch
         self._refused: dict[str, int] = {}
+        self._awaited: dict[str, int] = {}
 
-    async def through(self, connectors: Mapping[str, Connector]) -> None:
-        """Hold all dialogues; returns when there is none left, or when asked to stop."""
-        lines = {setup.iri: self._line(connectors[setup.iri]) for setup in self._plan.models}
+    async def through(
+        self, connectors: Mapping[str, Connector], providers: Mapping[str, Batches]
+    ) -> None:
+        """Hold all dialogues; returns when there is none left, or when asked to stop.
+
+        ``connectors`` are those of models that are asked call by call, ``providers`` of the others.
+        """
+        lines = {iri: self._line(connector) for iri, connector in connectors.items()}
+        setups = {setup.iri: setup for setup in self._plan.models}
+        batching = {iri: self._batching(setups[iri], one) for iri, one in providers.items()}
         tasks = []
         for setup in self._plan.models:
             todo = self._todo(setup)
+            if setup.iri in batching:
+                tasks.append(asyncio.create_task(self._in_batches(setup, todo, batching)))
+                continue
             tasks += [
                 asyncio.create_task(self._worker(todo, lines[setup.iri]))
                 for _ in range(self._plan.concurrency * _HOLDERS)
@@ -158,6 +190,8 @@ class _Work:
         def stopping() -> None:
             for line in lines.values():
                 line.pace.close()
+            for one in batching.values() if self._stop.reason is None else ():
+                one.give_up()
 
         self._stop.watch(tasks, stopping)
         results = await asyncio.gather(*tasks, return_exceptions=True)
@@ -174,8 +208,8 @@ class _Work:
             connector,
             Pace(
                 plan.concurrency,
-                requests_per_minute=settings.requests_per_minute,
-                tokens_per_minute=settings.tokens_per_minute,
+                requests_per_minute=plan.requests_per_minute,
+                tokens_per_minute=plan.tokens_per_minute,
             ),
             Patience(plan.max_retries, settings.patience_scale),
             deadline=plan.call_timeout,
@@ -193,18 +227,50 @@ class _Work:
             elif setup.label not in self._progress.stopped_models:
                 yield planned
 
+    def _batching(self, setup: ModelSetup, provider: Batches) -> Batching:
+        session, settings = self._session, self._settings
+
+        def told(awaited: int) -> None:
+            self._awaited[setup.iri] = awaited
+            self._progress.awaited = sum(self._awaited.values())
+            self._watch(self._progress)
+
+        run = Outgoing(
+            session.store, session.recorder, session.writer, settings.journal, self._stop
+        )
+        patience = Patience(self._plan.max_retries, settings.patience_scale)
+        return Batching(setup, provider, run, patience, scale=settings.patience_scale, told=told)
+
+    async def _in_batches(
+        self, setup: ModelSetup, todo: Iterator[Planned], batching: Mapping[str, Batching]
+    ) -> None:
+        channel = batching[setup.iri]
+
+        async def hold(planned: Planned) -> None:
+            await self._hold(planned, channel)
+
+        await channel.work(todo, lambda one: self._begun(one, *estimating.most(one.exercise)), hold)
+        if channel.refused is not None:
+            self._progress.stopped_models[setup.label] = channel.refused
+
     async def _worker(self, todo: Iterator[Planned], line: Line) -> None:
         for planned in todo:
             if self._stop.requested:
                 return
-            model = planned.model.iri
-            estimate = len(planned.exercise.prompt) // CHARACTERS_PER_TOKEN
-            limit = self._spending.begin(model, estimate)
-            if limit is not None:
-                self._stop.limit_reached(limit)
+            if not self._begun(planned, len(planned.exercise.prompt) // CHARACTERS_PER_TOKEN):
                 return
-            held = await self._session.conversations.hold(planned, line, self._stored(planned))
-            self._count(planned, held)
+            await self._hold(planned, line)
+
+    def _begun(self, planned: Planned, read: int, written: int = 0) -> bool:
+        """Whether a dialogue of about so many tokens may begin; else the run stops."""
+        limit = self._spending.begin(planned.model.iri, read, written)
+        if limit is not None:
+            self._stop.limit_reached(limit)
+        return limit is None
+
+    async def _hold(self, planned: Planned, channel: Channel) -> None:
+        held = await self._session.conversations.hold(planned, channel, self._stored(planned))
+        self._count(planned, held)
 
     def _stored(self, planned: Planned) -> Stored:
         state = self._found.states.get(planned.digest)

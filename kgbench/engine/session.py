@@ -8,14 +8,13 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 
 from kgbench.engine.conversation import Conversations
 from kgbench.engine.desk import Desk
 from kgbench.engine.journal import Journal
 from kgbench.engine.planning import Planned
-from kgbench.engine.spending import Limits
 from kgbench.engine.writer import Writer
+from kgbench.execution.endpoint import Endpoint
 from kgbench.execution.engines import engine_label
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor
@@ -24,6 +23,7 @@ from kgbench.record import Recorder, case_entry, model_entry, reading, task_entr
 from kgbench.record.accounts import Paid
 from kgbench.record.reading import RunInfo
 from kgbench.record.reuse import Answers
+from kgbench.recorded_results import Asking, Results, recorded
 from kgbench.software import this_software
 from kgbench.store.iris import id_from, new_id
 from kgbench.store.protocol import Block, Store
@@ -31,12 +31,12 @@ from kgbench.store.protocol import Block, Store
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a plan is run on this machine; nothing here can change a score.
+    """How a plan is run on this machine; but for the endpoint, nothing here can change a score.
 
-    ``retry_errors``: ask again what failed in earlier sessions. ``requests_per_minute`` and
-    ``tokens_per_minute`` hold for each model. ``prices`` is a table of one's own.
-    ``redo_invalidated``: ask again what has been marked as not to be counted. ``reuse_answers``:
-    take the answers of other runs in the store to identical requests.
+    ``retry_errors``: ask again what failed in earlier sessions. ``redo_invalidated``: ask again
+    what has been marked as not to be counted. ``reuse_answers``: take the answers of other runs in
+    the store to identical requests. ``abandon_batches``: give up what earlier sessions have under
+    way. ``endpoint`` executes the queries about cases whose graph only an endpoint has.
     """
 
     run: RunInfo | None = None
@@ -44,12 +44,10 @@ class Settings:
     executor: str = "local"
     patience_scale: float = 1.0
     retry_errors: bool = True
-    requests_per_minute: float | None = None
-    tokens_per_minute: float | None = None
-    limits: Limits = field(default_factory=Limits)
-    prices: Path | None = None
     redo_invalidated: bool = False
     reuse_answers: bool = False
+    abandon_batches: bool = False
+    endpoint: str | None = None
     journal: Journal = field(default_factory=Journal)
 
 
@@ -60,6 +58,7 @@ class Session:
     store: Store
     recorder: Recorder
     conversations: Conversations
+    writer: Writer
 
 
 @asynccontextmanager
@@ -73,12 +72,16 @@ async def session(
     number = 0 if run is None else reading.session_count(store, run.iri, run.graph)
     lines = _start(store, recorder, plan, number=number, dialogues=dialogues)
     lines += [line for paid in prices for line in recorder.session_price(number, paid)]
-    store.write([*_opening(store, recorder, plan, settings), Block(recorder.run_graph, lines)])
+    asking = _asking(store, recorder, plan, settings)
+    blocks = [*_opening(store, recorder, plan, settings), Block(recorder.run_graph, lines)]
+    if settings.endpoint is not None:
+        blocks.append(recorder.pass_endpoint(settings.endpoint))
+    store.write(blocks)
     loop = asyncio.get_running_loop()
     writer = Writer(store, loop)
     limits = JudgeLimits(seconds=plan.judge_timeout, engine=settings.engine)
     pool = executor(settings.executor)
-    desk = Desk(pool, limits, getattr(pool, "_max_workers", 2))
+    desk = Desk(pool, limits, getattr(pool, "_max_workers", 2), asking)
     entries = _Entries(recorder)
     models = [model.iri for model in plan.models] if settings.reuse_answers else []
     conversations = Conversations(
@@ -89,7 +92,7 @@ async def session(
         earlier=Answers(store, models, recorder.run_graph),
     )
     try:
-        yield Session(store, recorder, conversations)
+        yield Session(store, recorder, conversations, writer)
     finally:
         await desk.close()
         ended = recorder.session_end(number, datetime.now(UTC))
@@ -120,6 +123,17 @@ def _opening(store: Store, recorder: Recorder, plan: Plan, settings: Settings) -
             engine=engine_label(settings.engine),
         )
     return blocks
+
+
+def _asking(store: Store, recorder: Recorder, plan: Plan, settings: Settings) -> Asking | None:
+    """The endpoint, if there is one, with what it found before for the answers of the run."""
+    if settings.endpoint is None:
+        return None
+    noted: dict[str, Results] = {}
+    if settings.run is not None:
+        for execution in reading.executions(store, recorder.run_graph):
+            noted |= recorded(store, recorder.pass_graph, execution)
+    return Asking(Endpoint(settings.endpoint, plan.judge_timeout).select, noted)
 
 
 class _Entries:

@@ -20,7 +20,10 @@ from kgbench.store.templates import fill
 
 @dataclass(slots=True)
 class Usage:
-    """Totals of one model in a run. ``uncounted`` answers came without counts of tokens."""
+    """Totals of one model in a run. ``uncounted`` answers came without counts of tokens.
+
+    ``batch_input``, ``batch_output`` and ``batch_cached`` are what of the totals came in batches.
+    """
 
     answers: int = 0
     failures: int = 0
@@ -29,6 +32,9 @@ class Usage:
     output: int = 0
     cached: int = 0
     reasoning: int = 0
+    batch_input: int = 0
+    batch_output: int = 0
+    batch_cached: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         both = ((f.name, getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
@@ -36,7 +42,10 @@ class Usage:
 
 
 class Paid(NamedTuple):
-    """A price that a session took: the model's IRI, USD per million tokens, date and source."""
+    """A price that a session took: the model's IRI, USD per million tokens, date and source.
+
+    ``batch`` is what the amounts are multiplied by for requests in batches.
+    """
 
     model: str
     input: str
@@ -44,6 +53,7 @@ class Paid(NamedTuple):
     cached: str
     date: str
     source: str
+    batch: str = "1"
 
 
 def usage(store: Store, graph: str) -> dict[str, Usage]:
@@ -61,6 +71,10 @@ def usage(store: Store, graph: str) -> dict[str, Usage]:
         total.output += count * _number(row["outputTokens"])
         total.cached += count * _number(row["cachedTokens"])
         total.reasoning += count * _number(row["reasoningTokens"])
+        if row["batched"].value == "true":
+            total.batch_input += count * _number(row["inputTokens"])
+            total.batch_output += count * _number(row["outputTokens"])
+            total.batch_cached += count * _number(row["cachedTokens"])
     return found
 
 
@@ -68,7 +82,13 @@ def prices(store: Store, graph: str) -> dict[str, Paid]:
     """The price of each model (by IRI) that the last session which knew one has taken."""
     columns = ("model", "inputPrice", "outputPrice", "cachedPrice", "date", "source")
     rows = store.query(_question("run-prices", graph))
-    return {row["model"].value: Paid(*(row[name].value for name in columns)) for row in rows}
+    found = {}
+    for row in rows:
+        factor = "1" if row["batchFactor"] is None else row["batchFactor"].value
+        found[row["model"].value] = Paid(*(row[name].value for name in columns))._replace(
+            batch=factor
+        )
+    return found
 
 
 def working_seconds(store: Store, run: str, graph: str) -> float:

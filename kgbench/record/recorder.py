@@ -160,6 +160,7 @@ class Recorder:
             f"{node} {t.INPUT_PRICE} {decimal(paid.input)} .",
             f"{node} {t.OUTPUT_PRICE} {decimal(paid.output)} .",
             f"{node} {t.CACHED_PRICE} {decimal(paid.cached)} .",
+            f"{node} {t.BATCH_FACTOR} {decimal(paid.batch)} .",
             f'{node} {t.DATE} "{paid.date}"^^<{XSD.date}> .',
             f"{node} {t.SOURCE} {iri(paid.source)} .",
         ]
@@ -267,6 +268,8 @@ class Recorder:
             lines.append(f"{node} {t.RETRIES} {integer(call.retries)} .")
         if call.reused is not None:
             lines.append(f"{node} {t.REUSED} <{call.reused}> .")
+        if call.batch is not None:
+            lines.append(f"{node} {t.BATCH_P} <{call.batch}> .")
         if call.reply is not None:
             lines += _reply_facts(node, call.reply)
         if call.failure is not None:

@@ -105,6 +105,12 @@ INVALIDATES = _t(KGB.invalidates)
 INVALIDATED_BY = _t(PROV.wasInvalidatedBy)
 REASON = _t(KGB.reason)
 REUSED = _t(KGB.reusedAnswer)
+BATCH = _t(KGB.Batch)
+BATCH_P = _t(KGB.batch)
+BATCH_ID = _t(KGB.batchId)
+BATCH_STATE = _t(KGB.batchState)
+BATCH_FACTOR = _t(KGB.batchFactor)
+REQUESTS = _t(KGB.requests)
 AGENT = _t(PROV.Agent)
 
 

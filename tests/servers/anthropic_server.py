@@ -31,6 +31,7 @@ class AnthropicSpeech:
     """Words responses as Anthropic does. ``reasoning`` becomes a thinking block where it is set."""
 
     PREFIX = ""
+    METHODS = ("POST",)
 
     def __init__(self, reasoning: str | None = None, *, echo_key: bool = False) -> None:
         self._reasoning = reasoning

@@ -35,6 +35,7 @@ class GoogleSpeech:
     """
 
     PREFIX = ""
+    METHODS = ("POST",)
 
     def __init__(
         self, reasoning: str | None = None, *, echo_key: bool = False, in_header: bool = False

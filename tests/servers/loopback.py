@@ -21,7 +21,7 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
@@ -47,6 +47,7 @@ class Speech(Protocol):
     """A provider's protocol: how requests are read and responses are worded."""
 
     PREFIX: str
+    METHODS: Collection[str]
 
     def prompt(self, body: Any) -> str:
         """The text of the whole conversation in a request body."""
@@ -162,20 +163,22 @@ class LoopbackServer:
         if path == "/ledger":
             await _send(writer, Response(200, self._report()))
             return True
-        if method != "POST":
+        if method not in self._speech.METHODS:
             await _send(writer, Response(404, {"error": {"message": "there is nothing here"}}))
             return True
         self._parallel += 1
         try:
-            return await self._treat(self._entered(path, headers, raw), reader, writer)
+            return await self._treat(self._entered(method, path, headers, raw), reader, writer)
         finally:
             self._parallel -= 1
 
-    def _entered(self, path: str, headers: dict[str, str], raw: bytes) -> Entry:
-        body = json.loads(raw)
+    def _entered(self, method: str, path: str, headers: dict[str, str], raw: bytes) -> Entry:
+        as_json = "json" in headers.get("content-type", "") and raw
+        body = json.loads(raw) if as_json else raw.decode("utf-8")
         digest = hashlib.sha256(json.dumps([path, body], sort_keys=True).encode()).hexdigest()
         number = len(self.ledger)
         entry = Entry(number, path, digest, body, time.time(), self._parallel, headers)
+        entry.method = method
         entry.request_id = f"req_{number:08d}"
         self.ledger.append(entry)
         return entry

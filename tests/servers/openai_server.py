@@ -38,6 +38,7 @@ class OpenAISpeech:
     """
 
     PREFIX = "/v1"
+    METHODS = ("POST",)
 
     def __init__(self, reasoning: str | None = None, *, echo_key: bool = False) -> None:
         self._reasoning = reasoning

@@ -71,6 +71,7 @@ class Entry:
     started: float
     parallel: int
     headers: dict[str, str] = field(default_factory=dict)
+    method: str = "POST"
     request_id: str = ""
     kind: str = ""
     status: int | None = None

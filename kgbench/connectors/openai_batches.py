@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OpenAI's batch interface: a file of requests goes up, files of results and errors come down."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Self
+
+from kgbench import rdf
+from kgbench.connectors import calls, responses
+from kgbench.connectors.batches import Asked, Result, Standing
+from kgbench.connectors.bodies import count, listed, mapping, text_of
+from kgbench.connectors.calls import Caller
+from kgbench.connectors.openai import answered_with, refusal
+from kgbench.errors import ProviderError, ProviderRefused, ProviderTimeout, RateLimited
+from kgbench.model import Json, ModelSetup, Reply
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+_WINDOW: Any = "24h"  # the only one there is
+_TOKEN = "kgbench"  # noqa: S105 - the name of our token in a batch's metadata
+_SKEW = timedelta(hours=1)  # by how much clocks may differ
+_PAGE = 100
+_OK = 200
+
+
+class OpenAIBatches:
+    """One model behind the batch interface of an OpenAI-compatible server."""
+
+    def __init__(
+        self, setup: ModelSetup, protocol: ModuleType, client: AsyncOpenAI, caller: Caller
+    ) -> None:
+        self._setup = setup
+        self._protocol = protocol
+        self._client = client
+        self._caller = caller
+        path = "responses" if protocol is responses else "chat/completions"
+        self._endpoint: Any = f"/v1/{path}"
+
+    async def submit(self, token: str, asked: Sequence[Asked]) -> str:
+        """Upload the requests, and make a batch of them."""
+        content = b"".join(self._line(one) for one in asked)
+        headers = self._headers()
+        files, batches = self._client.files.with_raw_response, self._client.batches
+        uploaded = await self._body(
+            lambda: files.create(
+                file=(f"kgbench-{token}.jsonl", content), purpose="batch", extra_headers=headers
+            )
+        )
+        made = await self._body(
+            lambda: batches.with_raw_response.create(
+                completion_window=_WINDOW,
+                endpoint=self._endpoint,
+                input_file_id=self._id(uploaded),
+                metadata={_TOKEN: token},
+                extra_headers=headers,
+            )
+        )
+        return self._id(made)
+
+    async def find(
+        self,
+        token: str,
+        requests: int,  # noqa: ARG002 - the token is enough
+        since: datetime,
+        others: Collection[str],  # noqa: ARG002 - same
+    ) -> str | None:
+        """Look through the newest batches for our token."""
+        earliest = (since - _SKEW).timestamp()
+        after: dict[str, str] = {}
+        while True:
+            page = mapping(await self._body(partial(self._list, after)))
+            found = listed(page.get("data"))
+            for batch in found:
+                if mapping(batch.get("metadata")).get(_TOKEN) == token:
+                    return self._id(batch)
+            last = found[-1] if found else {}
+            made = last.get("created_at")
+            old = not isinstance(made, int | float) or made < earliest
+            if old or page.get("has_more") is not True:
+                return None
+            after = {"after": self._id(last)}
+
+    async def standing(self, batch: str) -> Standing:
+        """Ask for the batch."""
+        headers = self._headers()
+        body = mapping(
+            await self._body(
+                lambda: self._client.batches.with_raw_response.retrieve(
+                    batch, extra_headers=headers
+                )
+            )
+        )
+        state = text_of(body.get("status")) or "unknown"
+        counts = mapping(body.get("request_counts"))
+        done = (count(counts.get("completed")) or 0) + (count(counts.get("failed")) or 0)
+        files = (text_of(body.get("output_file_id")), text_of(body.get("error_file_id")))
+        missing = self._missing(batch, state, listed(mapping(body.get("errors")).get("data")))
+        return Standing(state, done, missing, tuple(file for file in files if file))
+
+    async def results(self, batch: str, standing: Standing) -> AsyncIterator[Result]:  # noqa: ARG002
+        """Download what there is of both files."""
+        import openai
+
+        headers = self._headers()
+        for file in standing.results:
+            content = self._client.files.with_streaming_response.content(
+                file, extra_headers=headers
+            )
+            try:
+                async for line in calls.lines(openai, self._caller, content):
+                    name = text_of(mapping(line).get("custom_id"))
+                    if name is not None:
+                        yield Result(name, self._outcome(mapping(line)))
+            except openai.APIStatusError as error:
+                answered_with(self._caller, error)
+
+    async def cancel(self, batch: str) -> None:
+        """Cancel the batch; what is done already is still charged."""
+        headers = self._headers()
+        await self._body(
+            lambda: self._client.batches.with_raw_response.cancel(batch, extra_headers=headers)
+        )
+
+    def _line(self, asked: Asked) -> bytes:
+        body = self._protocol.request(self._setup, asked.request.messages)
+        line = {"custom_id": asked.name, "method": "POST", "url": self._endpoint, "body": body}
+        return json.dumps(line, ensure_ascii=False).encode() + b"\n"
+
+    def _outcome(self, line: Any) -> Reply | ProviderError:
+        """What one line of the results says."""
+        try:
+            response = mapping(line.get("response"))
+            status = count(response.get("status_code"))
+            request_id = text_of(response.get("request_id"))
+            body = response.get("body")
+            if status == _OK:
+                reply: Reply = self._protocol.reply(body, request_id)
+                return reply
+            if status is not None:
+                error = mapping(mapping(body).get("error"))
+                return refusal(self._caller, status, error, request_id=request_id)
+            return self._of_batch(mapping(line.get("error")))
+        except ProviderError as error:
+            spec = self._caller.spec
+            return error if spec in str(error) else self._caller.error(str(error))
+
+    def _of_batch(self, error: Any) -> ProviderError:
+        """Why a request was not made."""
+        code = text_of(error.get("code")) or "no result"
+        said = self._caller.say(f"{code}: {text_of(error.get('message')) or 'no message'}")
+        if "expired" in code:
+            return ProviderTimeout(said)
+        return ProviderRefused(said) if "cancel" in code else ProviderError(said)
+
+    def _missing(self, batch: str, state: str, errors: Sequence[Any]) -> ProviderError | None:
+        about = f"the batch {batch} is {state}"
+        if state == "completed":
+            return self._caller.error(f"{about}, without a result for this request")
+        if state == "expired":
+            return ProviderTimeout(self._caller.say(about))
+        if state == "cancelled":
+            return ProviderRefused(self._caller.say(about))
+        if state != "failed":
+            return None
+        told = [f"{text_of(e.get('code'))}: {text_of(e.get('message'))}" for e in errors[:3]]
+        said = self._caller.say("; ".join([about, *told]))
+        limited = any("limit" in (text_of(e.get("code")) or "") for e in errors)
+        return RateLimited(said) if limited else ProviderRefused(said)
+
+    def _id(self, body: Json) -> str:
+        found = text_of(mapping(body).get("id"))
+        if not found:
+            raise self._caller.error("the response names no id")
+        return rdf.storable(found).value
+
+    def _headers(self) -> Any:
+        import openai
+
+        return None if self._caller.secrets else {"Authorization": openai.omit}
+
+    async def _list(self, after: dict[str, str]) -> Any:
+        return await self._client.batches.with_raw_response.list(
+            limit=_PAGE, extra_query=after, extra_headers=self._headers()
+        )
+
+    async def _body(self, send: Callable[[], Awaitable[Any]]) -> Json:
+        """The body of the response to one call."""
+        import openai
+
+        try:
+            raw = await calls.sent(openai, self._caller, send)
+        except openai.APIStatusError as error:
+            answered_with(self._caller, error)
+            raise self._caller.error("the request was refused by a filter") from None
+        return self._caller.json(raw.http_response.text)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        """Close the connections."""
+        await self._client.close()

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs in batches against servers with a batch interface, as several tests want them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from dataclasses import replace
+
+from kgbench import config
+from kgbench.engine import Settings, run_plan, run_to_continue
+from kgbench.record import batches, reading
+from tests.servers.anthropic_batches import AnthropicBatchSpeech
+from tests.servers.loopback import LoopbackServer
+from tests.servers.openai_batches import OpenAIBatchSpeech
+
+ROUNDS = "RdfSyntaxFixList-turtle"  # up to three rounds
+ONE = "RdfFriendCount-turtle-1"
+SPEECHES = {
+    "openai": (OpenAIBatchSpeech, "openai:test@{url}"),
+    "responses": (OpenAIBatchSpeech, "openai:test@{url}?api=responses"),
+    "anthropic": (AnthropicBatchSpeech, "anthropic:test@{url}"),
+}
+CREATED = {"openai": "/v1/batches", "anthropic": "/v1/messages/batches"}
+
+
+class Provider:
+    """A started server, its batches, and the plan of a run with its model."""
+
+    def __init__(self, kind, script=None, **details):
+        speech, self._spec = SPEECHES[kind]
+        self.kind = "openai" if kind == "responses" else kind
+        self.speech = speech(**details)
+        self.server = LoopbackServer(self.speech, script=script)
+
+    @property
+    def desk(self):
+        """What the server knows of batches."""
+        return self.speech.desk
+
+    def plan(self, iterations=4, label=ONE, **rest):
+        """A run of this model in batches."""
+        spec = self._spec.format(url=self.server.url)
+        plan = config.quick_start(tasks=[label], models=[spec], iterations=iterations)
+        return replace(plan, batch=True, max_retries=2, call_timeout=5.0, **rest)
+
+    def created(self):
+        """How often a batch was handed in, as far as the server has seen."""
+        return sum(e.method == "POST" and e.path == CREATED[self.kind] for e in self.server.ledger)
+
+
+def started(kind, monkeypatch):
+    """A fixture that makes started servers of one kind."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-openai-0123456789")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-planted-anthropic-0123456789")
+    running = []
+
+    def start(script=None, **details):
+        made = Provider(kind, script, **details)
+        made.server.__enter__()
+        running.append(made)
+        return made
+
+    yield start
+    for made in running:
+        made.server.__exit__(None, None, None)
+
+
+def run(store, plan, stop=None, **settings):
+    """Run or continue a plan in batches, without waiting long."""
+    chosen = Settings(
+        run=run_to_continue(store, plan), patience_scale=0.005, executor="local:1", **settings
+    )
+    return asyncio.run(run_plan(store, plan, chosen, stop=stop))
+
+
+def open_batches(store):
+    """The batches of the only run that have no end."""
+    (info,) = reading.runs(store)
+    return batches.open_ones(store, info.graph)
+
+
+def asked_twice(made):
+    """The requests that the server was charged for more than once."""
+    counted = Counter(json.dumps(asked.body, sort_keys=True) for asked in made.desk.ledger)
+    return [body for body, n in counted.items() if n > 1]

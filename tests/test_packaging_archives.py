@@ -30,7 +30,12 @@ class Built(NamedTuple):
 
 def run(*command, cwd):
     """Run a command that must succeed; its standard output."""
-    environment = dict(os.environ, GIT_CONFIG_GLOBAL=os.devnull, GIT_CONFIG_SYSTEM=os.devnull)
+    environment = dict(
+        os.environ,
+        GIT_CONFIG_GLOBAL=os.devnull,
+        GIT_CONFIG_SYSTEM=os.devnull,
+        SOURCE_DATE_EPOCH="1700000000",
+    )
     done = subprocess.run(
         command, cwd=cwd, env=environment, capture_output=True, text=True, check=False
     )
@@ -137,6 +142,20 @@ def test_wheel_from_sdist_is_the_same(built, tmp_path):
     again = wheel_content(next(tmp_path.glob("*.whl")))
 
     assert again == wheel_content(built.wheel)
+
+
+def test_building_again_gives_the_same_bytes(built, tmp_path):
+    """Another folder, other times of files and narrower permissions change no byte of either."""
+    again = tmp_path / "somewhere" / "else"
+    shutil.copytree(built.checkout, again)
+    for name in built.tracked:
+        path = again / name
+        os.utime(path, (1, 1_000_000_000))
+        path.chmod(path.stat().st_mode & 0o700)
+    hatch("sdist", "wheel", cwd=again, out=tmp_path)
+
+    for archive in (built.wheel, built.sdist):
+        assert (tmp_path / archive.name).read_bytes() == archive.read_bytes()
 
 
 def test_installed_wheel_finds_its_declared_files(built, tmp_path):

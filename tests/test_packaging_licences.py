@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What kgbench brings along: every licence is known and fits; the bill of materials is whole."""
+
+from __future__ import annotations
+
+import doctest
+from email.message import Message
+from importlib import metadata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgbench.doctor import licences, sbom
+from kgbench.doctor.distributions import brought_by
+from kgbench.doctor.licences import Standing
+
+#: Copyleft that ends at the library: used unchanged, installed apart, never copied into kgbench.
+WEAK = {"certifi", "frozendict", "orjson", "tqdm"}
+SIMPLE = ("MIT", "Apache-2.0", "MPL-2.0", "GPL-3.0-only", "AGPL-3.0-only", "LicenseRef-Ours")
+
+
+def said(**fields):
+    """Metadata of a distribution with these fields; classifiers as a list."""
+    message = Message()
+    for classifier in fields.pop("classifiers", ()):
+        message["Classifier"] = f"License :: OSI Approved :: {classifier}"
+    for name, value in fields.items():
+        message[name.replace("_", "-")] = value
+    return message
+
+
+def test_no_dependency_has_a_licence_that_does_not_fit():
+    """Nothing that kgbench brings along, extras included, is GPL, AGPL or of unknown licence."""
+    found = brought_by("kgbench", ["all"])
+    bad = {
+        f"{each.name} {each.version}: {each.licence}"
+        for each in found.values()
+        if licences.standing(each.licence) >= Standing.REFUSED
+    }
+    weak = {name for name, e in found.items() if licences.standing(e.licence) is Standing.WEAK}
+
+    assert {"rdflib", "pyoxigraph", "typer", "click"} <= found.keys()
+    assert not bad
+    assert weak <= WEAK
+
+
+def test_the_inventory_ends_as_it_found(monkeypatch, capsys):
+    """Everything is printed; the exit code says whether all of it may be used."""
+    assert licences.main([]) == 0
+    assert "permissive  kgbench" in capsys.readouterr().out
+    monkeypatch.setattr(licences, "of", lambda _: "GPL-3.0-only")
+    assert licences.main([]) == 1
+    assert "refused     rdflib" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("fields", "expression"),
+    [
+        ({"License_Expression": "mit or apache-2.0", "License": "BSD"}, "MIT OR Apache-2.0"),
+        ({"License": "Apache License, Version 2.0"}, "Apache-2.0"),
+        ({"License": "MIT License\n\n" + "words " * 50, "classifiers": ["MIT License"]}, "MIT"),
+        ({"classifiers": ["BSD License", "MIT License"]}, "LicenseRef-BSD AND MIT"),
+        (
+            {"License": "see LICENSE", "classifiers": ["GNU General Public License v3 (GPLv3)"]},
+            "GPL-3.0-only",
+        ),
+        ({"License": "see LICENSE"}, None),
+        ({}, None),
+    ],
+)
+def test_licences_are_read_as_packages_write_them(fields, expression):
+    """The expression first, then the old field where it is a name, then all classifiers."""
+    assert licences.of(said(**fields)) == expression
+
+
+@given(st.lists(st.sampled_from(SIMPLE), min_size=1, max_size=4))
+def test_and_is_the_worst_and_or_the_best(names):
+    """A conjunction stands as its worst part, a choice as its best, in brackets or not."""
+    each = [licences.standing(name) for name in names]
+
+    assert licences.standing(" AND ".join(names)) == max(each)
+    assert licences.standing(" OR ".join(f"({name})" for name in names)) == min(each)
+
+
+@given(st.text(alphabet="()ADNORWITHMGPL-30. ", max_size=30))
+def test_no_expression_is_too_strange(text):
+    """What is no expression is judged, too, and never as if nothing were wrong with it."""
+    assert isinstance(licences.standing(text), Standing)
+    assert licences.standing(f"GPL-3.0-only AND ({text}") >= Standing.REFUSED
+    assert licences.standing(f"MIT {text} )") is Standing.UNKNOWN
+
+
+def test_the_examples_are_right():
+    """What the docstrings show is what comes out."""
+    assert doctest.testmod(licences).failed == 0
+
+
+def test_the_bill_of_materials_is_whole(monkeypatch):
+    """Every distribution is a component with name, version and licence, and all references lead."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    made = sbom.bill(["plots"])
+    subject = made["metadata"]["component"]
+    components = {one["bom-ref"]: one for one in [subject, *made["components"]]}
+    needs = {one["ref"]: one["dependsOn"] for one in made["dependencies"]}
+
+    assert (made["bomFormat"], made["specVersion"]) == ("CycloneDX", "1.6")
+    assert (subject["name"], made["metadata"]["timestamp"]) == ("kgbench", "2023-11-14T22:13:20Z")
+    assert len(components) == 1 + len(made["components"])
+    assert needs.keys() == components.keys()
+    assert {one for each in needs.values() for one in each} == components.keys() - {
+        subject["bom-ref"]
+    }
+    rdflib = f"pkg:pypi/rdflib@{metadata.version('rdflib')}"
+    assert components[rdflib]["licenses"] == [{"expression": "BSD-3-Clause"}]
+    assert f"pkg:pypi/matplotlib@{metadata.version('matplotlib')}" in components
+    assert made == sbom.bill(["plots"])
+    assert made["serialNumber"] != sbom.bill()["serialNumber"]

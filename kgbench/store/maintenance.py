@@ -83,7 +83,7 @@ def _entries(store: Source, rows: Sequence[Any]) -> Iterator[str]:
 
 
 def _blank(store: Source, known: set[str]) -> Iterator[str]:
-    for row in store.query(fill("blank-nodes.rq")):
+    for row in store.query(fill("blank-nodes.rq", base=store.iris.base)):
         if row["graph"].value in known:
             yield f"{row['graph'].value} has blank nodes"
 
@@ -120,7 +120,7 @@ def compact(store: OwnedStore) -> Compacted:
 
 def _sizes(store: Source) -> dict[str, int]:
     found: dict[str, int] = defaultdict(int)
-    for row in store.query(fill("graph-sizes.rq")):
+    for row in store.query(fill("graph-sizes.rq", base=store.iris.base)):
         found[row["graph"].value] += int(row["triples"].value)
     return found
 

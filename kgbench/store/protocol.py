@@ -36,7 +36,7 @@ class Store(Protocol):
         ...
 
     def graphs(self) -> list[str]:
-        """The IRIs of all named graphs, registered or not, in order."""
+        """The IRIs of the store's named graphs, registered or not, in order."""
         ...
 
     def triples(self, graph: str) -> Iterator[ox.Triple]:

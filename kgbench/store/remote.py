@@ -51,7 +51,7 @@ class RemoteReader:
 
     def graphs(self) -> list[str]:
         """See :meth:`~kgbench.store.protocol.Store.graphs`."""
-        return sorted(row[0].value for row in self.query(fill("graphs.rq")))
+        return sorted(row[0].value for row in self.query(fill("graphs.rq", base=self.iris.base)))
 
     def triples(self, graph: str) -> Iterator[ox.Triple]:
         """See :meth:`~kgbench.store.protocol.Store.triples`."""
@@ -110,7 +110,7 @@ class RemoteStore:
     def graphs(self) -> list[str]:
         """See :meth:`~kgbench.store.protocol.Store.graphs`."""
         lease = self.iris.mint("leaseGraph")
-        found = (row[0].value for row in self.query(fill("graphs.rq")))
+        found = (row[0].value for row in self.query(fill("graphs.rq", base=self.iris.base)))
         return sorted(graph for graph in found if graph != lease)
 
     def triples(self, graph: str) -> Iterator[ox.Triple]:

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Copies and backups hold what the original holds, or say that they do not."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import random
+
+import pyoxigraph as ox
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from kgbench.cli import app
+from kgbench.errors import StoreError
+from kgbench.store import Block, Iris, copying, digests, dumps, open_reader, open_store, registry
+from kgbench.vocab import KGB, RDF, XSD
+
+IRIS = Iris()
+GRAPHS = [IRIS.mint("runGraph", run="one"), IRIS.mint("passGraph", **{"pass": "two"})]
+TEXTS = ["plain", "", 'a\tb\n"c"\\', "\U0001f600\u0001", "x" * 50_000]
+
+
+def filled(location):
+    """A store with two registered graphs, and one that is not."""
+    with open_store(location) as store:
+        for graph in GRAPHS:
+            lines = [f"<urn:{k}> <urn:p> {ox.Literal(text)} ." for k, text in enumerate(TEXTS)]
+            lines += [f'<urn:n{k}> <urn:p> "{k / 7!r}"^^<{XSD.double}> .' for k in range(50)]
+            lines.append(f'<urn:t> <urn:p> "2026-01-02T03:04:05.120Z"^^<{XSD.dateTime}> .')
+            store.write([Block(graph, lines)])
+            entry = [
+                f"<{graph}> <{RDF.type}> <{KGB.ResultGraph}> .",
+                f"<{graph}> <{KGB.describes}> <urn:0> .",
+            ]
+            store.write([Block(IRIS.catalogue, entry)])
+    return location
+
+
+def content(location):
+    """The digests of all graphs of a store."""
+    with open_reader(location) as store:
+        return {graph: digests.of(store.triples(graph)).value for graph in store.graphs()}
+
+
+@pytest.mark.parametrize(
+    ("origin", "target"),
+    [
+        *itertools.product(["embedded", "remote"], ["folder", "backup"]),
+        *(("embedded", kind) for kind in ("remote", "virtuoso")),
+        ("virtuoso", "folder"),
+    ],
+)
+def test_a_copy_is_the_same(request, tmp_path, origin, target):
+    """In every direction; and what had no entry is not copied."""
+    places = {"embedded": str(tmp_path / "a"), "folder": str(tmp_path / "b")}
+    for name in ("remote", "virtuoso"):
+        if name in (origin, target):
+            places[name] = request.getfixturevalue(name)
+    filled(places[origin])
+    source = places[origin]
+    expected = content(source)
+    if target == "backup":
+        file = str(tmp_path / "backup.nq.gz")
+        done = CliRunner().invoke(app, ["store", "backup", file, "--store", source])
+        assert done.exit_code == 0, done.output
+        source, target = file, "folder"
+    done = CliRunner().invoke(app, ["store", "copy", source, places[target], "--json"])
+
+    assert done.exit_code == 0, (done.output, done.exception)
+    assert content(places[target]) == expected
+    said = json.loads(done.stdout)
+    assert {one["graph"]: one["digest"] for one in said["graphs"]} == expected
+    with open_reader(places[target]) as store:
+        assert registry.graphs(store) == sorted(GRAPHS)
+
+
+def test_a_store_with_results_is_no_target(tmp_path):
+    """Nothing is mixed: a copy goes into an empty store."""
+    a, b = filled(str(tmp_path / "a")), filled(str(tmp_path / "b"))
+    holds = pytest.raises(StoreError, match="holds results already")
+    with open_reader(a) as source, open_store(b) as target, holds:
+        copying.copy(source, target)
+
+
+def test_an_empty_store_is_no_source(tmp_path):
+    """A mistyped name does not pass for a copy."""
+    for name in ("a", "b"):
+        open_store(str(tmp_path / name)).close()
+    a, b = str(tmp_path / "a"), str(tmp_path / "b")
+    holds = pytest.raises(StoreError, match="no results to copy")
+    with open_reader(a) as source, open_store(b) as target, holds:
+        copying.copy(source, target)
+
+
+def test_an_interrupted_copy_is_begun_again(any_store, tmp_path):
+    """What a copy left that broke off counts for nothing, and does not disturb the next one."""
+    origin = filled(str(tmp_path / "origin"))
+
+    def stop(graph, triples):
+        raise KeyboardInterrupt
+
+    with open_reader(origin) as source:
+        with pytest.raises(KeyboardInterrupt), open_store(any_store) as target:
+            copying.copy(source, target, stop)
+        with open_reader(any_store) as left:
+            assert registry.graphs(left) == []
+        with open_store(any_store) as target:
+            copying.copy(source, target)
+    assert content(any_store) == content(origin)
+
+
+def test_a_copy_that_came_out_otherwise_is_refused(tmp_path, monkeypatch):
+    """A target that loses or changes a triple is found out."""
+    origin = filled(str(tmp_path / "a"))
+    with open_reader(origin) as source, open_store(str(tmp_path / "b")) as target:
+        load = target.bulk_load
+        monkeypatch.setattr(
+            target, "bulk_load", lambda blocks: load(Block(b.graph, b.triples[:-1]) for b in blocks)
+        )
+        with pytest.raises(StoreError, match="do not use this copy"):
+            copying.copy(source, target)
+
+
+def test_a_source_that_changes_is_refused(tmp_path):
+    """A copy of two states is none."""
+    with open_store(filled(str(tmp_path / "a"))) as source, open_store("memory:") as target:
+
+        def change(graph, triples):
+            source.write([Block(GRAPHS[0], ["<urn:new> <urn:p> 1 ."])])
+
+        with pytest.raises(StoreError, match="changed while it was copied"):
+            copying.copy(source, target, change)
+
+
+def test_blank_nodes_are_refused(tmp_path):
+    """They could not be compared."""
+    with open_store(filled(str(tmp_path / "a"))) as source, open_store("memory:") as target:
+        source.write([Block(GRAPHS[0], ["_:b <urn:p> 1 ."])])
+        with pytest.raises(StoreError, match="blank nodes"):
+            copying.copy(source, target)
+
+
+@pytest.mark.parametrize("damage", ["end", "middle", "triple", "line", "nothing"])
+def test_damaged_backups_are_refused(tmp_path, damage):
+    """A backup that is cut, or in which one character is another, is not taken for whole."""
+    file = tmp_path / "backup.nq.gz"
+    with open_reader(filled(str(tmp_path / "a"))) as store:
+        dumps.write(store, file)
+    packed = file.read_bytes()
+    text = gzip.decompress(packed)
+    file.write_bytes(
+        {
+            "end": packed[:-20],
+            "middle": packed[:200] + b"\0\0\0\0" + packed[204:],
+            "triple": gzip.compress(text.replace(b"plain", b"plaim", 1)),
+            "line": gzip.compress(text[: text.rindex(b"# end")]),
+            "nothing": b"",
+        }[damage]
+    )
+    with pytest.raises(StoreError, match="backup"):
+        dumps.Dump(file)
+
+
+def test_a_backup_replaces_no_file(tmp_path):
+    """And leaves none behind when it cannot be written."""
+    file = tmp_path / "backup.nq.gz"
+    with open_reader(filled(str(tmp_path / "a"))) as store:
+        dumps.write(store, file)
+        for path, said in (
+            (file, "exists"),
+            (tmp_path / "backup.zip", "is named"),
+            (tmp_path / "none" / "backup.nq.gz", "cannot be written"),
+        ):
+            with pytest.raises(StoreError, match=said):
+                dumps.write(store, path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "backup.nq.gz"]
+
+
+# --- digests --------------------------------------------------------------------------------
+
+
+def literal(text, datatype):
+    """A triple with one literal."""
+    value = ox.Literal(text, datatype=ox.NamedNode(datatype))
+    return ox.Triple(ox.NamedNode("urn:s"), ox.NamedNode("urn:p"), value)
+
+
+@pytest.mark.parametrize(
+    ("datatype", "forms"),
+    [
+        (XSD.double, ["1.0", "1", "1e0", "1.0E0", "+1"]),
+        (XSD.double, ["NaN", "nan"]),
+        (XSD.double, ["INF", "inf", "Infinity"]),
+        (XSD.integer, ["7", "07", "+7"]),
+        (XSD.decimal, ["3.20", "3.2", "03.2"]),
+        (XSD.decimal, ["100", "100.0", "1E2"]),
+        (XSD.boolean, ["true", "1"]),
+        (XSD.dateTime, ["2026-01-02T03:04:05.120Z", "2026-01-02T03:04:05.12+00:00"]),
+        (XSD.dateTime, ["2026-01-02T03:04:05.000", "2026-01-02T03:04:05"]),
+    ],
+)
+def test_forms_of_one_value_count_as_one(datatype, forms):
+    """Engines write numbers and moments in forms of their own."""
+    assert len({digests.of([literal(form, datatype)]).value for form in forms}) == 1
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8"), max_size=8), unique=True), st.randoms())
+def test_order_does_not_matter_and_content_does(texts, chance):
+    """The digest is that of the set; one triple more, less or else, and it is another."""
+    triples = [literal(text, XSD.string) for text in texts]
+    shuffled = random.Random(chance.random()).sample(triples, len(triples))
+    whole = digests.of(triples)
+
+    assert digests.of(shuffled).value == whole.value
+    assert whole.triples == len(texts)
+    for k in range(len(triples)):
+        assert digests.of(triples[:k] + triples[k + 1 :]).value != whole.value

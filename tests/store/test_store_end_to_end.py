@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every command on a store on a server does what it does on a folder."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from typer.testing import CliRunner
+
+from kgbench.cli import app
+from kgbench.errors import KgbenchError, StoreError
+from kgbench.store import Block, open_reader, open_store
+from tests.validation import assert_conforms
+
+pytestmark = pytest.mark.declared
+TASK = "RdfFriendCount-turtle-1"
+MODEL = "baseline:noisy?rate=0.5&seed=3"
+#: What differs from run to run: identifiers with their times in them, moments, durations, places.
+_CHANGING = re.compile(
+    r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT[\d:.]+(Z|\+00:00)?"
+)
+
+
+def kgbench(*arguments):
+    """What a command printed; it must have ended well, or with exit code 3."""
+    done = CliRunner().invoke(app, list(arguments))
+    assert done.exit_code in (0, 3), (arguments, done.output, done.exception)
+    return done.stdout
+
+
+def steady(text, location):
+    """``text`` without what differs from run to run."""
+    plain = _CHANGING.sub("…", text.replace(location, "STORE"))
+    return re.sub(r'("seconds": |"stamp": )[\d.]+', r"\1…", plain)
+
+
+def through(location):
+    """All commands on one store: what they said."""
+    store = ("--store", location)
+    run = ("run", "--task", TASK, "--model", MODEL, "--iterations", "4", *store, "--json")
+    said = {"run": json.loads(kgbench(*run))}
+    said["resumed"] = json.loads(kgbench(*run))
+    name = said["run"]["run"]
+    for key in ("run", "resumed"):
+        said[key].pop("totals")
+    again = json.loads(kgbench("reevaluate", *store, "--json"))
+    said["reevaluated"] = {k: v for k, v in again.items() if k != "pass"}
+    said["leaderboard"] = json.loads(kgbench("analyze", "leaderboard", "--format", "json", *store))
+    said["kept"] = json.loads(kgbench("analyze", "leaderboard", "--format", "json", *store))
+    said["tasks"] = json.loads(kgbench("analyze", "tasks", "--format", "json", *store))
+    said["models"] = kgbench("query", "list-models", "--format", "csv", *store)
+    said["status"] = [
+        {k: v for k, v in one.items() if k not in ("sessions", "totals")}
+        for one in json.loads(kgbench("status", "--json", *store))
+    ]
+    dialogue = "SELECT ?d WHERE { GRAPH ?g { ?d a <https://w3id.org/kgbench/ns#Dialogue> } }"
+    with open_reader(location) as reader:
+        first = min(row["d"].value for row in reader.query(dialogue))
+    said["shown"] = kgbench("show", first, *store)
+    kgbench("invalidate", name, "--reason", "a test", "--by", "nobody", *store)
+    said["checked"] = json.loads(kgbench("store", "check", "--json", *store))
+    said["compacted"] = json.loads(kgbench("store", "compact", "--json", *store))
+    return steady(json.dumps(said, indent=1, sort_keys=True), location)
+
+
+def test_commands_say_the_same_of_both_back_ends(tmp_path, remote, monkeypatch):
+    """Run, resume, re-evaluate, analyse, ask, show, invalidate, check: the same words."""
+    monkeypatch.setenv("COLUMNS", "120")
+    folder = str(tmp_path / "store")
+    embedded, server = through(folder), through(remote)
+
+    assert server == embedded
+    found = json.loads(server)
+    assert found["run"]["complete"] == found["resumed"]["complete"] == 4
+    assert found["checked"]["problems"] == []
+    assert found["compacted"]["analyses"] > 0  # what an invalidation makes stale
+    with open_store(remote) as store:
+        assert_conforms(store)  # the lease that it holds included
+
+
+def test_a_run_is_dropped(remote):
+    """A run goes with all that was made of it; nothing else does."""
+    for iterations in ("1", "2"):
+        kgbench(
+            *("run", "--new", "--task", TASK, "--model", "baseline:oracle"),
+            *("--iterations", iterations, "--store", remote, "--json"),
+        )
+    newest = json.loads(kgbench("status", "--store", remote, "--json"))[0]["run"]
+    kgbench("analyze", "leaderboard", "--store", remote)
+    kgbench("invalidate", newest, "--reason", "a test", "--by", "nobody", "--store", remote)
+    gone = json.loads(kgbench("store", "drop", newest, "--yes", "--store", remote, "--json"))
+    checked = json.loads(kgbench("store", "check", "--store", remote, "--json"))
+    left = json.loads(kgbench("status", "--store", remote, "--json"))
+
+    assert len(gone["graphs"]) >= 4
+    assert checked["problems"] == []
+    assert [one["run"] != newest for one in left] == [True]
+
+
+def test_dropping_asks_first(remote):
+    """Nothing is removed unless somebody says so."""
+    kgbench(
+        *("run", "--task", TASK, "--model", "baseline:oracle"),
+        *("--iterations", "1", "--store", remote, "--json"),
+    )
+    done = CliRunner().invoke(app, ["store", "drop", "quick-start", "--store", remote], input="n\n")
+
+    assert done.exit_code == 1
+    assert len(json.loads(kgbench("status", "--store", remote, "--json"))) == 1
+
+
+def test_what_is_wrong_is_said(remote):
+    """A check names what is wrong, and ends with 1; compacting removes what belongs to nothing."""
+    orphan = "https://w3id.org/kgbench/graph/run/orphan"
+    kind = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+    with open_store(remote) as store:
+        entry = f"<urn:lost> <{kind}> <https://w3id.org/kgbench/ns#ResultGraph> ."
+        store.write([Block(store.iris.catalogue, [entry])])
+        store._client.load(orphan, ["<urn:a> <urn:b> <urn:c> ."])
+    done = CliRunner().invoke(app, ["store", "check", "--store", remote])
+    kgbench("store", "compact", "--store", remote)
+    after = CliRunner().invoke(app, ["store", "check", "--store", remote])
+
+    assert done.exit_code == 1
+    assert f"{orphan} belongs to nothing" in done.stdout
+    assert "urn:lost has no change stamp" in done.stdout
+    assert orphan not in after.stdout
+
+
+@pytest.mark.parametrize("command", [["serve"], ["store", "optimize"]])
+def test_what_needs_a_folder_says_so(remote, command):
+    """What a server cannot do, or does itself, is refused with words."""
+    done = CliRunner().invoke(app, [*command, "--store", remote])
+
+    assert isinstance(done.exception, StoreError)
+    assert "is on a server" in str(done.exception)
+
+
+def test_errors_are_one_line(remote):
+    """A store that is not there is a message, not a traceback."""
+    done = CliRunner().invoke(app, ["status", "--store", "http://127.0.0.1:9/"])
+
+    assert isinstance(done.exception, KgbenchError)
+    assert "\n" not in str(done.exception)

@@ -147,9 +147,7 @@ def _check_registry(found: Contents) -> None:
         home = found.homes.get(getattr(quad.object, "value", ""))
         graph = getattr(quad.subject, "value", "")
         if home is None:
-            raise ImportRefused(
-                f"the graph <{graph}> is said to hold {quad.object}: it is not there"
-            )
+            continue  # a part of a data set comes with the registry of the whole
         if home.graph != graph:
             raise ImportRefused(
                 f"the graph <{graph}> is said to hold <{home.activity}>, which belongs into "

@@ -20,7 +20,7 @@ from kgbench.importers.rdf_files import sha256
 from kgbench.record import reading
 from kgbench.store import open_reader
 from kgbench.store.embedded import EmbeddedStore
-from kgbench.vocab import BASE, KGB, PROV, RDF
+from kgbench.vocab import BASE, KGB, PROV, RDF, XSD
 from tests.exports.conftest import call, quads, results_only, typed
 from tests.validation import assert_conforms
 
@@ -174,8 +174,10 @@ def test_removed_texts_are_accepted(published, tmp_path):
         if quad.predicate.value == PROV.value and "/text/" in quad.subject.value:
             name = ox.Literal(quad.subject.value.rpartition("/")[2])
             found.append(ox.Quad(quad.subject, node(KGB.digest), name, quad.graph_name))
-            quad = ox.Quad(quad.subject, node(KGB.redacted), ox.Literal(True), quad.graph_name)
-        found.append(quad)
+            yes = ox.Literal("true", datatype=node(XSD.boolean))
+            found.append(ox.Quad(quad.subject, node(KGB.redacted), yes, quad.graph_name))
+        else:
+            found.append(quad)
     taken(dump(tmp_path / "a.nq", found), store=tmp_path / "store")
 
     assert len(leaderboard(tmp_path / "store")) == 2
@@ -222,7 +224,8 @@ def site(published, tmp_path):
     (place / "data" / "all.nq").write_bytes(published.read_bytes())
     digest = sha256(published)
     (place / "catalog.ttl").write_text(
-        f"""@prefix dcat: <http://www.w3.org/ns/dcat#> . @prefix spdx: <http://spdx.org/rdf/terms#> .
+        f"""@prefix dcat: <http://www.w3.org/ns/dcat#> .
+        @prefix spdx: <http://spdx.org/rdf/terms#> .
         <https://example.org/#all> a dcat:Distribution ;
             dcat:downloadURL <https://example.org/data/all.nq> ;
             spdx:checksum [ spdx:checksumValue "{digest}" ] ."""

@@ -7,8 +7,11 @@ import json
 import re
 import sys
 import threading
+import tomllib
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from packaging.requirements import Requirement
@@ -82,13 +85,23 @@ def test_the_page_tells_of_states_and_options():
 
 def test_every_extra_is_looked_at(repository):
     """The extras of pyproject.toml are those that are reported, but for the collecting ones."""
-    import tomllib
-
     text = (repository / "pyproject.toml").read_text("utf-8")
     declared = tomllib.loads(text)["project"]["optional-dependencies"]
 
     assert set(installed._extras()) <= set(declared) - {"all", "dev"}
     assert installed._extras()
+
+
+def test_the_module_of_every_distribution_is_known(repository):
+    """What is imported to see whether a dependency works is a module that it brings."""
+    project = tomllib.loads((repository / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    users = [text for name, each in extras.items() if name not in {"all", "dev"} for text in each]
+    names = {Requirement(text).name for text in [*project["dependencies"], *users]}
+    there = [name for name in names if installed.installed(name) is not None]
+
+    assert len(there) > len(project["dependencies"])
+    assert not [name for name in there if find_spec(installed.module(name)) is None]
 
 
 @pytest.mark.parametrize(
@@ -160,9 +173,24 @@ def test_a_key_that_no_header_carries_is_broken(monkeypatch):
 
     assert found["openai"].state is State.BROKEN
     assert found["google"].state is State.OK
-    assert found["google"].facts == {"variable": "GOOGLE_API_KEY"}
+    assert found["google"].facts == {"variable": "GOOGLE_API_KEY", "place": "environment"}
     assert found["anthropic"].state is State.ABSENT
     assert "two" not in str(found)
+
+
+def test_a_key_in_the_key_ring_is_told_by_its_entry(monkeypatch):
+    """The place and the name of the entry are told, the key is not; a locked ring holds none."""
+    entries = {("kgbench", "ANTHROPIC_API_KEY"): SECRET}
+    errors = SimpleNamespace(KeyringError=OSError)
+    ring = SimpleNamespace(get_password=lambda *entry: entries.get(entry), errors=errors)
+    monkeypatch.setitem(sys.modules, "keyring", ring)
+    monkeypatch.setitem(sys.modules, "keyring.errors", errors)
+    found = by_name(keys.known())
+
+    assert found["anthropic"].words == "a key is in the key ring: ANTHROPIC_API_KEY"
+    assert found["openai"].state is State.ABSENT
+    assert "keyring set kgbench OPENAI_API_KEY" in found["openai"].advice
+    assert SECRET not in str(found)
 
 
 class Handler(BaseHTTPRequestHandler):

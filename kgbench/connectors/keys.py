@@ -39,6 +39,22 @@ def found(setup: ModelSetup, *variables: str, needed: bool) -> str | None:
     return None
 
 
+def place(variable: str) -> str | None:
+    """Where there is a key for ``variable``: ``environment``, ``key ring``, or ``None``.
+
+    Raises :class:`~kgbench.errors.ModelSpecError` when it cannot be sent in a header.
+    """
+    key = os.environ.get(variable, "").strip()
+    if key:
+        _usable(key, variable)
+        return "environment"
+    key, _ = _of_key_ring(variable)
+    if key:
+        _usable(key, variable)
+        return "key ring"
+    return None
+
+
 def given() -> frozenset[str]:
     """The keys that this process has handed to connectors: never to be said."""
     return frozenset(_given)

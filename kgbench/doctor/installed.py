@@ -26,6 +26,7 @@ MODULES = {
     "google-generativeai": "google.generativeai",
     "inspect-ai": "inspect_ai",
     "ruamel-yaml": "ruamel.yaml",
+    "sparqlwrapper": "SPARQLWrapper",
 }
 #: Distributions that are not imported to see whether they work: this one would take hold of a GPU.
 _NOT_TRIED = frozenset({"vllm"})
@@ -141,6 +142,11 @@ def pip(*words: str) -> str:
     return shlex.join([sys.executable, "-m", "pip", "install", *words])
 
 
+def module(name: str) -> str:
+    """The module to import of a distribution."""
+    return MODULES.get(canonicalize_name(name), name.replace("-", "_"))
+
+
 def installed(name: str) -> str | None:
     """The installed version of a distribution, or ``None``."""
     try:
@@ -174,7 +180,7 @@ def _importing(names: Sequence[str]) -> dict[str, str]:
 
     One that ends the process (a library for another processor does) is not the end of the others.
     """
-    modules = {MODULES.get(canonicalize_name(name), name.replace("-", "_")): name for name in names}
+    modules = {module(name): name for name in names}
     found: dict[str, str] = {}
     todo = sorted(modules)
     while todo:

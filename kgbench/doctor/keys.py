@@ -11,7 +11,9 @@ from http.client import HTTPException
 from urllib.parse import urlsplit
 
 from kgbench.config.credentials import hidden
+from kgbench.connectors import keys
 from kgbench.doctor.conditions import Condition, State
+from kgbench.errors import ModelSpecError
 from kgbench.store.back_ends import shown
 
 #: The environment variables that each connector looks for a key in, by its name.
@@ -39,18 +41,18 @@ def known() -> Iterator[Condition]:
 
 def _key(name: str, variables: tuple[str, ...]) -> Condition:
     for variable in variables:
-        value = os.environ.get(variable, "").strip()
-        if value:
-            usable = value.isascii() and value.isprintable()
-            words = f"a key is in {variable}"
-            facts = {"variable": variable}
-            if usable:
-                return Condition("keys", name, State.OK, words, None, facts)
-            words = f"what is in {variable} holds characters that no header can carry"
+        try:
+            place = keys.place(variable)
+        except ModelSpecError as error:
             advice = f"set {variable} to the key alone"
-            return Condition("keys", name, State.BROKEN, words, advice, facts)
-    asked = " or ".join(variables)
-    return Condition("keys", name, State.ABSENT, "no key", f"set {asked}", {"variable": None})
+            facts = {"variable": variable}
+            return Condition("keys", name, State.BROKEN, str(error), advice, facts)
+        if place is not None:
+            words = f"a key is in the {place}: {variable}"
+            facts = {"variable": variable, "place": place}
+            return Condition("keys", name, State.OK, words, None, facts)
+    asked = f"set {' or '.join(variables)}, or: keyring set {keys.SERVICE} {variables[0]}"
+    return Condition("keys", name, State.ABSENT, "no key", asked, {"variable": None})
 
 
 def servers() -> Iterator[Condition]:

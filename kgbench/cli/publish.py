@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -111,7 +112,7 @@ def publish(
     """
     from kgbench.cli.progress import progress
     from kgbench.errors import ConfigurationError, Finding
-    from kgbench.store import default_location
+    from kgbench.store import copying, default_location
 
     try:
         from kgbench.publish import about as describing
@@ -134,8 +135,9 @@ def publish(
     )
     check_compression(str(compress))
     chosen = redact or (Redact.NONE if encrypt else Redact.GOLD)
+    location = store or default_location()
     settings = Settings(
-        location=store or default_location(),
+        location=location,
         out=out,
         base=checked_base(base),
         level=Level[chosen.name],
@@ -147,9 +149,13 @@ def publish(
         compression=str(compress),
         processes=processes,
     )
-    with progress("publishing", None, quiet=as_json) as advance:
+    with (
+        copying.local(location) as folder,  # pages are made from a database that is at hand
+        progress("publishing", None, quiet=as_json) as advance,
+    ):
         report = publish_site(
-            settings, lambda done, of, what: advance(done, what, total=of or None)
+            replace(settings, location=str(folder)),
+            lambda done, of, what: advance(done, what, total=of or None),
         )
     if as_json:
         typer.echo(json.dumps(report._asdict(), indent=2))

@@ -7,7 +7,10 @@ leaves nothing that counts, and the next one begins anew.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import pyoxigraph as ox
@@ -142,3 +145,22 @@ def _whole(source: Source, graph: str, digest: Digest, *, empty: bool) -> None:
         )
     if digest.triples == 0 and not empty:
         raise StoreError(f"{source.location}: the graph {graph} vanished while it was copied")
+
+
+@contextmanager
+def local(location: str) -> Iterator[Path]:
+    """The folder of an embedded store with what is at ``location``: itself, or a copy.
+
+    What needs an embedded store can so be done with one on a server. The copy is verified, and gone
+    afterwards.
+    """
+    from kgbench.store import back_ends, embedded_only, open_reader, open_store
+
+    if not back_ends.is_remote(location):
+        yield embedded_only(location, "this")
+        return
+    with tempfile.TemporaryDirectory(prefix="kgbench-copy-") as scratch:
+        folder = Path(scratch) / "store"
+        with open_reader(location) as source, open_store(str(folder)) as target:
+            copy(source, target)
+        yield folder

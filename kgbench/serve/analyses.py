@@ -75,7 +75,8 @@ def example(view: View, asked: Mapping[str, str]) -> str:
         given[name] = _filled(view, name, asked.get("suite"))
     if "suite" in given and not given["suite"].startswith("http"):
         del given["suite"]
-    return queries.bind(query, **given)
+    lines = queries.bind(query, **given).splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith("# SPDX-"))
 
 
 def _filled(view: View, name: str, suite: str | None) -> Any:

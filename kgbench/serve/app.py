@@ -145,7 +145,9 @@ class _Frame:
 
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *ALWAYS]
+                said = {name for name, _ in message["headers"]}
+                more = (one for one in ALWAYS if one[0] not in said)
+                message["headers"] = [*message["headers"], *more]
             await send(message)
 
         # An answer is cancelled only where the server ends while it is under way; then it is cut,

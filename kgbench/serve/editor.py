@@ -16,6 +16,7 @@ from kgbench.serve.admission import admit
 from kgbench.serve.computing import Computing
 from kgbench.serve.endpoint import Endpoint
 from kgbench.serve.following import View
+from kgbench.serve.headers import WITH_YASGUI
 from kgbench.serve.protocol import Operation
 from kgbench.serve.refusals import Refused
 from kgbench.serve.rendering import YASGUI, Rendering
@@ -71,7 +72,8 @@ class Editor:
                 context.update(await self._answer(view, text))
             except Refused as refused:
                 context["problem"] = refused.message
-        return self._rendering.page(request, "editor.html", context, view=view)
+        headers = WITH_YASGUI if context["yasgui"] else None
+        return self._rendering.page(request, "editor.html", context, headers=headers, view=view)
 
     async def _answer(self, view: View, text: str) -> dict[str, Any]:
         admitted = admit(text)

@@ -7,12 +7,9 @@
   const endpoint = new URL(place.dataset.endpoint, window.location.href).href;
   const prefixes = JSON.parse(place.dataset.prefixes);
   // Suggestions come from this store only: no request leaves for other hosts.
-  Yasgui.Yasqe.forkAutocompleter && delete Yasgui.Yasqe.Autocompleters.property;
-  delete Yasgui.Yasqe.Autocompleters.class;
-  if (Yasgui.Yasqe.Autocompleters.prefixes) {
-    Yasgui.Yasqe.Autocompleters.prefixes.get = () =>
-      Promise.resolve(Object.entries(prefixes).map(([name, iri]) => `${name}: <${iri}>`).sort());
-  }
+  Yasgui.Yasqe.defaults.autocompleters = ["prefixes", "variables"];
+  Yasgui.Yasqe.Autocompleters.prefixes.get = () =>
+    Promise.resolve(Object.entries(prefixes).map(([name, iri]) => `${name}: <${iri}>`).sort());
   Yasgui.Yasr.defaults.prefixes = prefixes;
   const yasgui = new Yasgui(place, {
     requestConfig: { endpoint, method: "POST" },

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Chromium without a window, driven by the WebDriver protocol through its own chromedriver.
+
+Nothing but loopback is reached: every other name fails to resolve.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import shutil
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
+DRIVER = shutil.which("chromedriver")
+_FLAGS = (
+    *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+    *("--disable-dev-shm-usage", "--hide-scrollbars"),
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+)
+_PATIENCE = 60
+
+
+def lacking():
+    """Why there is no browser here, or ``None`` where there is one."""
+    if CHROMIUM is None or DRIVER is None:
+        return "there is no Chromium with chromedriver on this machine"
+    return None
+
+
+@contextlib.contextmanager
+def browsing(folder):
+    """A browser whose profile is in ``folder``."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    driver = subprocess.Popen(
+        [DRIVER, f"--port={port}", "--log-level=SEVERE"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        browser = Browser(f"http://127.0.0.1:{port}", folder)
+        try:
+            yield browser
+        finally:
+            browser.quit()
+    finally:
+        driver.terminate()
+        driver.wait(timeout=20)
+
+
+class Browser:
+    """One window."""
+
+    def __init__(self, driver, folder):
+        self._url = driver
+        options = {"binary": CHROMIUM, "args": [*_FLAGS, f"--user-data-dir={folder}"]}
+        wanted = {
+            "browserName": "chrome",
+            "goog:chromeOptions": options,
+            "goog:loggingPrefs": {"browser": "ALL"},
+        }
+        for _ in range(100):
+            with contextlib.suppress(urllib.error.URLError):
+                self._send("GET", "/status")
+                break
+            time.sleep(0.1)
+        made = self._send("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
+        self._url += f"/session/{made['sessionId']}"
+        self._send("POST", "/timeouts", {"script": 1_000 * _PATIENCE})
+
+    def _send(self, method, path, data=None):
+        sent = None if data is None else json.dumps(data).encode()
+        request = urllib.request.Request(
+            self._url + path, sent, {"Content-Type": "application/json"}, method=method
+        )
+        with urllib.request.urlopen(request, timeout=2 * _PATIENCE) as response:
+            return json.load(response)["value"]
+
+    def open(self, url):
+        """Load a page and wait until it is loaded."""
+        self._send("POST", "/url", {"url": url})
+
+    def run(self, script, *arguments):
+        """What a script ``return``s; the page's policy does not apply to it."""
+        return self._send("POST", "/execute/sync", {"script": script, "args": list(arguments)})
+
+    def run_async(self, script, *arguments):
+        """What a script hands to the last of its ``arguments``."""
+        return self._send("POST", "/execute/async", {"script": script, "args": list(arguments)})
+
+    def wait(self, script, *arguments):
+        """The first thing that is true of what a script returns, asked again and again."""
+        end = time.monotonic() + _PATIENCE
+        while time.monotonic() < end:
+            if found := self.run(script, *arguments):
+                return found
+            time.sleep(0.1)
+        raise AssertionError(f"never true: {script}")
+
+    def complaints(self):
+        """What the console said since the last look: errors of scripts, refusals of the policy."""
+        found = self._send("POST", "/se/log", {"type": "browser"})
+        return [one["message"] for one in found if one["level"] in ("SEVERE", "WARNING")]
+
+    def look(self, *, width=1280, height=900, dark=False):
+        """Set the size of the window, and whether the reader prefers the dark."""
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.command("Emulation.setDeviceMetricsOverride", size)
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.command("Emulation.setEmulatedMedia", {"features": [scheme]})
+
+    def command(self, name, given):
+        """Send a command of the browser's own protocol."""
+        return self._send("POST", "/goog/cdp/execute", {"cmd": name, "params": given})
+
+    def screenshot(self, path):
+        """Save what is seen as PNG, to the end of the page or its first 4,000 pixels."""
+        element = "document.documentElement"
+        width, height = self.run(f"return [{element}.scrollWidth, {element}.scrollHeight]")
+        clip = {"x": 0, "y": 0, "width": width, "height": min(height, 4_000), "scale": 1}
+        given = {"captureBeyondViewport": True, "clip": clip}
+        path.write_bytes(base64.b64decode(self.command("Page.captureScreenshot", given)["data"]))
+
+    def quit(self):
+        """Close the window."""
+        with contextlib.suppress(urllib.error.URLError):
+            self._send("DELETE", "")

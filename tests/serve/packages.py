@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Packages of npm that only tests need, fetched when a test asks for them and kept in a cache."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+
+
+def member(package, version, name):
+    """The text of a file of a package of npm; skips the test where it cannot be had."""
+    archive = _cache() / f"{package}-{version}.tgz"
+    if not archive.exists():
+        _fetch(package, version, archive)
+    with tarfile.open(archive) as found:
+        return found.extractfile(f"package/{name}").read().decode("utf-8")
+
+
+def _fetch(package, version, archive):
+    if shutil.which("npm") is None:
+        pytest.skip("there is no npm on this machine")
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run(
+        ["npm", "pack", "--silent", f"{package}@{version}"],
+        cwd=archive.parent,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    if done.returncode != 0 or not archive.exists():
+        pytest.skip(f"npm cannot fetch {package}: {done.stderr.strip()[-200:]}")
+
+
+def _cache():
+    folder = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(folder) / "kgbench-tests"

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """``kgbench run`` against Inspect AI, each with an instant model on as many samples, in turn.
 
-Inspect AI is installed into an environment of its own (or found by ``KGBENCH_BENCH_INSPECT``, the
-Python of such an environment). Its mock model gets outputs with usage set, so that it counts no
-tokens by itself; its logs are full. Only the time of its ``eval`` counts, while the whole command
-counts for kgbench: start, imports, configuration, judging in child processes, leaderboard.
+Inspect AI is installed into an environment of its own, kept in the user's cache folder for the
+next time (or found by ``KGBENCH_BENCH_INSPECT``, the Python of such an environment). Both sides
+get ``KGBENCH_BENCH_SAMPLES`` samples (else 1,000), in turn, in one run. Its mock model gets
+outputs with usage set, so that it counts no tokens by itself; its logs are full. Only the time of
+its ``eval`` counts, while the whole command counts for kgbench: start, imports, configuration,
+judging in child processes, leaderboard.
 """
 
 from __future__ import annotations
@@ -20,8 +22,9 @@ from pathlib import Path
 
 from bench.harness import LEAST, Result, Timing
 from bench.running import DIALOGUES, measured_run
+from kgbench.rdf import canonical_json, digest
 
-PACKAGES = ("inspect_ai", "openai")
+PACKAGES = ("inspect_ai>=0.3.285,<0.4", "openai")
 #: What was tried to make it fast; all keep full logs.
 CONFIGURATIONS = {
     "as it comes": {},
@@ -63,25 +66,26 @@ _PROMPT = 1000  # characters, about what our prompts have
 
 def run() -> list[Result]:
     """Dialogues and samples per second, and the ratio to Inspect AI's best configuration."""
+    samples = int(os.environ.get("KGBENCH_BENCH_SAMPLES", DIALOGUES))
+    python = _python()
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        python = _python(place)
         ours: list[float] = []
         theirs: dict[str, list[float]] = {name: [] for name in CONFIGURATIONS}
         for turn in range(LEAST):
-            ours.append(measured_run(place / f"store{turn}", DIALOGUES)["seconds"])
+            ours.append(measured_run(place / f"store{turn}", samples)["seconds"])
             for name, options in CONFIGURATIONS.items():
-                theirs[name].append(_eval(python, place / "logs", options))
+                theirs[name].append(_eval(python, place / "logs", samples, options))
     mine = Timing(tuple(ours))
     timings = {name: Timing(tuple(seconds)) for name, seconds in theirs.items()}
     best = min(timings, key=lambda name: timings[name].median)
-    note = f"medians of {LEAST}; its best is '{best}'"
+    note = f"{_version(python)}, {samples:,} samples, medians of {LEAST}; its best is '{best}'"
     results = [
-        Result(f"Inspect AI, {name}", DIALOGUES / one.median, "samples/s", note=_spread(one))
+        Result(f"Inspect AI, {name}", samples / one.median, "samples/s", note=_spread(one))
         for name, one in timings.items()
     ]
     results.append(
-        Result("run, instant model", DIALOGUES / mine.median, "dialogues/s", note=_spread(mine))
+        Result("run, instant model", samples / mine.median, "dialogues/s", note=_spread(mine))
     )
     ratio = timings[best].median / mine.median
     return [*results, Result("run", ratio, "x", "Inspect AI", "5", note)]
@@ -91,24 +95,37 @@ def _spread(one: Timing) -> str:
     return f"median of {len(one.seconds)}, spread {one.spread:.0%}"
 
 
-def _python(place: Path) -> str:
-    """The Python of an environment that has Inspect AI."""
+def _python() -> str:
+    """The Python of an environment that has Inspect AI: made once, and kept."""
     given = os.environ.get("KGBENCH_BENCH_INSPECT")
     if given:
         return given
-    venv.create(place / "environment", with_pip=True)
-    python = str(place / "environment" / "bin" / "python")
-    subprocess.run(  # noqa: S603 - fixed words
-        [python, "-m", "pip", "install", "--quiet", *PACKAGES],
-        check=True,
-        stdout=sys.stderr,
-        stderr=subprocess.DEVNULL,
-    )
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    made_of = digest(canonical_json([*PACKAGES, sys.version]))[:12]
+    place = cache / "kgbench" / f"inspect-ai-{made_of}"
+    python, whole = str(place / "bin" / "python"), place / "complete"
+    if not whole.is_file():  # not made yet, or not to its end
+        venv.create(place, with_pip=True, clear=True)
+        done = subprocess.run(  # noqa: S603 - fixed words
+            [python, "-m", "pip", "install", "--quiet", *PACKAGES],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise RuntimeError(f"Inspect AI cannot be installed in {place}:\n{done.stderr}")
+        whole.touch()
     return python
 
 
-def _eval(python: str, folder: Path, options: Mapping[str, object]) -> float:
-    arguments = [str(DIALOGUES), str(_PROMPT), str(folder), json.dumps(options)]
+def _version(python: str) -> str:
+    code = "from importlib.metadata import version; print('Inspect AI', version('inspect_ai'))"
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    return done.stdout.strip()
+
+
+def _eval(python: str, folder: Path, samples: int, options: Mapping[str, object]) -> float:
+    arguments = [str(samples), str(_PROMPT), str(folder), json.dumps(options)]
     done = subprocess.run(  # noqa: S603 - fixed words
         [python, "-c", _EVAL, *arguments], capture_output=True, text=True, check=False
     )

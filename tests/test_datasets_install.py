@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +17,15 @@ import pytest
 from typer.testing import CliRunner
 
 from kgbench.cli import app
-from kgbench.datasets import descriptions, embeddings, home
+from kgbench.datasets import descriptions, home
 from kgbench.datasets.install import install
 from kgbench.datasets.text2kgbench import parts, read_part
-from kgbench.errors import ImportRefused, ProviderError, ResourceError
+from kgbench.errors import ImportRefused, ResourceError, TaskError
 from kgbench.tasks import catalogue
 from kgbench.tasks.text2kg_cases import asked
 from tests import text2kg_data
+from tests.servers.loopback import LoopbackServer
+from tests.servers.openai_server import OpenAISpeech
 
 NAME = "text2kgbench"
 
@@ -146,38 +148,31 @@ def test_files_are_fetched_and_checked(data: Path) -> None:
         install(replace(wanted, url="http://192.0.2.1/"), None, lambda _: [])
 
 
-class Embeddings(BaseHTTPRequestHandler):
-    """Embeds a text as the counts of the letters a to z; the model ``broken`` does not."""
-
-    def do_POST(self) -> None:
-        """Answer as the OpenAI protocol wants it, in reverse order."""
-        asked_for = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        found = [
-            {"index": k, "embedding": [text.lower().count(chr(97 + c)) for c in range(26)]}
-            for k, text in enumerate(asked_for["input"])
-        ]
-        data = found[:-1] if asked_for["model"] == "broken" else found
-        body = json.dumps({"data": data[::-1]}).encode()
-        self.send_response(200 if self.path == "/v1/embeddings" else 404)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *arguments: Any) -> None:
-        """Nothing."""
+def letters(text: str) -> list[float]:
+    """The counts of the letters a to z."""
+    return [float(text.lower().count(chr(97 + c))) for c in range(26)]
 
 
 def test_examples_by_embeddings(data: Path) -> None:
     """Lists made from embeddings choose the examples of tasks that ask for them."""
     run("install", NAME, "--from", str(data))
-    with served(Embeddings) as url:
-        said = run("similar", NAME, "--url", f"{url}/v1", "--model", "letters", "--count", "2")
-        assert "wikidata_tekgen bridge" in said
-        part = read_part(home.place(NAME), "wikidata_tekgen", "bridge")
-        with pytest.raises(ProviderError, match="embeddings for"):
-            embeddings.write_lists(data, part, embeddings.Endpoint(f"{url}/v1", "broken"), 1)
-        with pytest.raises(ProviderError, match="does not answer"):
-            embeddings.Endpoint(url, "letters").embed(["a"])
+    with LoopbackServer(OpenAISpeech(embed=letters)) as server:
+        options = ("--url", server.url, "--model", "letters", "--count", "2")
+        said = run("similar", NAME, *options)
+        unknown = CliRunner().invoke(
+            app, ["datasets", "similar", NAME, *options, "--ontology", "x"]
+        )
+    assert "wikidata_tekgen bridge" in said
+    assert "(by letters-2025-01-01)" in said
+    assert isinstance(unknown.exception, TaskError)
+    part = read_part(home.place(NAME), "wikidata_tekgen", "bridge")
+    (made_by,) = home.place(NAME).rglob("*_bridge.made-by.json")
+    assert json.loads(made_by.read_text()) == {
+        "requested": "letters",
+        "model": "letters-2025-01-01",
+        "address": server.url,
+        "count": 2,
+    }
     assert all(len(ids) == 2 for ids in part.similar("embeddings").values())
     task = catalogue.make_task(
         "Text2KG",
@@ -192,8 +187,3 @@ def test_examples_by_embeddings(data: Path) -> None:
     ((example, _),) = asked(case).examples
     # The nearest one is the sentence itself, which may not be shown.
     assert example == "Toll Bridge spans the Wend."
-
-
-def test_keys_are_never_shown() -> None:
-    """The API key of an endpoint does not appear where the endpoint is printed."""
-    assert "secret" not in repr(embeddings.Endpoint("http://x", "m", "secret"))

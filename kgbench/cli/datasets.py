@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -144,10 +145,13 @@ def _install_graph(described: Description, copy: Path | None) -> Installed:
 def similar(
     name: _Name,
     *,
-    url: Annotated[
-        str, typer.Option("--url", metavar="URL", help="An OpenAI-compatible address (.../v1).")
-    ],
     model: Annotated[str, typer.Option("--model", metavar="ID", help="The embeddings model.")],
+    url: Annotated[
+        str | None,
+        typer.Option(
+            "--url", metavar="URL", help="An OpenAI-compatible address (.../v1); default: OpenAI."
+        ),
+    ] = None,
     count: Annotated[
         int, typer.Option("--count", min=1, help="Training sentences per test sentence.")
     ] = 5,
@@ -155,19 +159,43 @@ def similar(
         str | None, typer.Option("--ontology", metavar="NAME", help="Only this ontology.")
     ] = None,
     key: Annotated[
-        str | None,
-        typer.Option("--key-from", metavar="VARIABLE", help="Environment variable of the API key."),
-    ] = None,
+        str,
+        typer.Option(
+            "--key-from",
+            metavar="VARIABLE",
+            help="The variable of the API key, in the environment or the key ring.",
+        ),
+    ] = "OPENAI_API_KEY",
 ) -> None:
     """Make lists of similar training sentences from embeddings (exampleSelection 'embeddings')."""
-    import os
+    from urllib.parse import quote
 
+    from kgbench.config import model_setup
+    from kgbench.connectors.embeddings import embed
     from kgbench.datasets import embeddings, home
     from kgbench.datasets.text2kgbench import parts, read_part
+    from kgbench.errors import TaskError
 
     root = home.place(name)
-    endpoint = embeddings.Endpoint(url, model, os.environ.get(key) if key else None)
-    for collection, each in parts(root):
-        if ontology in (None, each):
-            path = embeddings.write_lists(root, read_part(root, collection, each), endpoint, count)
-            typer.echo(f"{collection} {each}: {path}")
+    place = "" if url is None else f"@{url}"
+    setup = model_setup(f"openai:{quote(model, safe='/:')}{place}?key_env={quote(key)}")
+    answered: dict[str, str | None] = {}
+
+    def vectors(texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        found = embed(setup, texts)
+        answered["model"] = found.model
+        return found.vectors
+
+    chosen = [part for part in parts(root) if ontology in (None, part[1])]
+    if not chosen:
+        known = ", ".join(sorted({each for _, each in parts(root)}))
+        raise TaskError(f"there is no ontology '{ontology}' in {root}; there are {known}")
+    for collection, each in chosen:
+        path = embeddings.write_lists(
+            root,
+            read_part(root, collection, each),
+            vectors,
+            count,
+            lambda: {"requested": model, "model": answered["model"], "address": setup.base_url},
+        )
+        typer.echo(f"{collection} {each}: {path} (by {answered['model'] or model})")

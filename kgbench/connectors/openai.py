@@ -53,10 +53,16 @@ def _parts(setup: ModelSetup, timeout: float) -> tuple[ModuleType, AsyncOpenAI, 
     for name in protocol.RESERVED:
         if name in setup.sampling:
             raise ModelSpecError(f"{setup.spec}: '{name}' is not a sampling parameter")
+    return protocol, *connected(setup, timeout)
+
+
+def connected(setup: ModelSetup, timeout: float) -> tuple[AsyncOpenAI, Caller]:
+    """The SDK's client for the server of ``setup``, and who calls with it."""
+    options = read(setup.options, _OPTIONS, setup.spec)
     url = calls.server_url(setup, os.environ.get("OPENAI_BASE_URL"), OWN_URL)
     key = keys.found(setup, options["key_env"], needed=calls.is_own(url, OWN_URL))
     caller = Caller(setup.spec, timeout, (key,) if key else ())
-    return protocol, _client(url, key, timeout), caller
+    return _client(url, key, timeout), caller
 
 
 def _client(url: str, key: str | None, timeout: float) -> AsyncOpenAI:

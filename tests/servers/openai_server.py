@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from typing import Any
 
 from tests.servers import process, scripts
@@ -40,8 +41,15 @@ class OpenAISpeech:
     PREFIX = "/v1"
     METHODS = ("POST",)
 
-    def __init__(self, reasoning: str | None = None, *, echo_key: bool = False) -> None:
+    def __init__(
+        self,
+        reasoning: str | None = None,
+        *,
+        echo_key: bool = False,
+        embed: Callable[[str], list[float]] | None = None,
+    ) -> None:
         self._reasoning = reasoning
+        self._embed = embed or _vector
         self._echo_key = echo_key
 
     def prompt(self, body: Any) -> str:
@@ -58,7 +66,7 @@ class OpenAISpeech:
             page = {**headers, "content-type": "text/html"}
             return Response(200, b"<html><body>Bad gateway</body></html>", page)
         if entry.path.endswith("/embeddings"):
-            return _embedded(entry, headers)
+            return self._embedded(entry, behaviour, headers)
         if entry.path.endswith("/responses"):
             response = self._response(entry, behaviour, answer, headers)
         else:
@@ -148,6 +156,23 @@ class OpenAISpeech:
         }
         return self._charged(kind, body, headers, text, usage)
 
+    def _embedded(self, entry: Entry, behaviour: Behaviour, headers: dict[str, str]) -> Response:
+        assert entry.body["encoding_format"] == "float"
+        texts = entry.body["input"]
+        data = [
+            {"object": "embedding", "index": k, "embedding": self._embed(text)}
+            for k, text in enumerate(texts)
+        ]
+        if behaviour.kind == scripts.EMPTY_CHOICES:
+            data.pop()
+        count = sum(tokens(text) for text in texts)
+        usage = {"prompt_tokens": count, "total_tokens": count}
+        model = f"{entry.body['model']}-2025-01-01"
+        body = {"object": "list", "data": data[::-1], "model": model, "usage": usage}
+        if behaviour.kind == scripts.MALFORMED:
+            return Response(200, json.dumps(body).encode()[:40], headers)
+        return Response(200, body, headers, "", {"input": count, "output": 0})
+
     def _usage(self, entry: Entry, text: str) -> tuple[dict[str, int], tuple[int, int]]:
         """What is charged, and how many of these tokens were cached and thought."""
         thought = 0 if self._reasoning is None else tokens(self._reasoning)
@@ -163,25 +188,12 @@ class OpenAISpeech:
         return Response(200, body, headers, text, usage)
 
 
-def _embedded(entry: Entry, headers: dict[str, str]) -> Response:
-    given = entry.body["input"]
-    texts = [given] if isinstance(given, str) else given
-    data = [
-        {"object": "embedding", "index": k, "embedding": _vector(text)}
-        for k, text in enumerate(texts)
-    ]
-    count = sum(tokens(text) for text in texts)
-    usage = {"prompt_tokens": count, "total_tokens": count}
-    body = {"object": "list", "data": data, "model": entry.body["model"], "usage": usage}
-    return Response(200, body, headers, "", {"input": count, "output": 0})
-
-
 def _vector(text: str) -> list[float]:
     return [byte / 255 for byte in hashlib.sha256(text.encode()).digest()[:8]]
 
 
 def _text(message: Any) -> str:
-    content = message.get("content", "")
+    content = message if isinstance(message, str) else message.get("content", "")
     return content if isinstance(content, str) else json.dumps(content, sort_keys=True)
 
 

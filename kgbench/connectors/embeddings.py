@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Embeddings of texts, from OpenAI or any server with the same endpoint, through the official SDK.
+
+What needs nearness of texts (a task class that chooses examples, ``kgbench datasets similar``) asks
+here, by a model specification like any other: ``openai:text-embedding-3-small@http://host/v1``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from kgbench.connectors import calls, openai
+from kgbench.connectors.bodies import count, listed, mapping, text_of
+from kgbench.errors import ModelSpecError, ProviderError
+from kgbench.model import Json, ModelSetup
+
+PORTION = 128  # texts in one request
+CONNECTORS = ("openai", "vllm")  # whose servers have the endpoint
+
+
+class Embedded(NamedTuple):
+    """One vector per text, of one length, and the model that the server says it has used."""
+
+    vectors: list[list[float]]
+    model: str | None
+    tokens: int
+
+
+def embed(setup: ModelSetup, texts: Sequence[str], timeout: float = 120.0) -> Embedded:
+    """The embeddings of ``texts`` by the model ``setup``; ``timeout`` is in seconds, a request.
+
+    Raises :class:`~kgbench.errors.ModelSpecError` for a model that gives none, and as connectors
+    do :class:`~kgbench.errors.ProviderError` and its kinds.
+    """
+    if setup.connector not in CONNECTORS or setup.sampling:
+        raise ModelSpecError(
+            f"{setup.spec} gives no embeddings: name a model as openai:NAME or "
+            f"openai:NAME@http://host/v1, without sampling parameters"
+        )
+    return asyncio.run(_embed(*openai.connected(setup, timeout), setup.model_id, texts))
+
+
+async def _embed(
+    client: Any, caller: calls.Caller, model_id: str, texts: Sequence[str]
+) -> Embedded:
+    found = Embedded([], None, 0)
+    async with client:
+        for start in range(0, len(texts), PORTION):
+            portion = list(texts[start : start + PORTION])
+            body = await _asked(client, caller, model_id, portion)
+            try:
+                vectors = _vectors(body, len(portion))
+            except ProviderError as error:
+                raise caller.error(str(error)) from None
+            if found.vectors and len(vectors[0]) != len(found.vectors[0]):
+                raise caller.error("the embeddings differ in length")
+            used = count(mapping(mapping(body).get("usage")).get("total_tokens")) or 0
+            model = text_of(mapping(body).get("model")) or found.model
+            found = Embedded([*found.vectors, *vectors], model, found.tokens + used)
+    return found
+
+
+async def _asked(client: Any, caller: calls.Caller, model: str, texts: list[str]) -> Json:
+    import openai as sdk
+
+    headers = None if caller.secrets else {"Authorization": sdk.omit}
+    create = client.embeddings.with_raw_response.create
+    try:
+        raw = await calls.sent(
+            sdk,
+            caller,
+            # Without a format the SDK asks for base64, which not every server has.
+            lambda: create(
+                model=model, input=texts, encoding_format="float", extra_headers=headers
+            ),
+        )
+    except sdk.APIStatusError as error:
+        openai.answered_with(caller, error)
+        raise caller.error("the texts were refused by a filter") from None
+    return caller.json(raw.http_response.text)
+
+
+def _vectors(body: Json, expected: int) -> list[list[float]]:
+    """The vectors of a response, in the order of what was asked."""
+    by_index = {count(one.get("index")): one.get("embedding") for one in listed(_data(body))}
+    vectors = [by_index.get(k) for k in range(expected)]
+    if len(by_index) != expected or not all(map(_is_vector, vectors)):
+        raise ProviderError(f"the response has no {expected} embeddings for {expected} texts")
+    if len({len(vector) for vector in vectors if vector is not None}) != 1:
+        raise ProviderError("the embeddings differ in length")
+    return [[float(number) for number in vector] for vector in vectors if vector is not None]
+
+
+def _data(body: Json) -> Json:
+    return mapping(body).get("data")
+
+
+def _is_vector(value: Json) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(_is_number, value))
+
+
+def _is_number(value: Json) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

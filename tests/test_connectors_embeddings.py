@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Embeddings, with the real SDK, against a server that speaks the real protocol."""
+
+from __future__ import annotations
+
+import traceback
+
+import pytest
+
+from kgbench.errors import (
+    ModelSpecError,
+    ProviderError,
+    ProviderRefused,
+    ProviderTimeout,
+    RateLimited,
+)
+from tests.connectors import KEY, setup_for
+from tests.servers import scripts
+from tests.servers.loopback import LoopbackServer, tokens
+from tests.servers.openai_server import OpenAISpeech
+from tests.servers.scripts import always
+
+pytest.importorskip("openai", reason="the extra kgbench[openai] is not installed")
+from kgbench.connectors import embeddings
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+def test_each_text_has_its_vector() -> None:
+    """Whatever the order of the response, and in however many requests; the model is told."""
+    texts = [f"text {k}" for k in range(embeddings.PORTION + 3)]
+    with LoopbackServer(OpenAISpeech(embed=lambda text: [float(text[5:]), 1.0])) as server:
+        found = embeddings.embed(setup_for("openai", "near", server.url), texts)
+
+    assert found.vectors == [[float(k), 1.0] for k in range(len(texts))]
+    assert found.model == "near-2025-01-01"
+    assert found.tokens == sum(map(tokens, texts))
+    assert [len(entry.body["input"]) for entry in server.ledger] == [embeddings.PORTION, 3]
+    assert server.ledger[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "error"),
+    [
+        (scripts.RATE_LIMIT, RateLimited),
+        (scripts.SERVER_ERROR, ProviderError),
+        (scripts.CUT, ProviderError),
+        (scripts.GARBAGE, ProviderError),
+        (scripts.MALFORMED, ProviderError),
+        (scripts.NOT_JSON, ProviderError),
+        (scripts.EMPTY_CHOICES, ProviderError),
+        (scripts.UNAUTHORISED, ProviderRefused),
+        (scripts.UNKNOWN_MODEL, ProviderRefused),
+        (scripts.HANG, ProviderTimeout),
+    ],
+)
+def test_a_failure_is_the_error_it_means(kind: str, error: type[ProviderError]) -> None:
+    """As with answers: one call, one error, which names the model and no key."""
+    with LoopbackServer(OpenAISpeech(echo_key=True), script=always(kind)) as server:
+        setup = setup_for("openai", "near", server.url)
+        with pytest.raises(ProviderError) as raised:
+            embeddings.embed(setup, ["a", "b"], timeout=0.5)
+
+        assert error is type(raised.value)
+        assert "openai:near" in str(raised.value)
+        assert KEY not in "".join(traceback.format_exception(raised.value))
+        assert len(server.ledger) == 1
+
+
+@pytest.mark.parametrize(
+    "vector", [[], ["1"], [float("nan")], [True], None, {"a": 1}, [1.0] * 2], ids=repr
+)
+def test_what_is_no_vector_is_refused(vector: object) -> None:
+    """Whatever stands in the place of one of the vectors, nothing wrong comes through."""
+    speech = OpenAISpeech(embed=lambda text: vector if text == "odd" else [1.0])  # type: ignore[return-value]
+    with LoopbackServer(speech) as server:
+        setup = setup_for("openai", "near", server.url)
+        with pytest.raises(ProviderError, match="embeddings"):
+            embeddings.embed(setup, ["odd", "even"])
+
+
+@pytest.mark.parametrize(
+    "setup",
+    [
+        setup_for("anthropic", "m"),
+        setup_for("baseline", "oracle"),
+        setup_for("openai", "m", "http://h/v1", sampling={"temperature": 0}),
+    ],
+)
+def test_models_without_embeddings_are_refused(setup: object) -> None:
+    """Before any call, with words that say what to name instead."""
+    with pytest.raises(ModelSpecError, match="gives no embeddings"):
+        embeddings.embed(setup, ["a"])  # type: ignore[arg-type]

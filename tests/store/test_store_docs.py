@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``docs/remote-store.md``: its commands run, its description is one, its variables are all."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import typer.main
+from typer.testing import CliRunner
+
+from kgbench.cli import app
+from kgbench.store import back_ends, credentials
+from tests.store.servers import empty
+
+PAGE = (Path(__file__).parents[2] / "docs" / "remote-store.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+COMMANDS = [line for kind, text in BLOCKS if kind == "sh" for line in text.splitlines()]
+(DESCRIPTION,) = (text for kind, text in BLOCKS if kind == "turtle")
+SERVER = "http://localhost:7878"
+
+
+@pytest.mark.declared
+def test_all_commands_of_the_page_run(remote, tmp_path, monkeypatch):
+    """One after the other, on a server and in folders, each does its work."""
+    monkeypatch.chdir(tmp_path)
+    Path("our-server.ttl").write_text(DESCRIPTION.replace("http://127.0.0.1:7878", remote))
+    small = ["--task", "RdfFriendCount-turtle-1", "--model", "baseline:oracle", "-n", "2"]
+    filling = "kgbench store copy results http://localhost:7878"
+    for line in (one for one in COMMANDS if one != filling):
+        words = shlex.split(line.replace(SERVER, remote).replace("RUN", "quick-start"))[1:]
+        if words[:2] == ["store", "optimize"]:
+            run(["run", *small, "--store", "results"])
+        run([*words, *(small if words[0] == "run" else ())])
+    empty(remote)
+    run(["run", *small, "--store", "results"])
+    run(shlex.split(filling.replace(SERVER, remote))[1:])
+
+
+def run(words):
+    """Run a command; it must end well."""
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, (words, done.output, done.exception)
+
+
+def test_every_command_is_told_of():
+    """No command of the group is missing on the page, and none is made up."""
+    group = typer.main.get_command(app).commands["store"]
+    told = set(re.findall(r"^kgbench store ([a-z]+)", "\n".join(COMMANDS), re.MULTILINE))
+
+    assert told == set(group.commands)
+
+
+def test_every_option_is_told_of():
+    """What the commands take beside --store and --json stands on the page."""
+    group = typer.main.get_command(app).commands["store"]
+    names = {
+        name
+        for command in group.commands.values()
+        for parameter in command.params
+        for name in parameter.opts
+        if name.startswith("--")
+    }
+
+    assert {name for name in names if name not in PAGE} <= {"--help", "--json"}
+
+
+def test_every_variable_is_told_of():
+    """The page names all variables that the code reads, and no other."""
+    known = {
+        *back_ends.VARIABLES.values(),
+        *(credentials.USER, credentials.PASSWORD, credentials.TOKEN, credentials.WAY),
+        *("KGBENCH_STORE_PATIENCE", "KGBENCH_STORE_TIMEOUT", "KGBENCH_STORE"),
+    }
+
+    assert set(re.findall(r"KGBENCH_[A-Z_]+", PAGE)) == known
+
+
+def test_every_kind_of_server_is_told_of():
+    """The table of addresses is that of the declared kinds."""
+    rows = re.findall(r"^\| [^|]+ \| `(http\S+)` \|$", PAGE, re.MULTILINE)
+
+    assert {back_ends.find(one, {}).kind for one in rows} == set(back_ends._kinds())
+    assert all(f"`{kind}`" in PAGE or f"engine={kind}`" in PAGE for kind in back_ends._kinds())

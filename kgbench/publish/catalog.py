@@ -14,7 +14,7 @@ from kgbench.publish.dumps import MEDIA, Packing
 from kgbench.publish.manifest import Dump, Version
 from kgbench.publish.statements import moment, node, number, said, text, typed
 from kgbench.publish.withholding import Level
-from kgbench.vocab import DCAT, DCTERMS, FOAF, PROV, SD, SPDX, VOID
+from kgbench.vocab import DCAT, DCTERMS, DQV, FOAF, IT6, PROV, SD, SPDX, VOID, XSD
 
 _IANA = "https://www.iana.org/assignments/media-types/"
 _ACCESS = "http://publications.europa.eu/resource/authority/access-right/"
@@ -30,7 +30,10 @@ _LEFT_OUT = {
 
 
 class Publication:
-    """What the documents about a publication say; ``main`` are the classes of its main metrics."""
+    """What the documents about a publication say.
+
+    ``measured`` are its metrics, and ``collected`` is when its first run began.
+    """
 
     def __init__(
         self,
@@ -43,6 +46,7 @@ class Publication:
         endpoint: str | None,
         measured: Iterable[tuple[str, str]],
         canaries: Iterable[str],
+        collected: str | None = None,
     ) -> None:
         self.base = base
         self.about = about
@@ -52,6 +56,7 @@ class Publication:
         self.endpoint = endpoint
         self.measured = list(measured)
         self.canaries = list(canaries)
+        self.collected = collected or versions[0].date
         self.dataset = node(base + "#dataset")
 
     @property
@@ -88,8 +93,9 @@ class Publication:
                 (DCAT.dataset, self.dataset),
                 (FOAF.homepage, self.base),
             ),
-            *self._agents(catalog),
+            *self._agents(catalog, most=1),
             *self._dataset(),
+            *self._redaction(),
         ]
         if self.endpoint is not None:
             quads += said(catalog, (DCAT.service, node(self.base + "#endpoint"))) + self._service()
@@ -135,6 +141,7 @@ class Publication:
                 (DCTERMS.rights, text(self.rights, "en")),
                 (DCTERMS.issued, moment(self.versions[0].date)),
                 (DCTERMS.modified, moment(now.date)),
+                (IT6.collectionDate, moment(self.collected)),
                 (DCTERMS.language, "http://id.loc.gov/vocabulary/iso639-1/en"),
                 (DCTERMS.conformsTo, "https://w3id.org/kgbench/ns#"),
                 (DCTERMS.type, "http://purl.org/dc/dcmitype/Dataset"),
@@ -165,11 +172,11 @@ class Publication:
             quads += said(self.dataset, (DCAT.contactPoint, text(about.contact)))
         return quads
 
-    def _agents(self, subject: Any) -> list[ox.Quad]:
+    def _agents(self, subject: Any, most: int | None = None) -> list[ox.Quad]:
         publisher = self.about.publisher or next(iter(self.about.creators), None)
         quads = []
         for predicate, agents in (
-            (DCTERMS.creator, self.about.creators),
+            (DCTERMS.creator, self.about.creators[:most]),  # MLDCAT-AP: one of a catalogue
             (DCTERMS.publisher, () if publisher is None else (publisher,)),
         ):
             for agent in agents:
@@ -202,12 +209,33 @@ class Publication:
                 (DCAT.byteSize, number(dump.bytes)),
                 (DCTERMS.license, self.about.licence),
                 (SPDX.checksum, checksum),
+                (DQV.hasQualityMeasurement, self.base + "#redaction"),
             ),
             *typed(checksum, SPDX.Checksum),
             *said(
                 checksum,
                 (SPDX.algorithm, _SHA256),
-                (SPDX.checksumValue, text(dump.sha256)),
+                (SPDX.checksumValue, ox.Literal(dump.sha256, datatype=node(XSD.hexBinary))),
+            ),
+        ]
+
+    def _redaction(self) -> list[ox.Quad]:
+        """The quality that all dumps share: how much is left out."""
+        measured, quality = node(self.base + "#redaction"), node(self.base + "#redaction-quality")
+        return [
+            *typed(measured, DQV.QualityMeasurement),
+            *said(
+                measured,
+                (DCTERMS.type, quality),
+                (DQV.computedOn, self.dataset),
+                (DQV.value, text(self.level.name.lower())),
+            ),
+            *typed(quality, IT6.DataQuality),
+            *said(
+                quality,
+                (DCTERMS.identifier, text("redaction")),
+                (DCTERMS["title"], text("What is left out", "en")),
+                (DCTERMS.description, text("none, gold, prompts or answers, each more.", "en")),
             ),
         ]
 

@@ -22,7 +22,7 @@ from kgbench.publish.folder import Folder, claim
 from kgbench.publish.learning import renamed, telling
 from kgbench.publish.manifest import Dump, Manifest, Unit
 from kgbench.publish.outgoing import Outgoing, Rules
-from kgbench.publish.parts import Parts, parts
+from kgbench.publish.parts import Parts, RunPart, parts
 from kgbench.publish.presenting import Presenting
 from kgbench.publish.resources import Resources
 from kgbench.publish.running import Making, code_digest, workers
@@ -33,7 +33,7 @@ from kgbench.publish.statements import from_stamp
 from kgbench.rdf import canonical_json, digest
 from kgbench.store import open_reader
 from kgbench.tasks import canary
-from kgbench.vocab import KGB, RDF, RDFS, SKOS
+from kgbench.vocab import KGB, PROV, RDF, RDFS, SKOS
 
 Progress = Callable[[int, int, str], None]
 
@@ -254,11 +254,15 @@ class _Publishing:
             endpoint=self.settings.endpoint,
             measured=_measured(presenting.shown),
             canaries=self.canaries,
+            collected=min(filter(None, map(self._began, self.parts.runs)), default=None),
         )
         entry = front.Front(folder, presenting, publication, standings, drawn, named, units)
         entry.write(measuring.texts)
         dumps = {dump.path for dump in versions[-1].dumps}
         return Unit(key, tuple(p for p in folder.written if p not in before or p in dumps))
+
+    def _began(self, run: RunPart) -> str | None:
+        return things.text(self.view, run.run, PROV.startedAtTime)
 
     def _figures(self, folder: Folder, standings: list[Standing]) -> front.Figures:
         state = digest(canonical_json(sorted(self._stamps())))

@@ -8,7 +8,15 @@ with anything else in them rather than pass over it.
 
 from kgbench.validation.checking import Complaint, complaints
 from kgbench.validation.compiling import compiled, declared_shapes
-from kgbench.validation.data import Data
+from kgbench.validation.data import Data, Memory
 from kgbench.validation.results import result_shapes
 
-__all__ = ["Complaint", "Data", "compiled", "complaints", "declared_shapes", "result_shapes"]
+__all__ = [
+    "Complaint",
+    "Data",
+    "Memory",
+    "compiled",
+    "complaints",
+    "declared_shapes",
+    "result_shapes",
+]

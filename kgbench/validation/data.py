@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any, Protocol, TypeAlias
 
@@ -26,6 +26,34 @@ class Quads(Protocol):
         self, subject: Any, predicate: Any, value: Any, graph_name: Any = None, /
     ) -> Iterator[Any]:
         """The quads with these parts."""
+
+
+class Memory:
+    """Quads as they were written: a store normalises literals, and derived datatypes with them."""
+
+    def __init__(self, quads: Iterable[Any]) -> None:
+        self._by_subject: dict[Any, list[Any]] = {}
+        self._by_predicate: dict[Any, list[Any]] = {}
+        for quad in quads:
+            self._by_subject.setdefault(quad.subject, []).append(quad)
+            self._by_predicate.setdefault(quad.predicate, []).append(quad)
+
+    def quads_for_pattern(
+        self,
+        subject: Any,
+        predicate: Any,
+        value: Any,
+        graph_name: Any = None,  # noqa: ARG002 - all graphs are one here
+        /,
+    ) -> Iterator[Any]:
+        """The quads with these parts."""
+        if subject is not None:
+            found = self._by_subject.get(subject, [])
+        else:
+            found = self._by_predicate.get(predicate, [])
+        for quad in found:
+            if predicate in (None, quad.predicate) and value in (None, quad.object):
+                yield quad
 
 
 class Data:

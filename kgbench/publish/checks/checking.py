@@ -128,8 +128,8 @@ def _catalogue(published: Published, shapes: Path | None) -> Entry:
         entry.add([Fault("catalogue", "", "catalog.ttl", message, "Add dcat:dataset.")])
     if shapes is not None:
         entry.note = f"MLDCAT-AP by {shapes.name}"
-        entry.add(graphs.official(store, shapes, file_of))
-    entry.add(graphs.catalogue(store, file_of))
+        entry.add(graphs.official(published.stated, shapes, file_of))
+    entry.add(graphs.catalogue(published.stated, file_of))
     return entry
 
 

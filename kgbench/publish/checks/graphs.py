@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import pyoxigraph as ox
 
 from kgbench.errors import ResourceError
 from kgbench.publish.checks.report import Fault
-from kgbench.validation import Data, compiled, complaints, declared_shapes, result_shapes
+from kgbench.validation import Data, Memory, compiled, complaints, declared_shapes, result_shapes
 from kgbench.validation.checking import Complaint
 
 _FileOf = Callable[[Any], str]
@@ -36,13 +36,14 @@ def results(data: Data, file_of: _FileOf) -> Iterator[Fault]:
         yield _fault(complaint, file_of(complaint.focus))
 
 
-def catalogue(store: ox.Store, file_of: _FileOf) -> Iterator[Fault]:
+def catalogue(quads: Iterable[ox.Quad], file_of: _FileOf) -> Iterator[Fault]:
     """What our shapes of a published catalogue complain about."""
-    for complaint in complaints(Data(store), compiled(declared_shapes(["published.ttl"]))):
+    shapes = compiled(declared_shapes(["published.ttl"]))
+    for complaint in complaints(Data(Memory(quads)), shapes):
         yield _fault(complaint, file_of(complaint.focus))
 
 
-def official(store: ox.Store, shapes: Path, file_of: _FileOf) -> Iterator[Fault]:
+def official(quads: Iterable[ox.Quad], shapes: Path, file_of: _FileOf) -> Iterator[Fault]:
     """What shapes in a file, such as the official ones of MLDCAT-AP, complain about.
 
     Raises :class:`~kgbench.errors.ResourceError` where the file holds no shapes that can be used.
@@ -58,7 +59,7 @@ def official(store: ox.Store, shapes: Path, file_of: _FileOf) -> Iterator[Fault]
     graph = rdflib.Graph()
     try:
         graph.parse(shapes)
-        _, found, text = pyshacl.validate(rdflib_graph(store), shacl_graph=graph)
+        _, found, text = pyshacl.validate(rdflib_graph(quads), shacl_graph=graph)
     except (OSError, SyntaxError, ShapeLoadError, ReportableRuntimeError) as error:
         raise ResourceError(f"the shapes in {shapes} cannot be used: {error}") from error
     except rdflib.exceptions.ParserError as error:

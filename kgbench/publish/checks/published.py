@@ -25,7 +25,8 @@ _STATE = ".kgbench-publish"
 class Published:
     """The dumps in one database (``quads``), the catalogue in another (``catalogue``).
 
-    ``problems`` are the faults that reading met. A context manager: what was kept on disk goes.
+    ``stated`` is the catalogue as it was written: a database normalises literals. ``problems`` are
+    the faults that reading met. A context manager: what was kept on disk goes.
     """
 
     def __init__(self, paths: list[Path], password: str | None = None) -> None:
@@ -36,6 +37,7 @@ class Published:
         self._stack = ExitStack()
         self.quads = self._database()
         self.catalogue = ox.Store()
+        self.stated: list[ox.Quad] = []
         self._file_of: dict[Any, str] = {}
         for path in self.dumps:
             self._load(path)
@@ -123,9 +125,12 @@ class Published:
         graph = ox.NamedNode(f"urn:file:{name}")
         self._file_of[graph] = name
         try:
-            reading.load(self.catalogue, path, None, graph)
+            with reading.opened(path, None) as content:
+                for quad in ox.parse(content, ox.RdfFormat.TURTLE):
+                    self.stated.append(ox.Quad(quad.subject, quad.predicate, quad.object, graph))
         except reading.Unreadable as error:
             self.problems.append(_unreadable(name, error))
+        self.catalogue.extend(self.stated)
 
 
 def _unreadable(name: str, error: Exception) -> Fault:

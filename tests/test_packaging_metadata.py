@@ -24,7 +24,7 @@ PROVIDED_BY = {
     "sklearn": "scikit-learn",
 }
 #: Packages that whoever asks for their objects has installed.
-BROUGHT = {"pandas"}
+BROUGHT = {"pandas", "pytest"}
 
 
 @pytest.fixture(scope="module")

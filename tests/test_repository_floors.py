@@ -12,6 +12,7 @@ FLOORS = (
     *("errors", "vocab", "model", "on_demand", "resources", "rdf", "shapes", "validation"),
     *("scoring", "store", "datasets"),
     *("tasks", "connectors", "execution"),
+    *("testing", "pytest_plugin"),
     *("record", "config", "software"),
     *(
         "evaluation",
@@ -22,7 +23,7 @@ FLOORS = (
         "engine",
         "importers",
     ),
-    *("analysis", "plots", "pages", "publish", "serve", "doctor"),
+    *("analysis", "plots", "pages", "publish", "exports", "serve", "doctor"),
     *("cli", "__main__"),
 )
 #: What costs a tenth of a second or more to import, and so waits until it is used.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every registered task class keeps the contract (tests/contract)."""
+"""Every registered task class keeps the contract (kgbench.testing.contract)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 
 from kgbench.model import Executor
 from kgbench.tasks import catalogue
-from tests.contract import checks
-from tests.contract.executor import PlainExecutor
+from kgbench.testing import contract as checks
+from kgbench.testing.executor import PlainExecutor
 
 NAMES = sorted({task.task_class for task in catalogue.labelled_tasks().values()})
 

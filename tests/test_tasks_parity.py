@@ -15,8 +15,8 @@ from kgbench.execution.engines import engine
 from kgbench.model import Case, Executor, TaskClass, Verdict
 from kgbench.scoring.aggregation import aggregate
 from kgbench.tasks import catalogue, graphs
+from kgbench.testing.executor import PlainExecutor
 from tests import published
-from tests.contract.executor import PlainExecutor
 
 pytestmark = pytest.mark.external
 

@@ -26,7 +26,7 @@ from kgbench.tasks import (
     text_to_sparql,
     texts,
 )
-from tests.contract.executor import PlainExecutor
+from kgbench.testing.executor import PlainExecutor
 
 ENGINES = ("oxigraph", "rdflib")
 ORGANISATION = text_to_sparql.ORGANIZATIONAL

@@ -16,7 +16,7 @@ from kgbench.model import Case, Outcome, Verdict
 from kgbench.scoring.graphs import compare_graphs
 from kgbench.tasks import catalogue, rdf_connection_explain, rdf_friend_count, rdf_syntax_fix
 from kgbench.tasks.friend_graph import FriendGraph
-from tests.contract.executor import PlainExecutor
+from kgbench.testing.executor import PlainExecutor
 
 EXECUTOR = PlainExecutor()
 ORDER = ("anne", "researchDep", "wonderOrg", "marketingDep", "bob")

@@ -18,8 +18,8 @@ from kgbench.importers.records import read_record
 from kgbench.model import Case, Outcome, Verdict
 from kgbench.tasks import catalogue, fact_extract, tolerant_parsing, turtle_errors, turtle_sample
 from kgbench.tasks.first_generation import CONNECTION, FRIEND_COUNT, FirstGeneration
-from tests.contract import checks
-from tests.contract.executor import PlainExecutor
+from kgbench.testing import contract as checks
+from kgbench.testing.executor import PlainExecutor
 
 EXECUTOR = PlainExecutor()
 SAMPLE = "@prefix : <http://e.org/> .\n:a :b :c .\n:d :e :f ."

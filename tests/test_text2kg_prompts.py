@@ -23,8 +23,8 @@ from kgbench.tasks.text2kg_cases import asked, part_cases
 from kgbench.tasks.text2kg_examples import Chooser
 from kgbench.tasks.text2kg_selection import shown_relations
 from kgbench.tasks.text2kg_turtle import read_facts, written_facts, written_ontology
+from kgbench.testing.executor import PlainExecutor
 from tests import text2kg_data
-from tests.contract.executor import PlainExecutor
 
 RELATION = re.compile(r"([^,()]+(?:, [^,()]+)*)\(([^,()]*), ?([^()]*)\)")
 WORDS = re.compile(r"\w+")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The contract of a task class, as functions that raise :class:`AssertionError`.
 
-A package with a task class of its own calls :func:`check_all` in a test of its own.
+A package with a task class of its own calls :func:`check_task_class` in a test of its own.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from collections.abc import Sequence
 from kgbench.model import Case, Executor, Outcome, Task, TaskClass, TaskModule, Verdict
 from kgbench.scoring.aggregation import aggregate
 from kgbench.tasks import catalogue
+from kgbench.testing.executor import PlainExecutor
 
 SUITE = "contract"
+FEW = 3  # cases that are looked at of each task
 
 # Answers that models give when they do not give an answer.
 HOSTILE = {
@@ -42,11 +44,11 @@ def all_cases(task_class: TaskClass, module: TaskModule, count: int = 20) -> lis
 def check_cases(task_class: TaskClass, module: TaskModule) -> None:
     """Cases are the same for a seed, no more than asked for, JSON-shaped and all different."""
     for task in task_class.tasks:
-        found = list(module.cases(task, SUITE, 7, 3))
+        found = list(module.cases(task, SUITE, 7, FEW))
         assert found, f"{task.label} has no cases"
-        assert len(found) <= 3
+        assert len(found) <= FEW
         assert len(module.cases(task, SUITE, 7, 1)) == 1
-        assert found == list(module.cases(task, SUITE, 7, 3))
+        assert found == list(module.cases(task, SUITE, 7, FEW))
         assert found[:1] == list(module.cases(task, SUITE, 7, 1))
         assert len({case.iri for case in found}) == len(found)
         for case in found:
@@ -119,14 +121,18 @@ def check_answer(
     return verdict
 
 
-def check_all(name: str, executor: Executor) -> None:
-    """Everything above for the task class called ``name``."""
+def check_task_class(name: str, executor: Executor | None = None) -> None:
+    """Everything above for the task class called ``name``.
+
+    ``executor`` parses and queries for the judge; by default a :class:`PlainExecutor`.
+    """
     task_class, module = catalogue.task_class(name), catalogue.module(name)
-    assert module.NAME == name
+    plain = PlainExecutor() if executor is None else executor
+    assert name == module.NAME
     check_cases(task_class, module)
-    cases: Sequence[Case] = all_cases(task_class, module, 3)
+    cases: Sequence[Case] = all_cases(task_class, module, FEW)
     for case in cases:
         check_prompt(module, case)
-        check_reference(task_class, module, case, executor)
+        check_reference(task_class, module, case, plain)
     for answer in HOSTILE.values():
-        check_answer(task_class, module, cases[0], answer, executor)
+        check_answer(task_class, module, cases[0], answer, plain)

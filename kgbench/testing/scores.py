@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an answer scores: for tests of whatever makes the answers, outside of a benchmark run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+from kgbench.errors import EvaluationError, TaskError
+from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
+from kgbench.model import Case, Json, Outcome, Task, TaskClass
+from kgbench.scoring.aggregation import aggregate
+from kgbench.tasks import catalogue
+from kgbench.tasks.parameters import nearest
+
+SUITE = "testing"
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A case of a task: what is asked about it, and an answer with the best score."""
+
+    case: Case
+    prompt: str
+    reference: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """How answers were judged: ``scores`` by short name, those of a whole dialogue among them.
+
+    ``outcome`` and ``infos`` are those of the last answer, ``feedback`` what a model would be told
+    next (``None`` where the dialogue is over). ``main`` is the most important score; it is ``None``
+    where the answer could not be judged.
+    """
+
+    scores: Mapping[str, float]
+    outcome: Outcome
+    infos: Mapping[str, Json]
+    feedback: str | None
+    main: float | None
+
+
+def example(label: str, case: int = 0, *, seed: int = 0) -> Example:
+    """Case number ``case`` (from 0) of the task called ``label``.
+
+    Raises :class:`~kgbench.errors.TaskError` where there is no such task or case.
+    """
+    task = _task(label)
+    module = catalogue.module(task.task_class)
+    found = list(islice(module.cases(task, SUITE, seed, case + 1), case, case + 1))
+    if not found:
+        raise TaskError(f"the task {label} has no case number {case} (from 0)")
+    return Example(found[0], module.prompt(found[0]), module.reference(found[0]))
+
+
+def score(
+    label: str,
+    *answers: str,
+    case: int = 0,
+    seed: int = 0,
+    limits: JudgeLimits | None = None,
+) -> Scored:
+    """Judge the ``answers`` of one dialogue, as a run does: in a child process with limits.
+
+    Several answers are those to the prompt and to the feedback after each. Raises
+    :class:`~kgbench.errors.TaskError` for another number of answers than the task takes, and
+    :class:`~kgbench.errors.EvaluationError` where a judge fails.
+    """
+    task_class = catalogue.task_class(_task(label).task_class)
+    if not 0 < len(answers) <= task_class.max_rounds:
+        raise TaskError(f"{label} takes 1 to {task_class.max_rounds} answers, not {len(answers)}")
+    about = example(label, case, seed=seed).case
+    requests = [JudgeRequest(about, answers[: k + 1]) for k in range(len(answers))]
+    verdicts = judge_batch(requests, limits or JudgeLimits())
+    for verdict in verdicts:
+        if verdict.outcome is Outcome.EVALUATOR_ERROR:
+            raise EvaluationError(f"{label}: {verdict.infos.get('message')}")
+    last = verdicts[-1]
+    scores = dict(last.scores)
+    if task_class.max_rounds > 1 and all(verdict.scores for verdict in verdicts):
+        scores |= aggregate([v.scores for v in verdicts], _whole(task_class), task_class.max_rounds)
+    main = scores.get(task_class.main_metric)
+    return Scored(scores, last.outcome, last.infos, last.next_prompt, main)
+
+
+def _task(label: str) -> Task:
+    tasks = catalogue.labelled_tasks()
+    if label not in tasks:
+        raise TaskError(f"there is no task '{label}': {nearest(label, tasks)}")
+    return tasks[label]
+
+
+def _whole(task_class: TaskClass) -> set[str]:
+    """The short names of the metrics of whole dialogues."""
+    return {name for name, m in task_class.metrics.items() if m.aggregation is not None}

@@ -29,6 +29,7 @@ COMMANDS = (
     "plot",
     "serve",
     "publish",
+    "export",
     "store",
     "tasks",
     "datasets",

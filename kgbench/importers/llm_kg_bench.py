@@ -23,6 +23,7 @@ have been merged by hand) become runs of their own, so that scores are attribute
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -50,6 +51,7 @@ from kgbench.software import Software
 from kgbench.store.iris import Iris, id_from, slug
 from kgbench.tasks import catalogue
 
+_COMMIT = re.compile("[0-9a-f]{7,64}")
 _CONTEXT_TOO_LONG = "ERROR: The prompt size exceeds"  # an answer of generation 1
 
 
@@ -167,7 +169,7 @@ class _Conversion:
             pass_id=self.pass_id,
             started=earliest([record.started for record in records]),
             ended=latest([record.ended for record in records]),
-            software=Software("LLM-KG-Bench", str(generation), commit),
+            software=_software(generation, commit),
             tasks=self.tasks,
             cases=self.cases,
             versions=self.versions,
@@ -228,6 +230,13 @@ class _Conversion:
         )
         self.versions.setdefault(case.iri, record.version)
         return self.cases.setdefault(case.iri, case)
+
+
+def _software(generation: int, commit: str) -> Software:
+    """The framework; where a run of something else was exported, what it says of its code."""
+    if _COMMIT.fullmatch(commit):
+        return Software("LLM-KG-Bench", str(generation), commit)
+    return Software("LLM-KG-Bench", f"{generation} ({commit[:80]})")
 
 
 def model_id(source_id: str) -> str:

@@ -36,11 +36,26 @@ def case_data(record: Record, corrected: Mapping[str, str]) -> dict[str, Json]:
     if record.generation == 1:
         return _first_generation(record, corrected)
     data = dict(record.data)
-    if record.task_class == _COYPU and data.get("kgInfoType") == "graph" and "graph" not in data:
+    if _has_printed_graph(record.task_class, data) and "graph" not in data:
         found = _TURTLE_BLOCK.search(record.exchanges[0].prompt)
         if found is not None:
             data["graph"] = found.group(1)
     return data
+
+
+def without_printed_graph(
+    task_class: str, data: Mapping[str, Json], prompt: str
+) -> dict[str, Json]:
+    """Task data without the graph that :func:`case_data` takes from the first prompt."""
+    found = _TURTLE_BLOCK.search(prompt)
+    printed = None if found is None else found.group(1)
+    if _has_printed_graph(task_class, data) and data.get("graph") == printed:
+        return {name: value for name, value in data.items() if name != "graph"}
+    return dict(data)
+
+
+def _has_printed_graph(task_class: str, data: Mapping[str, Json]) -> bool:
+    return task_class == _COYPU and data.get("kgInfoType") == "graph"
 
 
 def corrected_graphs(records: Iterable[Record]) -> dict[str, str]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import time
 from collections.abc import Iterator, Sequence
 from typing import IO, Any
@@ -26,6 +27,7 @@ from kgbench.store.connections import Answer, Connections
 from kgbench.store.credentials import PASSWORD, TOKEN, USER, Credentials
 from kgbench.store.templates import fill
 
+_log = logging.getLogger("kgbench.store")
 _DEADLOCKS = 20  # times that an update is repeated that the server refused for a passing reason
 _MARK = "__exact"
 _GRAPH_FORMS = ("CONSTRUCT", "DESCRIBE")
@@ -98,6 +100,12 @@ class Client:
         return document
 
     def _graph(self, text: str, form: str) -> Any:
+        if self.back_end.exact_double is not None:
+            _log.warning(
+                "%s rounds the doubles in graphs that a query makes, and may cut such graphs at its "
+                "limit of rows without saying so: to be sure, ask with SELECT, or ask a copy",
+                shown(self.back_end.query),
+            )
         answer = self._asked(text, form, quirks.ACCEPT_GRAPH)
         _, charset = quirks.media(answer.headers)
         scratch = ox.Store()  # what makes triples into the class that a query gives

@@ -37,13 +37,20 @@ def command(app: typer.Typer) -> None:
 
 
 def publish(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="DIR|FILE", help="With --check: what was published before, to be checked."
+        ),
+    ] = None,
     *,
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="DIR", help="The folder to write to.")
-    ],
+        Path | None, typer.Option("--out", "-o", metavar="DIR", help="The folder to write to.")
+    ] = None,
     base: Annotated[
-        str, typer.Option("--base", metavar="IRI", help="The address at which it will be found.")
-    ],
+        str | None,
+        typer.Option("--base", metavar="IRI", help="The address at which it will be found."),
+    ] = None,
     store: options.Store = None,
     run: Annotated[
         list[str] | None,
@@ -104,12 +111,38 @@ def publish(
     processes: Annotated[
         int, typer.Option("--processes", help="How many processes make pages.", min=1)
     ] = 2,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="Check what was published, the folder just written or what is named; "
+            "exit code 1 where there are faults.",
+        ),
+    ] = False,
+    mldcat_shapes: Annotated[
+        Path | None,
+        typer.Option(
+            "--mldcat-shapes",
+            metavar="FILE",
+            help="With --check: SHACL shapes for the catalogue, such as the official ones of "
+            "MLDCAT-AP.",
+        ),
+    ] = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Publish results as a folder for any static host: pages, RDF, dumps, catalogue.
 
     Publishing again to the same folder changes only what has changed.
     """
+    from kgbench.cli import checklist
+
+    if paths:
+        if not check or out is not None:
+            raise typer.BadParameter("a folder or files are named to be checked only: --check DIR")
+        checklist.show(checklist.checked(paths, mldcat_shapes, unprotected or ()), as_json=as_json)
+        return
+    if out is None or base is None:
+        raise typer.BadParameter("--out and --base are needed (to check only: --check DIR)")
     from kgbench.cli.progress import progress
     from kgbench.errors import ConfigurationError, Finding
     from kgbench.store import copying, default_location
@@ -157,8 +190,14 @@ def publish(
             replace(settings, location=str(folder)),
             lambda done, of, what: advance(done, what, total=of or None),
         )
+    verdicts = checklist.checked([out], mldcat_shapes, unprotected or ()) if check else None
     if as_json:
-        typer.echo(json.dumps(report._asdict(), indent=2))
+        said = report._asdict()
+        if verdicts is not None:
+            said["check"] = verdicts.as_json()
+        typer.echo(json.dumps(said, indent=2))
+        if verdicts is not None and not verdicts.passed:
+            raise typer.Exit(1)
         return
     typer.echo(f"{report.runs} runs, {report.dialogues:,} dialogues, {report.triples:,} statements")
     typer.echo(f"version  {report.version}")
@@ -170,3 +209,5 @@ def publish(
     typer.echo(f"folder   {report.out}")
     for note in report.notes:
         typer.echo(f"note     {note}")
+    if verdicts is not None:
+        checklist.show(verdicts, as_json=False)

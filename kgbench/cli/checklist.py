@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checking a publication and printing the checklist, for ``kgbench publish --check``."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from kgbench.publish.checks import Report
+
+
+def checked(paths: Sequence[Path], shapes: Path | None, unprotected: Sequence[str]) -> Report:
+    """The checklist of a published folder, or of files of one.
+
+    Encrypted dumps are opened with the password in ``KGBENCH_PUBLISH_PASSWORD``, if it is set.
+    """
+    from kgbench.publish.checks import check
+    from kgbench.publish.settings import PASSWORD
+
+    password = os.environ.get(PASSWORD) or None
+    return check(*paths, password=password, mldcat_shapes=shapes, unprotected=unprotected)
+
+
+def show(report: Report, *, as_json: bool) -> None:
+    """Print a checklist; exit code 1 where there are faults."""
+    if as_json:
+        typer.echo(json.dumps(report.as_json(), indent=2, ensure_ascii=False))
+    else:
+        for line in report.lines():
+            typer.echo(line)
+    if not report.passed:
+        raise typer.Exit(1)

@@ -102,8 +102,8 @@ class Client:
     def _graph(self, text: str, form: str) -> Any:
         if self.back_end.exact_double is not None:
             _log.warning(
-                "%s rounds the doubles in graphs that a query makes, and may cut such graphs at its "
-                "limit of rows without saying so: to be sure, ask with SELECT, or ask a copy",
+                "%s rounds the doubles in graphs that a query makes, and may cut such graphs at "
+                "its limit of rows without saying so: to be sure, ask with SELECT, or ask a copy",
                 shown(self.back_end.query),
             )
         answer = self._asked(text, form, quirks.ACCEPT_GRAPH)

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What servers do in their own ways, one by one, from answers as they send them."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pyoxigraph as ox
+import pytest
+
+from kgbench.errors import StoreError
+from kgbench.store import batching, quirks
+from kgbench.store.protocol import Block
+from kgbench.store.query_forms import around, form
+from kgbench.vocab import XSD
+
+JSON, XML = ox.QueryResultsFormat.JSON, ox.QueryResultsFormat.XML
+
+
+def table(**row):
+    """JSON results with one row of typed literals, given as (value, datatype)."""
+    cells = {
+        name: {"type": "typed-literal", "value": value, "datatype": datatype}
+        for name, (value, datatype) in row.items()
+    }
+    return {"head": {"vars": list(row)}, "results": {"bindings": [cells]}}
+
+
+def test_booleans_and_doubles_get_their_forms():
+    """0 and 1, nan and inf are written as in XSD; other literals are left alone."""
+    document = table(
+        a=("1", XSD.boolean),
+        b=("0", XSD.boolean),
+        c=("nan", XSD.double),
+        d=("-inf", XSD.double),
+        e=("1e+300", XSD.double),
+        f=("1", XSD.integer),
+        g=("no number", XSD.double),
+    )
+    quirks.tidy(document)
+    (row,) = document["results"]["bindings"]
+
+    assert [row[name]["value"] for name in "abcdefg"] == [
+        *("true", "false", "NaN", "-INF", "1e+300", "1", "no number"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "suspect"),
+    [
+        *(("0.333333", True), ("1.48756e+10", True), ("345379.0", True), ("123456", True)),
+        *(("0.5", False), ("100000", False), ("1.0", False), ("0.00001", False), ("nan", False)),
+    ],
+)
+def test_rounded_doubles_are_noticed(value, suspect):
+    """A double that shows as many digits as are ever shown may have had more."""
+    document = table(x=(value, XSD.double), y=("0.333333", XSD.decimal))
+
+    assert quirks.rounded(document) == (["x"] if suspect else [])
+
+
+def test_exact_doubles_take_the_place_of_rounded_ones():
+    """The columns beside them go; what is no double stays."""
+    document = table(x=("0.333333", XSD.double), x__exact=("0.33333333333333331", XSD.string))
+    quirks.exact(document, ["x"], "__exact")
+
+    (row,) = document["results"]["bindings"]
+    assert document["head"]["vars"] == ["x"]
+    assert set(row) == {"x"}
+    assert float(row["x"]["value"]) == 1 / 3
+
+
+@pytest.mark.parametrize(
+    ("content", "shape", "value"),
+    [
+        (b'{"head": {}, "boolean": true}', JSON, True),
+        (b'{"head": {}, "boolean": false}', JSON, False),
+        (b" true\n", JSON, True),
+        (b"False", JSON, False),
+        (b"yes", XML, True),
+        (json.dumps(table(r=("1", XSD.integer))).encode(), JSON, True),
+        (json.dumps(table(r=("0", XSD.integer))).encode(), JSON, False),
+        (b'{"head": {"vars": ["r"]}, "results": {"bindings": []}}', JSON, False),
+    ],
+)
+def test_booleans_in_every_guise(content, shape, value):
+    """ASK is answered by a boolean, a word, or a table with one cell or none."""
+    assert bool(quirks.boolean(content, shape)) is value
+
+
+def test_what_is_no_boolean_is_refused():
+    """A table is not taken for an answer to ASK because it is not empty."""
+    document = table(a=("1", XSD.integer))
+    document["results"]["bindings"] *= 2
+    with pytest.raises(StoreError, match="no boolean"):
+        quirks.boolean(json.dumps(document).encode(), JSON)
+
+
+@pytest.mark.parametrize(
+    ("claimed", "expected"),
+    [
+        ("application/sparql-results+json", ("application/sparql-results+json", "utf-8")),
+        ("text/plain; charset=ISO-8859-1", ("text/plain", "iso-8859-1")),
+        ('Text/Turtle;q=1;CHARSET="UTF-8"', ("text/turtle", "utf-8")),
+        ("", ("", "utf-8")),
+    ],
+)
+def test_media_types(claimed, expected):
+    """Whatever the header's name and letters, the type and charset are found."""
+    assert quirks.media({"content-TYPE": claimed}) == expected
+    assert quirks.media({}) == ("", "utf-8")
+
+
+def test_other_charsets_are_read():
+    """An answer in Latin-1 is Latin-1; one that is not what it says is refused."""
+    assert quirks.recoded(io.BytesIO("é".encode("latin-1")), "iso-8859-1").read() == "é".encode()
+    for charset in ("utf-16", "no-charset"):
+        with pytest.raises(StoreError, match="is not"):
+            quirks.recoded(io.BytesIO(b"\xff\xfe\x00"), charset)
+
+
+@pytest.mark.parametrize(
+    ("text", "passing"),
+    [
+        ("Virtuoso 40001 Error SR172: Transaction deadlocked", True),
+        ("the service is temporarily unavailable", True),
+        ("Virtuoso 37000 Error SP030: syntax error", False),
+        ("400010", False),
+    ],
+)
+def test_passing_refusals(text, passing):
+    """A deadlock is tried again, a mistake is not."""
+    assert quirks.is_passing(text) is passing
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT * {}", "SELECT"),
+        ("# DELETE\nPREFIX insert: <urn:x#>\nBASE <urn:y> # ASK\n  ask {}", "ASK"),
+        ("prefix : <urn:drop> describe <x>", "DESCRIBE"),
+        ("INSERT DATA {}", "INSERT"),
+        ("  # only a remark", ""),
+        ("{}", ""),
+    ],
+)
+def test_forms_of_queries(text, expected):
+    """The first word behind the prologue says what a query is; remarks and prefixes do not."""
+    assert form(text) == expected
+
+
+def test_a_query_around_another():
+    """The prologue stays outside, a remark at the end swallows nothing, and it can be run."""
+    text = "PREFIX p: <urn:p>\nSELECT ?a ?b WHERE { VALUES (?a ?b) { (1 p:x) (2 p:y) } } # end"
+    wrapped = around(text, ["a", "b"], ["(STR(?b) AS ?c)"])
+    rows = [[cell.value for cell in row] for row in ox.Store().query(wrapped)]
+
+    assert rows == [["1", "urn:px", "urn:px"], ["2", "urn:py", "urn:py"]]
+
+
+def test_pieces_are_bounded_and_whole():
+    """No piece is above the limit unless it is one triple; nothing is lost, or put elsewhere."""
+    lines = {g: [f"{g}{k} {'x' * (k % 700)}" for k in range(400)] for g in "abc"}
+    lines["b"].append("long" * 5_000)
+    mixed = [Block(g, lines[g][k : k + 7]) for k in range(0, 405, 7) for g in "abc"]
+    pieces = list(batching.by_graph(mixed, 6_000))
+
+    for g in "abc":
+        assert [line for graph, some in pieces if graph == g for line in some] == lines[g]
+    assert all(len(some) == 1 or sum(map(len, some)) < 6_000 for _, some in pieces)
+    assert len(pieces) < 100

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 from kgbench.analysis.rendering import shown
 from kgbench.analysis.tables import Kind, Table
 
+_WEB = ("http://", "https://")
+
 
 class Cell(NamedTuple):
     """One value as text, with the IRI that it names where it names one."""
@@ -43,7 +45,7 @@ def sheet(table: Table, names: Mapping[str, str], suite: str | None, *, hide: st
         [
             [
                 Cell(
-                    shown(row[place], table.columns[place]),
+                    _short(shown(row[place], table.columns[place])),
                     _iri(row[place], names),
                     table.columns[place].kind is not Kind.TEXT,
                 )
@@ -57,7 +59,12 @@ def sheet(table: Table, names: Mapping[str, str], suite: str | None, *, hide: st
     )
 
 
+def _short(text: str) -> str:
+    """The end of an IRI, which tells it from others in its column; other texts as they are."""
+    return "/".join(text.rsplit("/", 2)[1:]) if text.startswith(_WEB) else text
+
+
 def _iri(value: object, names: Mapping[str, str]) -> str | None:
     if not isinstance(value, str):
         return None
-    return value if value.startswith(("http://", "https://")) else names.get(value)
+    return value if value.startswith(_WEB) else names.get(value)

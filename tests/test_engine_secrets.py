@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
 import json
 import os
 import subprocess
@@ -13,9 +15,11 @@ import pytest
 from kgbench.engine.journal import Journal, secrets_of
 from kgbench.store import open_reader
 from tests.servers import scripts
+from tests.servers.anthropic_batches import AnthropicBatchSpeech
 from tests.servers.anthropic_server import AnthropicSpeech
 from tests.servers.google_server import GoogleSpeech
 from tests.servers.loopback import LoopbackServer
+from tests.servers.openai_batches import OpenAIBatchSpeech
 from tests.servers.openai_server import OpenAISpeech
 
 PLANTED = {
@@ -89,6 +93,132 @@ def test_no_key_is_in_anything_a_run_leaves(tmp_path, specs):
     for path in tmp_path.rglob("*"):
         if path.is_file():
             assert holds_key(path.read_bytes().decode("latin-1")) == [], path
+
+
+FAILURES = (
+    *(scripts.UNAUTHORISED, scripts.CUT, scripts.GARBAGE, scripts.NOT_JSON, scripts.MALFORMED),
+    *(scripts.CONTEXT, scripts.BAD_REQUEST, scripts.SERVER_ERROR, scripts.EMPTY_CHOICES),
+    *(scripts.REFUSAL, scripts.QUOTA, scripts.ANSWER),
+)
+# How each connector is written, and the server that it talks to.
+EVERY = {
+    "chat": ("openai:chat@{url}", OpenAISpeech),
+    "responses": ("openai:responses@{url}?api=responses", OpenAISpeech),
+    "vllm": ("vllm:served@{url}", OpenAISpeech),
+    "anthropic": ("anthropic:messages@{url}", AnthropicSpeech),
+    "google": ("google:content@{url}", GoogleSpeech),
+    "legacy": ("google_legacy:content@{url}", GoogleSpeech),
+}
+IN_BATCHES = {
+    "openai": ("openai:chat@{url}", OpenAIBatchSpeech),
+    "anthropic": ("anthropic:messages@{url}", AnthropicBatchSpeech),
+}
+CONFIGURATION = """\
+name: planted
+iterations: {iterations}
+concurrency: 2
+maxRetries: 0
+callTimeout: 5
+batch: {batch}
+tasks: [RdfFriendCount-turtle-1]
+models: {models}
+"""
+
+
+def configured(folder, models, iterations, *, batch):
+    """A configuration of ``models``, all of whose calls are made once."""
+    values = {"models": json.dumps(models), "iterations": iterations, "batch": str(batch).lower()}
+    path = folder / "c.yaml"
+    path.write_text(CONFIGURATION.format(**values))
+    return path
+
+
+def left_behind(folder):
+    """All files in a folder in one text, and what a dump of its store has."""
+    texts = [path.read_bytes().decode("latin-1") for path in folder.rglob("*") if path.is_file()]
+    with open_reader(str(folder / "store")) as store:
+        rows = store.query("SELECT * WHERE { GRAPH ?g { ?s ?p ?o } }")
+        texts += [" ".join(str(term) for term in row) for row in rows]
+    return "\n".join(texts)
+
+
+def plant(monkeypatch):
+    """Put the keys where connectors find them; vLLM's server has one of its own."""
+    for name, value in PLANTED.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("VLLM_API_KEY", PLANTED["OWN_GATEWAY_TOKEN"])
+
+
+def test_no_connector_says_its_key_whatever_fails(tmp_path, monkeypatch):
+    """Every connector, every kind of failure, with tracebacks: the keys are in requests alone."""
+    plant(monkeypatch)
+    legacy = _there("google.generativeai")
+    chosen = {name: one for name, one in EVERY.items() if name != "legacy" or legacy}
+    with contextlib.ExitStack() as stack:
+        servers = [
+            stack.enter_context(
+                LoopbackServer(speech(echo_key=True), script=scripts.sequence(*FAILURES))
+            )
+            for _, speech in chosen.values()
+        ]
+        specs = [spec for spec, _ in chosen.values()]
+        models = [spec.format(url=s.url) for spec, s in zip(specs, servers, strict=True)]
+        path = configured(tmp_path, models, len(FAILURES), batch=False)
+        options = ("run", path, "--store", tmp_path / "store")
+        said = kgbench("--debug", *options, "--log", tmp_path / "log.jsonl", "-v")
+        said += kgbench("--debug", *options, "--model", "chat", "--max-cost", "1")
+        monkeypatch.setenv("OPENAI_API_KEY", PLANTED["OPENAI_API_KEY"] + "\x07")
+        refused = kgbench("--debug", *options, "--new", "--model", "chat")
+
+    seen = [{v for e in s.ledger for v in e.headers.values()} for s in servers]
+    assert all(holds_key(" ".join(values)) for values in seen), "each server has seen its key"
+    assert "[hidden]" in said
+    assert "Traceback" in said
+    assert "Traceback" in refused
+    assert "no header can carry" in refused
+    assert holds_key(said + refused) == []
+    assert holds_key(left_behind(tmp_path)) == []
+
+
+def test_no_batch_says_the_key_it_was_handed_in_with(tmp_path, monkeypatch):
+    """Neither files and names of requests, nor ids, states and results, nor errors in them."""
+    plant(monkeypatch)
+    troubles = [scripts.CUT, "answer", scripts.SERVER_ERROR, scripts.NOT_JSON]
+    with contextlib.ExitStack() as stack:
+        speeches = [
+            speech(echo_key=True, each=scripts.sequence(*FAILURES))
+            for _, speech in IN_BATCHES.values()
+        ]
+        servers = [
+            stack.enter_context(LoopbackServer(speech, script=scripts.sequence(*troubles)))
+            for speech in speeches
+        ]
+        specs = [spec for spec, _ in IN_BATCHES.values()]
+        models = [spec.format(url=s.url) for spec, s in zip(specs, servers, strict=True)]
+        path = configured(tmp_path, models, len(FAILURES), batch=True)
+        options = ("--debug", "run", path, "--store", tmp_path / "store")
+        said = kgbench(*options, "--log", tmp_path / "log.jsonl", "-v")
+        said += kgbench("query", "run-batches", "--store", tmp_path / "store")
+
+    handed_in = [
+        str(asked.body) + asked.name + str(batch.metadata)
+        for speech in speeches
+        for batch in speech.desk.batches
+        for asked in batch.asked
+    ]
+    assert len(handed_in) >= 2 * len(FAILURES)
+    assert "batch_0000" in said
+    assert "[hidden]" in left_behind(tmp_path), "errors in results were recorded"
+    assert holds_key("".join(handed_in)) == []
+    assert holds_key(said) == []
+    assert holds_key(left_behind(tmp_path)) == []
+
+
+def _there(module):
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def test_log_names_dialogues_and_timing(tmp_path, specs):

@@ -77,7 +77,7 @@ class AnthropicBatchSpeech(AnthropicSpeech):
         assert len(set(names)) == len(names)
         assert all("stream" not in request["params"] for request in requests)
         asked = [(request["custom_id"], request["params"]) for request in requests]
-        return Response(200, _shown(self.desk.made(asked, "/v1/messages"), root))
+        return Response(200, _shown(self.desk.made(asked, "/v1/messages", entry), root))
 
     def _list(self, query: dict[str, list[str]], root: str) -> Response:
         newest = list(reversed(self.desk.batches))

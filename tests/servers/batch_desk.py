@@ -81,10 +81,12 @@ class BatchDesk:
         """The batch with this id."""
         return next((batch for batch in self.batches if batch.id == number), None)
 
-    def made(self, requests: list[tuple[str, Any]], path: str, metadata: Any = None) -> Batch:
-        """A new batch of requests, by name and body."""
+    def made(
+        self, requests: list[tuple[str, Any]], path: str, entry: Entry, metadata: Any = None
+    ) -> Batch:
+        """A new batch of requests, by name and body, that came with ``entry``."""
         number = len(self.batches)
-        asked = [self._asked(name, body, path) for name, body in requests]
+        asked = [self._asked(name, body, path, entry) for name, body in requests]
         batch = Batch(f"batch_{number:04d}", asked, self._ending(number), metadata)
         if batch.ending != "completed":
             keep = 0 if batch.ending == "failed" else len(asked) // 2
@@ -93,8 +95,8 @@ class BatchDesk:
         self.batches.append(batch)
         return batch
 
-    def _asked(self, name: str, body: Any, path: str) -> Asked:
-        entry = Entry(self._number, path, "", body, time.time(), 1)
+    def _asked(self, name: str, body: Any, path: str, made: Entry) -> Asked:
+        entry = Entry(self._number, path, "", body, time.time(), 1, made.headers)
         entry.request_id = f"req_in_batch_{self._number:06d}"
         self._number += 1
         behaviour: Behaviour = self._each(entry)

@@ -88,7 +88,7 @@ class OpenAIBatchSpeech(OpenAISpeech):
         assert all(r["method"] == "POST" and r["url"] == body["endpoint"] for r in requests)
         assert len({r["custom_id"] for r in requests}) == len(requests)
         asked = [(r["custom_id"], r["body"]) for r in requests]
-        batch = self.desk.made(asked, body["endpoint"], body["metadata"])
+        batch = self.desk.made(asked, body["endpoint"], entry, body["metadata"])
         return Response(200, self._shown(batch))
 
     def _list(self, query: dict[str, list[str]]) -> Response:

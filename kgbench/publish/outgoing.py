@@ -158,7 +158,7 @@ class Outgoing:
         """Whether an IRI names a file or a server that is not for everyone."""
         if iri.startswith((self._addresses.store, "https://w3id.org/", "http://www.w3.org/")):
             return False
-        return not is_public(iri) if predicate == KGB.queryEndpoint else is_private(iri)
+        return not is_public(iri) if predicate == KGB.caseEndpoint else is_private(iri)
 
     # --- literals ---------------------------------------------------------------------------
 

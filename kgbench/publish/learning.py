@@ -21,7 +21,7 @@ from kgbench.vocab import KGB, PROV, RDF, RDFS, SCHEMA, SKOS
 
 def telling(database: ox.Store) -> Iterator[str]:
     """Texts that name hosts and people of the machines at work."""
-    for predicate in (KGB.baseUrl, SCHEMA.error, KGB.queryEndpoint):
+    for predicate in (KGB.baseUrl, SCHEMA.error, KGB.caseEndpoint):
         for quad in database.quads_for_pattern(None, ox.NamedNode(predicate), None):
             yield str(getattr(quad.object, "value", ""))
     for kind in (KGB.Configuration, KGB.Model):

@@ -28,6 +28,7 @@ pytest.importorskip("openai", reason="the extra kgbench[openai] is not installed
 from kgbench.connectors import openai
 
 APIS = ("chat", "responses")
+OWN = {"key_env": "OWN_KEY"}  # of the provider's own server
 
 
 @pytest.fixture(autouse=True)
@@ -66,6 +67,7 @@ def test_only_what_is_set_is_sent(api: str) -> None:
         replies(openai, _at(server, api), [asked("first", "answered", "second")])
         replies(openai, _at(server, api, sampling={"temperature": 0.0, "top_k": 5}), [asked()])
 
+    assert all("stream" not in entry.body for entry in server.ledger)
     plain, sampled = (entry.body for entry in server.ledger)
     said = plain["messages" if api == "chat" else "input"]
     assert [(m["role"], m["content"]) for m in said] == [
@@ -77,6 +79,15 @@ def test_only_what_is_set_is_sent(api: str) -> None:
     assert expected == set(plain)
     assert expected | {"temperature", "top_k"} == set(sampled)
     assert sampled["temperature"] == 0.0
+
+
+def test_the_limit_of_tokens_has_the_name_of_each_api() -> None:
+    """``max_tokens`` limits answers through the responses API, too."""
+    with LoopbackServer(OpenAISpeech()) as server:
+        answer(openai, _at(server, "responses", sampling={"max_tokens": 7}))
+
+    assert server.ledger[0].body["max_output_tokens"] == 7
+    assert "max_tokens" not in server.ledger[0].body
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -135,23 +146,27 @@ def test_a_failure_is_one_call_and_the_error_it_means(
         assert server.acknowledged == []
 
 
+@pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize(("header", "seconds"), [("7", 7.0), ("0.25", 0.25), (None, None)])
-def test_a_rate_limit_says_when_to_come_back(header: str | None, seconds: float | None) -> None:
+def test_a_rate_limit_says_when_to_come_back(
+    api: str, header: str | None, seconds: float | None
+) -> None:
     """``Retry-After`` arrives in seconds; without it nothing is made up."""
     behaviour = Behaviour(scripts.RATE_LIMIT, retry_after=header)
     with LoopbackServer(OpenAISpeech(), script=sequence(behaviour)) as server:
-        setup = _at(server)
+        setup = _at(server, api)
         with pytest.raises(RateLimited) as raised:
             answer(openai, setup)
 
     assert seconds == raised.value.retry_after
 
 
+@pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("kind", [scripts.HANG, scripts.TRICKLE])
-def test_a_call_ends_at_its_deadline(kind: str) -> None:
+def test_a_call_ends_at_its_deadline(api: str, kind: str) -> None:
     """A server that says nothing, or too little at a time, is a time-out."""
     with LoopbackServer(OpenAISpeech(), script=always(kind)) as server:
-        setup = _at(server)
+        setup = _at(server, api)
         with pytest.raises(ProviderTimeout, match=r"no answer within 0\.3 s"):
             answer(openai, setup, timeout=0.3)
 
@@ -205,6 +220,11 @@ def test_the_key_goes_to_the_server_and_nowhere_else(monkeypatch: pytest.MonkeyP
         (setup_for("openai", "m", "http://h/v1", options={"apy": "chat"}), "no option 'apy'"),
         (setup_for("openai", "m", "http://h/v1", options={"api": "batch"}), "chat, responses"),
         (setup_for("openai", "m", "http://h/v1", sampling={"stream": True}), "'stream' is not"),
+        (setup_for("openai", "m", sampling={"top_k": 3}, options=OWN), "does not take 'top_k'"),
+        (
+            setup_for("openai", "m", sampling={"seed": 3}, options={**OWN, "api": "responses"}),
+            "does not take 'seed'",
+        ),
     ],
 )
 def test_unusable_setups_are_refused_at_once(
@@ -212,6 +232,7 @@ def test_unusable_setups_are_refused_at_once(
 ) -> None:
     """A missing key, a wrong address, an unknown option or parameter is refused before any call."""
     monkeypatch.delenv("OPENAI_API_KEY")
+    monkeypatch.setenv("OWN_KEY", KEY)
     with pytest.raises(ModelSpecError, match=message):
         openai.open(setup, 10)
 

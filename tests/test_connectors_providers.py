@@ -139,6 +139,7 @@ def test_only_what_is_set_is_sent(provider: Provider) -> None:
         answer(provider.module, provider.at(server, sampling=given))
 
     plain, sampled = (entry.body for entry in server.ledger)
+    assert all("stream" not in f"{entry.path}{entry.body}".lower() for entry in server.ledger)
     if provider.name == "anthropic":
         assert set(plain) == {"model", "messages", "max_tokens"}
         assert sampled["temperature"] == 0.5

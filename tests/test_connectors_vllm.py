@@ -19,6 +19,7 @@ from kgbench.errors import (
     ProviderError,
     ProviderRefused,
     ProviderTimeout,
+    RateLimited,
 )
 from kgbench.model import Outcome, Reply
 from tests.connectors import KEY, answer, asked, setup_for
@@ -29,8 +30,10 @@ from tests.connectors.vllm_signatures import (
     of_wheel,
     stand_in,
 )
+from tests.servers import scripts
 from tests.servers.loopback import LoopbackServer
 from tests.servers.openai_server import OpenAISpeech
+from tests.servers.scripts import always
 
 LONG = "The decoder prompt (length 9) is longer than the maximum model length of 8."
 
@@ -163,6 +166,65 @@ def test_an_address_means_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert reply.model == "org/model-2025-01-01"
     assert "authorization" not in server.ledger[0].headers
+
+
+def test_a_template_of_the_model_goes_to_the_server(tmp_path: Path) -> None:
+    """Template and thinking are parameters of each request; what starts an engine is refused."""
+    (tmp_path / "template.jinja").write_text("{{ messages }}", encoding="utf-8")
+    options = {"chat_template": str(tmp_path / "template.jinja"), "enable_thinking": "false"}
+    with LoopbackServer(OpenAISpeech()) as server:
+        answer(vllm, setup_for("vllm", "org/model", server.url, options=options))
+        body = server.ledger[0].body
+        started = setup_for("vllm", "m", server.url, options={"tensor_parallel_size": 2})
+        with pytest.raises(ModelSpecError, match="when it is started"):
+            vllm.open(started, 1)
+
+    assert body["chat_template"] == "{{ messages }}"
+    assert body["chat_template_kwargs"] == {"enable_thinking": False}
+
+
+@pytest.mark.parametrize(
+    ("kind", "error"),
+    [
+        (scripts.RATE_LIMIT, RateLimited),
+        (scripts.SERVER_ERROR, ProviderError),
+        (scripts.OVERLOADED, ProviderError),
+        (scripts.CUT, ProviderError),
+        (scripts.GARBAGE, ProviderError),
+        (scripts.MALFORMED, ProviderError),
+        (scripts.NOT_JSON, ProviderError),
+        (scripts.EMPTY_CHOICES, ProviderError),
+        (scripts.UNAUTHORISED, ProviderRefused),
+        (scripts.UNKNOWN_MODEL, ProviderRefused),
+        (scripts.CONTEXT, ContextTooLong),
+        (scripts.TOO_LARGE, ContextTooLong),
+        (scripts.HANG, ProviderTimeout),
+    ],
+)
+def test_a_servers_failure_is_the_error_it_means(kind: str, error: type[ProviderError]) -> None:
+    """As with every OpenAI-compatible server, under the name of the model that was asked for."""
+    with LoopbackServer(OpenAISpeech(), script=always(kind)) as server:
+        setup = setup_for("vllm", "org/model", server.url)
+        with pytest.raises(ProviderError, match="vllm:org/model") as raised:
+            answer(vllm, setup, timeout=0.5)
+
+        assert error is type(raised.value)
+        assert len(server.ledger) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "outcome"),
+    [
+        (scripts.TRUNCATION, Outcome.TRUNCATED),
+        (scripts.REFUSAL, Outcome.REFUSED),
+        (scripts.FILTER, Outcome.REFUSED),
+        (scripts.EMPTY_TEXT, None),
+    ],
+)
+def test_a_servers_reason_is_kept(kind: str, outcome: Outcome | None) -> None:
+    """What a server says of how an answer ended is the outcome."""
+    with LoopbackServer(OpenAISpeech(), script=always(kind)) as server:
+        assert answer(vllm, setup_for("vllm", "m", server.url)).outcome is outcome
 
 
 @pytest.mark.skipif("VLLM_WHEEL" not in os.environ, reason="VLLM_WHEEL names no wheel of vLLM")

@@ -26,7 +26,12 @@ _OUTCOMES = {
 def request(setup: ModelSetup, messages: Sequence[str]) -> dict[str, Json]:
     """The body that asks ``setup`` to continue ``messages``; of the sampling only what is set."""
     said = [{"role": role, "content": text} for role, text in turns(messages)]
-    return {"model": setup.model_id, "messages": said, **setup.sampling}
+    return {"model": setup.model_id, "messages": said, **sampling(setup)}
+
+
+def sampling(setup: ModelSetup) -> Mapping[str, Json]:
+    """The sampling parameters of ``setup`` by the names that this API has for them."""
+    return setup.sampling
 
 
 def reply(body: Json, request_id: str | None = None) -> Reply:

@@ -3,8 +3,8 @@
 
 ``openai:gpt-4o-mini``, ``openai:NAME@http://host/v1``; option ``api=responses`` chooses the
 responses API instead of chat completions, ``key_env`` another environment variable for the key
-than ``OPENAI_API_KEY``. A server that is not OpenAI's may have no key. All sampling parameters are
-sent as they are written.
+than ``OPENAI_API_KEY``. A server that is not OpenAI's may have no key, and is sent all sampling
+parameters as they are written; OpenAI's own only those that its SDK knows the API to take.
 """
 
 from __future__ import annotations
@@ -53,7 +53,24 @@ def _parts(setup: ModelSetup, timeout: float) -> tuple[ModuleType, AsyncOpenAI, 
     for name in protocol.RESERVED:
         if name in setup.sampling:
             raise ModelSpecError(f"{setup.spec}: '{name}' is not a sampling parameter")
-    return protocol, *connected(setup, timeout)
+    client, caller = connected(setup, timeout)
+    if calls.is_own(str(client.base_url), OWN_URL):
+        _check_sampling(setup, protocol)
+    return protocol, client, caller
+
+
+def _check_sampling(setup: ModelSetup, protocol: ModuleType) -> None:
+    """Refuse what the API of OpenAI itself does not take, before it does."""
+    from openai.types.chat.completion_create_params import CompletionCreateParamsBase
+    from openai.types.responses.response_create_params import ResponseCreateParamsBase
+
+    of = ResponseCreateParamsBase if protocol is responses else CompletionCreateParamsBase
+    taken = set(of.__annotations__) - set(protocol.RESERVED)
+    for name in protocol.sampling(setup):
+        if name not in taken:
+            raise ModelSpecError(
+                f"{setup.spec} does not take '{name}'; it takes {', '.join(sorted(taken))}"
+            )
 
 
 def connected(setup: ModelSetup, timeout: float) -> tuple[AsyncOpenAI, Caller]:

@@ -19,12 +19,19 @@ RESERVED = (
     "conversation",
     "tools",
 )
+# What goes by another name here than elsewhere.
+_NAMES = {"max_tokens": "max_output_tokens", "max_completion_tokens": "max_output_tokens"}
 
 
 def request(setup: ModelSetup, messages: Sequence[str]) -> dict[str, Json]:
     """The body that asks ``setup`` to continue ``messages``; nothing is kept at the provider."""
     said = [{"role": role, "content": text} for role, text in turns(messages)]
-    return {"model": setup.model_id, "input": said, "store": False, **setup.sampling}
+    return {"model": setup.model_id, "input": said, "store": False, **sampling(setup)}
+
+
+def sampling(setup: ModelSetup) -> Mapping[str, Json]:
+    """The sampling parameters of ``setup`` by the names that this API has for them."""
+    return {_NAMES.get(name, name): value for name, value in setup.sampling.items()}
 
 
 def reply(body: Json, request_id: str | None = None) -> Reply:

@@ -37,11 +37,14 @@ _ENGINE = {
     "trust_remote_code": Option(bool, None),
     "enforce_eager": Option(bool, None),
 }
-_OPTIONS = {
-    **_ENGINE,
-    "batch": Option(int, 256, 1),  # conversations at once, at most
+_TEMPLATE = {
     "chat_template": Option(str, None),  # a file, or the template itself
     "enable_thinking": Option(bool, None),  # what many templates call it
+}
+_OPTIONS = {
+    **_ENGINE,
+    **_TEMPLATE,
+    "batch": Option(int, 256, 1),  # conversations at once, at most
 }
 _RESERVED = ("n", "detokenize", "output_kind", "prompt_logprobs", "logprobs")
 _GATHER = 0.02  # seconds in which further requests may join a batch
@@ -52,13 +55,27 @@ Conversation = list[dict[str, str]]
 def open(setup: ModelSetup, timeout: float) -> Connector:  # noqa: A001 - the interface
     """A model on a vLLM server where ``setup`` has an address, else in this process."""
     if setup.base_url is not None:
-        keyed = {"key_env": "VLLM_API_KEY", **setup.options}
-        return openai.open(replace(setup, options=keyed), timeout)
+        return openai.open(_on_server(setup), timeout)
     options = read(setup.options, _OPTIONS, setup.spec)
     for name in setup.sampling:
         if name in _RESERVED:
             raise ModelSpecError(f"{setup.spec}: '{name}' is not a sampling parameter")
     return InProcess(setup, options, Caller(setup.spec, timeout))
+
+
+def _on_server(setup: ModelSetup) -> ModelSetup:
+    """``setup`` as a model of an OpenAI-compatible server, its template among the parameters."""
+    for name in setup.options:
+        if name in (*_ENGINE, "batch"):
+            raise ModelSpecError(
+                f"{setup.spec}: '{name}' is for the engine in this process; a server is given it "
+                f"when it is started"
+            )
+    given = {name: value for name, value in setup.options.items() if name in _TEMPLATE}
+    rest = {name: value for name, value in setup.options.items() if name not in _TEMPLATE}
+    template = _chat_options(read(given, _TEMPLATE, setup.spec))
+    options = {"key_env": "VLLM_API_KEY", **rest}
+    return replace(setup, options=options, sampling={**setup.sampling, **template})
 
 
 class _Waiting(NamedTuple):

@@ -65,11 +65,11 @@ def version(store: _Store) -> int | None:
     return int(found.pop())
 
 
-def check(store: _Store) -> None:
-    """Refuse a store that this code would misread, with words (:class:`LayoutError`)."""
+def check(store: _Store) -> int | None:
+    """The version as :func:`version` gives it; :class:`LayoutError` where it cannot be read."""
     found = version(store)
     if found is None or found == current():
-        return
+        return found
     if found < current() and _chain(found, current()) is not None:
         raise LayoutError(
             f"the store {store.location} has the older layout {found}, this kgbench reads layout "

@@ -44,8 +44,7 @@ def check(store: Source, *, digest: bool = False) -> Checked:
 
     Raises :class:`~kgbench.errors.LayoutError` where the layout is another.
     """
-    layouts.check(store)
-    found = Checked(store.location, layouts.version(store))
+    found = Checked(store.location, layouts.check(store))
     catalogue, lease = store.iris.catalogue, store.iris.mint("leaseGraph")
     sizes = _sizes(store)
     rows = list(store.query(fill("registry.rq", catalogue=catalogue)))

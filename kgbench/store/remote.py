@@ -36,8 +36,7 @@ class RemoteReader:
         self.location = back_end.location
         self._client = Client(back_end)
         try:
-            empty = layouts.version(self) is None
-            layouts.check(self)
+            empty = layouts.check(self) is None
         except BaseException:
             self.close()
             raise

@@ -59,8 +59,8 @@ def leaders(
     scored = [one.model for one in found if one.score is not None]
     drawn = _Resampled(store, selection, wanted, scored, samples=samples, seed=seed)
     tests = [t_test(found[0].pooled, one.pooled) for one in found]
-    corrected = holm([None, *(drawn.p_against(scored[0], model) for model in scored[1:])])
-    by_model = dict(zip(scored, corrected, strict=True))
+    against = [None, *(drawn.p_against(scored[0], model) for model in scored[1:])]
+    by_model = dict(zip(scored, holm(against[: len(scored)]), strict=True))
     extra: list[tuple[Value, ...]] = []
     for place, (one, test) in enumerate(zip(found, tests, strict=True)):
         if one.score is None:

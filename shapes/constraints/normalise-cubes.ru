@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Spelling out what a Data Cube may leave unsaid, before the integrity constraints are asked: the
-# types of things, the two steps of component properties, what is attached to a data set or slice.
-PREFIX qb:  <http://purl.org/linked-data/cube#>
+# types of things, the two steps of component properties, what the vocabulary says of its own
+# dimension, and what is attached to a data set or slice.
+PREFIX qb:   <http://purl.org/linked-data/cube#>
+PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
 
 INSERT { ?observation a qb:Observation . } WHERE { ?slice qb:observation ?observation . } ;
 INSERT { ?observation a qb:Observation . ?set a qb:DataSet . }
@@ -14,6 +16,8 @@ INSERT { ?component qb:componentProperty ?property . ?property a qb:MeasurePrope
 WHERE { ?component qb:measure ?property . } ;
 INSERT { ?component qb:componentProperty ?property . ?property a qb:AttributeProperty . }
 WHERE { ?component qb:attribute ?property . } ;
+INSERT { qb:measureType rdfs:range qb:MeasureProperty . }
+WHERE { ?component qb:dimension qb:measureType . } ;
 
 INSERT { ?observation ?property ?value . }
 WHERE {

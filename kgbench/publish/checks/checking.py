@@ -71,7 +71,7 @@ def _entries(
     yield _catalogue(published, mldcat_shapes)
     yield _entry("files", "checksums, sizes and media types are true", files.check(published))
     yield _entry("dumps", "dumps agree with each other", files.agreement(published))
-    links = Links(published, published.root)
+    links = Links(published)
     entry = _entry("links", "links lead somewhere", links.check())
     entry.note = f"{links.followed} links"
     yield entry

@@ -102,8 +102,7 @@ def _sums(published: Published, digest: Any) -> Iterator[Fault]:
         elif digest(path) != wanted:
             message = "The content is not what its checksum says."
             yield Fault("checksum", "", name, message, "Take the file anew, or publish again.")
-    for path in published.files():
-        name = published.name(path)
+    for name in published.files:
         if name.startswith(("data/", "queries/", "catalog.", "void.")) and name not in listed:
             yield Fault("checksum", "", name, f"The file is not in {_SUMS}.", _AGAIN)
 

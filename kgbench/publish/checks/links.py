@@ -21,21 +21,18 @@ _REMEDY = "Publish again; a file was removed or renamed."
 class Links:
     """Follows the links of all pages; ``followed`` says how many there were."""
 
-    def __init__(self, published: Published, root: Path) -> None:
+    def __init__(self, published: Published) -> None:
         self._published = published
-        self._root = root
-        self._there: dict[str, str | None] = {}
         self._places: dict[str, frozenset[str]] = {}
         self.followed = 0
 
     def check(self) -> Iterator[Fault]:
         """The links that lead nowhere."""
-        for path in self._published.files():
-            if path.suffix == ".html":
-                yield from self._page(path)
+        for name, path in self._published.files.items():
+            if name.endswith(".html"):
+                yield from self._page(name, path)
 
-    def _page(self, path: Path) -> Iterator[Fault]:
-        name = self._published.name(path)
+    def _page(self, name: str, path: Path) -> Iterator[Fault]:
         text = path.read_text(encoding="utf-8", errors="replace")
         for link in dict.fromkeys(html.unescape(a or b) for a, b in _LINK.findall(text)):
             wrong = self._wrong(name, link)
@@ -69,21 +66,15 @@ class Links:
         joined = posixpath.normpath(posixpath.join(posixpath.dirname(page), path))
         if path.endswith("/") or joined == ".":
             joined = posixpath.join(joined, "index.html").removeprefix("./")
-        if joined not in self._there:
-            found = self._root / joined
-            if joined.startswith("../"):
-                self._there[joined] = None
-            elif found.is_dir():
-                inside = f"{joined}/index.html"
-                self._there[joined] = inside if (self._root / inside).is_file() else None
-            else:
-                self._there[joined] = joined if found.is_file() else None
-        return self._there[joined]
+        for name in (joined, f"{joined}/index.html"):
+            if name in self._published.files:
+                return name
+        return None
 
     def _ids(self, name: str) -> frozenset[str]:
         if name not in self._places:
             if len(self._places) > 1000:  # noqa: PLR2004 - pages link to themselves and to few others
                 self._places.clear()
-            text = (self._root / name).read_text(encoding="utf-8", errors="replace")
+            text = self._published.files[name].read_text(encoding="utf-8", errors="replace")
             self._places[name] = frozenset(html.unescape(a or b) for a, b in _ID.findall(text))
         return self._places[name]

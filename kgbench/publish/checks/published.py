@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
-from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
@@ -75,13 +75,20 @@ class Published:
             return path.relative_to(self.root).as_posix()
         return path.name
 
-    def files(self) -> Iterator[Path]:
-        """All files of the folder that are meant for the public, sorted."""
+    @cached_property
+    def files(self) -> dict[str, Path]:
+        """All files of the folder that are meant for the public, by their names, sorted."""
         if self.root is None:
-            return
-        for path in sorted(self.root.rglob("*")):
-            if path.is_file() and path.relative_to(self.root).parts[0] != _STATE:
-                yield path
+            return {}
+        cut = len(str(self.root)) + 1
+        found = {}
+        for folder, folders, names in os.walk(self.root):
+            if folder == str(self.root) and _STATE in folders:
+                folders.remove(_STATE)
+            inside = folder[cut:].replace(os.sep, "/")
+            for name in names:
+                found[f"{inside}/{name}" if inside else name] = Path(folder, name)
+        return dict(sorted(found.items()))
 
     def path(self, iri: str) -> Path | None:
         """The file that an IRI below the base is served from, whether it exists or not."""

@@ -45,8 +45,7 @@ def the_run(*records: dict[str, Any], suite: str | None = None) -> ImportedRun:
 
 def content(store: EmbeddedStore) -> set[str]:
     """Every quad of a store."""
-    rows = store.query("SELECT ?g ?s ?p ?o WHERE { GRAPH ?g { ?s ?p ?o } }")
-    return {" ".join(str(row[name]) for name in "gspo") for row in rows}
+    return {f"<{graph}> {triple}" for graph in store.graphs() for triple in store.triples(graph)}
 
 
 def scores(store: EmbeddedStore) -> dict[tuple[str, str, str], float]:

@@ -49,7 +49,7 @@ def free_port():
 
 
 class Oxigraph:
-    """An Oxigraph server over a folder, on a port that stays the same when it is started again."""
+    """An Oxigraph server over a folder, or in memory; on one port however often it is started."""
 
     def __init__(self, folder, *options):
         self.port = free_port()
@@ -62,8 +62,9 @@ class Oxigraph:
         """Start the server and wait until it answers."""
         program = Path(sys.executable).with_name("oxigraph")
         bound = f"127.0.0.1:{self.port}"
+        place = () if self._folder is None else ("--location", self._folder)
         self._process = subprocess.Popen(
-            [program, "serve", "--location", self._folder, "--bind", bound, *self._options],
+            [program, "serve", *place, "--bind", bound, *self._options],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -11,6 +11,7 @@ import pytest
 from kgbench import config
 from kgbench.engine import Settings, explaining, planning, run_plan
 from kgbench.record import reading
+from kgbench.record.invalidation import invalidate
 from kgbench.store import open_store
 from tests.servers import scripts
 from tests.servers.loopback import LoopbackServer
@@ -110,3 +111,16 @@ def test_complete_run_has_nothing_to_explain():
         (info,) = reading.runs(store)
 
         assert list(explaining.reasons(store, info, explaining.stored_plan(store, info))) == []
+
+
+def test_what_is_invalidated_is_told_apart(server):
+    """It is not counted and not complete, and is held again only when that is asked for."""
+    plan = plan_of(server)
+    with open_store("memory:") as store:
+        hold(store, plan)
+        (info,) = reading.runs(store)
+        invalidate(store, info.iri, "a test", "me")
+        told = why(store, plan)
+
+    assert {reason for _, reason, _ in told} == {"invalidated"}
+    assert len(told) == 3

@@ -31,8 +31,13 @@ def say(
     ``run`` names the run to continue, ``""`` the newest of the plan's name, ``None`` none;
     ``endpoint`` says whether there is one.
     """
+    from kgbench.connectors.batches import require
     from kgbench.engine.estimating import RULE, foreseen
-    from kgbench.engine.prices import declared
+    from kgbench.engine.prices import WITHOUT_PROVIDER, declared
+
+    for model in plan.models if plan.batch else ():
+        if model.connector not in WITHOUT_PROVIDER:
+            require(model)
 
     complete = set() if run is None else _complete(plan, location, run)
     exercises = _published(plan, location, endpoint=endpoint)
@@ -52,7 +57,7 @@ def say(
     each = models[0].planned
     typer.echo(
         f"{plan.name}: {len(plan.tasks)} task labels x {len(plan.models)} models = "
-        f"{each * len(models)} dialogues ({each} per model)"
+        f"{each * len(models)} dialogues ({each} per model){', in batches' if plan.batch else ''}"
     )
     for one in models:
         least, most = one.least, one.most

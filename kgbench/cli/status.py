@@ -50,6 +50,8 @@ def status(
     from kgbench.record import reading
     from kgbench.store import open_reader
 
+    if config is not None and not why:
+        raise typer.BadParameter("it is compared only with --why", param_hint="--config")
     with open_reader(store) as opened:
         chosen = reading.runs(opened) if run is None else [reading.find_run(opened, run)]
         if why and chosen:
@@ -88,6 +90,7 @@ def _state(store: Store, run: RunInfo) -> dict[str, Any]:
         of_model[str(state)] += int(count or 0)
     sessions = queries.rows(store, "run-sessions", runGraph=run.graph)
     failures = queries.rows(store, "open-failures", runGraph=run.graph)
+    batches = queries.rows(store, "run-batches", runGraph=run.graph)
     complete = sum(one["complete"] for one in counts.values())
     planned = int(sessions[-1][4] or 0) if sessions else complete
     return {
@@ -103,11 +106,44 @@ def _state(store: Store, run: RunInfo) -> dict[str, Any]:
         "missing": max(0, planned - complete),
         "invalid": sum(one["invalid"] for one in counts.values()),
         "models": counts,
+        "outcomes": _outcomes(store, run, models),
+        "batches": [
+            {
+                "batch": batch,
+                "model": models.get(model),
+                "id": number,
+                "requests": int(n or 0),
+                "since": begun,
+            }
+            for batch, model, begun, ended, n, number, _ in batches
+            if ended is None
+        ],
         "totals": totals(store, run),
         "failures": [
             {"model": models.get(model), "error": error, "calls": int(count or 0)}
             for model, _, error, count in failures
         ],
+    }
+
+
+def _outcomes(
+    store: Store, run: RunInfo, models: dict[str | None, str | None]
+) -> dict[str, dict[str, dict[str, float]]]:
+    """How the answers of each model ended in the first pass over them: how many, and their rate."""
+    from kgbench.analysis import queries
+    from kgbench.record import reading
+    from kgbench.vocab import OUTCOME
+
+    counts: dict[str, Counter[str]] = {}
+    for one in reading.passes(store, run)[:1]:
+        rows = queries.rows(store, "outcome-counts", passGraph=one.graph)
+        for model, _, round_, outcome, count in rows:
+            if round_ is not None:  # whole dialogues have none
+                of_model = counts.setdefault(models.get(model) or str(model), Counter())
+                of_model[str(outcome).removeprefix(OUTCOME)] += int(count or 0)
+    return {
+        model: {name: {"answers": n, "rate": n / found.total()} for name, n in found.most_common()}
+        for model, found in counts.items()
     }
 
 
@@ -125,6 +161,16 @@ def _print(state: dict[str, Any]) -> None:
     typer.echo(f"  {sentence(state['totals'])}")
     for model, counts in state["models"].items():
         typer.echo(f"    {model}: {counts['complete']} complete, {counts['open']} open")
+        ended = state["outcomes"].get(model, {})
+        told = [f"{name} {one['answers']} ({one['rate']:.1%})" for name, one in ended.items()]
+        if told:
+            typer.echo(f"      answers: {', '.join(told)}")
+    for batch in state["batches"]:
+        name = batch["id"] or "not confirmed by the provider"
+        typer.echo(
+            f"    batch under way: {batch['model']}, {batch['requests']} requests since "
+            f"{batch['since']} ({name}); kgbench run --batch collects it"
+        )
     for failure in state["failures"][:10]:
         typer.echo(f"    {failure['calls']} x {failure['model']}: {failure['error']}")
     if "why" in state:
@@ -133,8 +179,13 @@ def _print(state: dict[str, Any]) -> None:
 
 def _print_why(reasons: list[dict[str, Any]]) -> None:
     """The reasons, those that are alike on one line."""
+    invalid = sum(one["why"] == "invalidated" for one in reasons)
+    if invalid:
+        typer.echo(f"  {invalid} dialogues are invalidated: held again with --redo-invalidated.")
+    reasons = [one for one in reasons if one["why"] != "invalidated"]
     if not reasons:
-        typer.echo("  Nothing would be asked: every planned dialogue is complete.")
+        rest = "every other" if invalid else "every"
+        typer.echo(f"  Nothing would be asked: {rest} planned dialogue is complete.")
         return
     typer.echo(f"  {len(reasons)} dialogues would be held:")
     alike = Counter((_words(one), one["model"], one["task"]) for one in reasons)

@@ -96,24 +96,23 @@ class Result(NamedTuple):
     outcome: Reply | ProviderError
 
 
-def offered(connector: str) -> bool:
-    """Whether the connector called ``connector`` can ask in batches."""
-    return hasattr(find(connector), "open_batches")
-
-
 def open_batches(setup: ModelSetup, timeout: float) -> Batches:
     """The model ``setup`` through its provider's batch interface.
 
     Raises :class:`~kgbench.errors.ModelSpecError` where there is none, and as ``open`` does.
     """
-    module = find(setup.connector)
-    if not offered(setup.connector):
+    require(setup)
+    opened: Batches = find(setup.connector).open_batches(setup, timeout)  # type: ignore[attr-defined]
+    return opened
+
+
+def require(setup: ModelSetup) -> None:
+    """Raise :class:`~kgbench.errors.ModelSpecError` where ``setup`` has no batch interface."""
+    if not hasattr(find(setup.connector), "open_batches"):
         raise ModelSpecError(
             f"{setup.spec} cannot be asked in batches: leave it out (--model), or run it without "
             f"--batch"
         )
-    opened: Batches = module.open_batches(setup, timeout)  # type: ignore[attr-defined]
-    return opened
 
 
 def name(token: str, key: str) -> str:

@@ -14,7 +14,7 @@ from kgbench.engine import planning, published
 from kgbench.engine.planning import Planned
 from kgbench.model import Json, Plan
 from kgbench.rdf import canonical_json
-from kgbench.record import accounts, identity, reading
+from kgbench.record import accounts, identity, invalidation, reading
 from kgbench.record.identity import Ingredients
 from kgbench.record.reading import RunInfo
 from kgbench.record.recorder import DIGEST_SCHEME
@@ -36,7 +36,7 @@ class Reason:
 
     ``why`` is ``failed`` (``detail`` has the provider's words), ``interrupted``, ``changed``
     (``changes`` against the stored ``dialogue``), ``new model``, ``new task`` or
-    ``new iteration``.
+    ``new iteration``; or ``invalidated``, and then it is held only when that is asked for.
     """
 
     model: str
@@ -64,6 +64,7 @@ def reasons(store: Store, run: RunInfo, plan: Plan) -> Iterator[Reason]:
     """Every dialogue of ``plan`` that is not complete in ``run``, and why it would be held."""
     states = reading.dialogue_states(store, run.graph)
     failed = accounts.failed_dialogues(store, run.graph)
+    invalid = invalidation.invalid(store, run.graph)
     known = _Known(store, run)
     asked = published.exercises(store, plan, endpoint=True)
     for model in plan.models:
@@ -71,6 +72,8 @@ def reasons(store: Store, run: RunInfo, plan: Plan) -> Iterator[Reason]:
             state = states.get(planned.digest)
             if state is None:
                 yield known.missing(planned)
+            elif state.iri in invalid:
+                yield _reason(planned, "invalidated", dialogue=state.iri)
             elif not state.complete:
                 error = failed.get(state.iri)
                 why = "interrupted" if error is None else "failed"

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``kgbench status``: outcomes with their rates, batches under way, and what would be asked."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from kgbench import config
+from kgbench.cli import app
+from kgbench.record import Recorder, batches, reading
+from kgbench.store import open_store
+
+LABEL = "RdfFriendCount-turtle-1"
+
+
+def kgbench(*arguments):
+    """The result of a command in this process."""
+    return CliRunner().invoke(app, list(map(str, arguments)))
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A store with a run of two models, one of which says nothing."""
+    monkeypatch.setenv("KGBENCH_STORE", str(tmp_path / "store"))
+    models = ("--model", "baseline:oracle", "--model", "baseline:silent")
+    done = kgbench("run", *models, "--task", LABEL, "-n", "4", "--executor", "local:1")
+    assert done.exit_code == 0, done.output
+    return tmp_path / "store"
+
+
+def test_outcomes_have_counts_and_rates(place):
+    """Each model's answers by outcome, in words and as JSON."""
+    said = kgbench("status").output
+    (state,) = json.loads(kgbench("status", "--json").output)
+
+    assert "answers: scored 4 (100.0%)" in said
+    assert "answers: empty 4 (100.0%)" in said
+    assert state["outcomes"]["baseline:silent"] == {"empty": {"answers": 4, "rate": 1.0}}
+    assert state["batches"] == []
+
+
+def test_batches_under_way_are_named(place):
+    """With the id of the provider where it is known, and how they are collected."""
+    with open_store(str(place)) as store:
+        (info,) = reading.runs(store)
+        setup = config.model_setup("openai:m")
+        recorder = Recorder(store.iris, info.id, "live")
+        for number, name in (("0199aaaa", None), ("0199bbbb", "batch_7")):
+            one = batches.Batch(f"{info.iri}/batch/{number}", setup.iri, 5, info.started, name)
+            store.write(batches.intended(recorder, setup, one))
+            if name is not None:
+                store.write([batches.known(recorder, one)])
+    said = kgbench("status").output
+    (state,) = json.loads(kgbench("status", "--json").output)
+
+    assert "batch under way: m, 5 requests" in said
+    assert "(batch_7); kgbench run --batch collects it" in said
+    assert "not confirmed by the provider" in said
+    assert [one["id"] for one in state["batches"]] == [None, "batch_7"]
+
+
+def test_why_tells_of_invalidated_dialogues(place):
+    """Nothing would be asked, but not because everything is complete."""
+    kgbench("invalidate", "quick-start", "--reason", "a test", "--by", "me")
+    said = kgbench("status", "--why").output
+
+    assert "8 dialogues are invalidated: held again with --redo-invalidated." in said
+    assert "every other planned dialogue is complete" in said
+
+
+def test_a_configuration_to_compare_with_needs_a_why(place, tmp_path):
+    """An option that would do nothing is refused."""
+    refused = kgbench("status", "--config", tmp_path / "c.yaml")
+
+    assert refused.exit_code == 2
+    assert "--why" in refused.output
+
+
+def test_models_without_batches_are_refused_by_a_dry_run(place):
+    """Before anything is estimated that could not be run."""
+    refused = kgbench("run", "--batch", "--dry-run", "--model", "google:m", "--task", LABEL)
+    told = kgbench("run", "--batch", "--dry-run", "--model", "openai:gpt-4o", "--task", LABEL)
+    live = kgbench("run", "--dry-run", "--model", "openai:gpt-4o", "--task", LABEL, "--json")
+    half = kgbench(
+        "run", "--batch", "--dry-run", "--model", "openai:gpt-4o", "--task", LABEL, "--json"
+    )
+
+    assert "cannot be asked in batches" in str(refused.exception)
+    assert "in batches" in told.output
+    (full,), (cheap,) = (json.loads(one.output)["models"] for one in (live, half))
+    assert float(cheap["least"]["cost"]) * 2 == pytest.approx(float(full["least"]["cost"]))

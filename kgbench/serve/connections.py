@@ -12,6 +12,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from kgbench.serve.lookups import LOOKUPS
 
 HEAD_SECONDS = 5.0
+READ_SECONDS = 20.0  # for the client to take what waits for it, about 64 KiB
 LONGEST_HEAD = 128 << 10  # bytes of request line and headers, beyond the first piece that came
 LONGEST_URL = 65_000  # bytes; the parser reads no more than 65,535
 _NO_SPACE = (b"HTTP/1.1 431 Request Header Fields Too Large\r\n", b"the request's head is too long")
@@ -31,12 +32,14 @@ class Connection(HttpToolsProtocol):
     """One connection of a client, which has :data:`HEAD_SECONDS` to send each request's head.
 
     Without this, clients that send nothing would keep their connections, and so keep others out;
-    and clients that send heads without end would take all memory. Plain look-ups are answered as
+    and clients that send heads without end would take all memory. A client that does not take its
+    answer loses the connection after :data:`READ_SECONDS`. Plain look-ups are answered as
     soon as their head is there, which takes a third of the time that the way through tasks,
     middleware and routes takes; one per piece that comes, so that nobody holds up the others.
     """
 
     url = b""
+    _stalled: asyncio.TimerHandle | None = None
     _deadline: asyncio.TimerHandle | None = None
     _stage = Stage.BETWEEN
     _ended = False  # whether the piece that just came ended a request
@@ -63,9 +66,26 @@ class Connection(HttpToolsProtocol):
         elif self._deadline is None and not (self._stage is Stage.BETWEEN and self._ended):
             self._begin()
 
+    def pause_writing(self) -> None:
+        """The client reads too slowly; its time begins."""
+        super().pause_writing()
+        if self._stalled is None:
+            self._stalled = self.loop.call_later(READ_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """The client has read."""
+        self._stop_waiting()
+        super().resume_writing()
+
+    def _stop_waiting(self) -> None:
+        if self._stalled is not None:
+            self._stalled.cancel()
+            self._stalled = None
+
     def connection_lost(self, exc: Exception | None) -> None:
         """The client is gone."""
         self._stop()
+        self._stop_waiting()
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:

@@ -16,7 +16,7 @@ import json
 import logging
 import time
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from typing import Any
 
 from kgbench.errors import StoreError
@@ -27,32 +27,46 @@ from kgbench.serve.workers import Frame, Gone, Worker
 
 QUERIES, ANALYSES = "kgbench.serve.worker", "kgbench.serve.analyst"
 _log = logging.getLogger("kgbench.serve")
+_GRACE = 0.5  # seconds
 _BUFFERED = 1 << 18  # bytes of an answer that are collected before its job counts as heavy
 
 
 class Rest:
-    """The rest of a heavy answer, until its time is over; close it, read to the end or not."""
+    """The rest of a heavy answer, until its time is over; close it, read to the end or not.
+
+    At that time its place is freed, whether its reader reads or not.
+    """
 
     def __init__(self, pool: Pool, worker: Worker, end: float) -> None:
         self._pool, self._worker, self._end = pool, worker, end
         self._open = True
+        # Who waits for a piece is told at the end; this is for who does not even ask.
+        late = end + _GRACE - time.monotonic()
+        self._timer = asyncio.get_running_loop().call_later(late, self._expire)
 
     def __aiter__(self) -> Rest:
         return self
 
     async def __anext__(self) -> bytes:
+        left = self._end - time.monotonic()
+        if left < 0:  # the query is slow, or its reader
+            raise too_slow(self._pool.limits.seconds)
         if not self._open:
             raise StopAsyncIteration
-        frame = await _frame(self._worker, self._end - time.monotonic())
-        if frame is None or time.monotonic() > self._end:  # the query is slow, or its reader
+        frame = await _frame(self._worker, left)
+        if frame is None:
             raise too_slow(self._pool.limits.seconds)
         if frame.tag == talk.END:
             await self.aclose()
             raise StopAsyncIteration
         return frame.payload
 
+    def _expire(self) -> None:
+        self._pool.later(self.aclose())
+
     async def aclose(self) -> None:
         """Free the heavy place; may be called twice."""
+        self._timer.cancel()
         if self._open:
             self._open = False
             await self._pool.finish(self._worker)
@@ -184,6 +198,12 @@ class Pool:
         await asyncio.shield(self._end(worker))
         self._seat()
 
+    def later(self, work: Coroutine[Any, Any, None]) -> None:
+        """Have ``work`` done in the background, before this pool is closed."""
+        task = asyncio.create_task(work)
+        self._seats.add(task)
+        task.add_done_callback(self._seats.discard)
+
     def _seat(self) -> None:
         async def work() -> None:
             with contextlib.suppress(StoreError):  # the next job starts one itself, or says why
@@ -193,9 +213,7 @@ class Pool:
                 else:
                     await self._end(worker)
 
-        task = asyncio.create_task(work())
-        self._seats.add(task)
-        task.add_done_callback(self._seats.discard)
+        self.later(work())
 
     async def _new(self) -> Worker:
         worker = await Worker.start(self._module, self.limits.memory_bytes)

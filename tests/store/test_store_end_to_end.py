@@ -11,7 +11,11 @@ from typer.testing import CliRunner
 
 from kgbench.cli import app
 from kgbench.errors import KgbenchError, StoreError
-from kgbench.store import Block, open_reader, open_store
+from kgbench.importers.archives import ResultFile
+from kgbench.importers.llm_kg_bench import read_runs
+from kgbench.importers.load import load
+from kgbench.store import Block, copying, digests, open_reader, open_store, registry
+from tests.archives import as_json, record_v3
 from tests.validation import assert_conforms
 
 pytestmark = pytest.mark.declared
@@ -144,3 +148,37 @@ def test_errors_are_one_line(remote):
 
     assert isinstance(done.exception, KgbenchError)
     assert "\n" not in str(done.exception)
+
+
+def test_imports_are_the_same(tmp_path, remote):
+    """Published results become the same graphs on both back ends, and are imported once."""
+    held = []
+    for location in (str(tmp_path / "store"), remote):
+        with open_store(location) as store:
+            file = ResultFile("f.json", as_json([record_v3()]))
+            (imported,) = read_runs(file, store.iris, None)
+            assert not load(store, imported).already_there
+            (again,) = read_runs(file, store.iris, None)
+            assert load(store, again).already_there
+            graphs = registry.graphs(store)
+            held.append({graph: digests.of(store.triples(graph)).value for graph in graphs})
+
+    assert held[0] == held[1]
+    assert len(held[0]) == 2
+
+
+def test_what_needs_a_folder_gets_a_copy(tmp_path, remote):
+    """A server's store is copied for whoever needs a database (publish); a folder is used itself."""
+    kgbench(
+        *("run", "--task", TASK, "--model", "baseline:oracle"),
+        *("--iterations", "1", "--store", remote, "--json"),
+    )
+    check = ("store", "check", "--digests", "--json", "--store")
+    before = json.loads(kgbench(*check, remote))
+    with copying.local(remote) as folder:
+        there = json.loads(kgbench(*check, str(folder)))
+        with copying.local(str(folder)) as same:
+            assert same == folder
+    assert not folder.exists()
+    assert there["digests"] == before["digests"]
+    assert json.loads(kgbench(*check, remote)) == before

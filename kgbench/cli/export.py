@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import re
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +16,8 @@ from kgbench.cli.publish import Redact
 
 if TYPE_CHECKING:
     from kgbench.exports.outgoing_run import OutgoingRun, Wanted
+
+_DIALOGUE = re.compile(r"/run/[^/]+/[^/]+/[^/]+/[0-9]+-[0-9a-f]+(?:\.[0-9]+)?$")
 
 Run = Annotated[
     str | None,
@@ -39,10 +43,47 @@ Unprotected = Annotated[
 ]
 
 
+Place = Annotated[
+    Path, typer.Option("--out", "-o", metavar="DIR", help="Where to write; it must not be there.")
+]
+Licence = Annotated[
+    str,
+    typer.Option(
+        "--licence", "--license", metavar="SPDX", help="An SPDX identifier or an IRI; needed."
+    ),
+]
+Creators = Annotated[
+    list[str] | None,
+    typer.Option("--creator", metavar="NAME", help="Who made the results; repeatable."),
+]
+
+
+class ProvFormat(StrEnum):
+    """How provenance is written."""
+
+    PROVN = "provn"
+    JSON = "json"
+    XML = "xml"
+    RDF = "rdf"
+    SVG = "svg"
+    PNG = "png"
+
+
+class Relation(StrEnum):
+    """What an evaluator is to the makers of the models."""
+
+    FIRST = "first_party"
+    THIRD = "third_party"
+    COLLABORATIVE = "collaborative"
+    OTHER = "other"
+
+
 def command(app: typer.Typer) -> None:
     """Register the command and its subcommands."""
     group = typer.Typer(help="Write a run in another community's format.", no_args_is_help=True)
     group.callback()(_several)
+    for one in (prov, rocrate, croissant, eee):
+        group.command(one.__name__)(one)
     group.command("llm-kg-bench")(llm_kg_bench)
     app.add_typer(group, name="export")
 
@@ -73,14 +114,144 @@ def llm_kg_bench(
     _report(out, {"records": len(found), "without_answer": left}, json_=json_)
 
 
+def prov(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[RUN|DIALOGUE]",
+            help="A run (IRI, id, label; the newest), or a dialogue's IRI.",
+        ),
+    ] = None,
+    *,
+    form: Annotated[
+        ProvFormat, typer.Option("--format", help="How it is written; svg and png are drawings.")
+    ] = ProvFormat.PROVN,
+    store: options.Store = None,
+    choice: options.Pass = "first",
+    redact: Level = Redact.GOLD,
+    unprotected: Unprotected = None,
+    out: Out = None,
+    json_: options.AsJson = False,
+) -> None:
+    """Export where a run or a dialogue comes from, as PROV-N, PROV-JSON, PROV-XML or PROV-O."""
+    _check(out, json_=json_)
+    _needs("prov", "matplotlib" if form is ProvFormat.PNG else "prov")
+    from kgbench.exports import prov_document, prov_drawing
+
+    found = _read(_wanted(name, choice, redact, unprotected), store)
+    if form in (ProvFormat.SVG, ProvFormat.PNG):
+        drawn = prov_drawing.drawing(found)
+        draw = prov_drawing.svg if form is ProvFormat.SVG else prov_drawing.png
+        _write(draw(drawn), out)
+        _report(out, {"boxes": len(drawn.nodes), "arrows": len(drawn.arrows)}, json_=json_)
+        return
+    document = prov_document.document(found)
+    _write(prov_document.serialised(document, str(form)), out)
+    _report(out, {"records": len(list(document.get_records()))}, json_=json_)
+
+
+def rocrate(
+    run: Run = None,
+    *,
+    place: Place,
+    store: options.Store = None,
+    choice: options.Pass = "first",
+    redact: Level = Redact.GOLD,
+    unprotected: Unprotected = None,
+    licence: Licence,
+    creator: Creators = None,
+    json_: options.AsJson = False,
+) -> None:
+    """Export a run as a Process Run Crate 0.5: a folder, or an archive where DIR ends in .zip."""
+    _needs("rocrate")
+    from kgbench.exports import ro_crate
+    from kgbench.publish.about import licence as licence_iri
+
+    describing = ro_crate.Describing(licence_iri(licence), tuple(creator or ()))
+    found = _read(_wanted(run, choice, redact, unprotected), store)
+    count = ro_crate.write(found, place, describing)
+    _report(place, {"files": count, "dialogues": len(found.held)}, json_=json_)
+
+
+def croissant(
+    run: Run = None,
+    *,
+    place: Place,
+    store: options.Store = None,
+    choice: options.Pass = "first",
+    redact: Level = Redact.GOLD,
+    unprotected: Unprotected = None,
+    licence: Licence,
+    creator: Creators = None,
+    json_: options.AsJson = False,
+) -> None:
+    """Export the scores of a run as a Croissant data set, with a view as Croissant Tasks."""
+    from kgbench.exports import croissant as exporting
+    from kgbench.publish.about import licence as licence_iri
+
+    of_data = licence_iri(licence)
+    found = _read(_wanted(run, choice, redact, unprotected), store)
+    files = exporting.write(found, place, of_data, creator or ())
+    _report(place, {"files": len(files), "dialogues": len(found.held)}, json_=json_)
+
+
+def eee(
+    run: Run = None,
+    *,
+    place: Place,
+    store: options.Store = None,
+    choice: options.Pass = "first",
+    organisation: Annotated[
+        str, typer.Option("--organisation", metavar="NAME", help="Who made the evaluation.")
+    ] = "unknown",
+    relation: Annotated[
+        Relation,
+        typer.Option("--relation", help="What the evaluator is to the makers of the models."),
+    ] = Relation.OTHER,
+    schema: Annotated[
+        Path | None,
+        typer.Option(
+            "--schema", metavar="FILE", help="The official JSON schema to check against, not ours."
+        ),
+    ] = None,
+    json_: options.AsJson = False,
+) -> None:
+    """Export a run as records of Every Eval Ever 0.3: scores by model and task, no texts."""
+    from datetime import UTC, datetime
+
+    _needs("jsonschema")
+    from kgbench.exports import every_eval_ever
+    from kgbench.exports.writing import write_file
+
+    found = _read(_wanted(run, choice, Redact.ANSWERS, None), store)
+    records = every_eval_ever.records(found, organisation, str(relation), datetime.now(UTC))
+    every_eval_ever.check(records, schema)
+    for path, record in records.items():
+        write_file(place / path, _indented(record))
+    _report(place, {"records": len(records)}, json_=json_)
+
+
 # --- what all of them do -----------------------------------------------------------------------
+
+
+def _needs(*packages: str) -> None:
+    """Raise in words where a package of the extra is not installed."""
+    from importlib.util import find_spec
+
+    from kgbench.errors import ResourceError
+
+    for name in packages:
+        if find_spec(name) is None:
+            raise ResourceError(f"{name} is not installed: pip install 'kgbench[publish]'")
 
 
 def _wanted(run: str | None, choice: str, redact: Redact, unprotected: list[str] | None) -> Wanted:
     from kgbench.exports.outgoing_run import Wanted
     from kgbench.publish.withholding import Level
 
-    return Wanted(run, choice, Level[redact.name], frozenset(unprotected or ()))
+    dialogue = run if run is not None and _DIALOGUE.search(run) else None
+    level = Level[redact.name]
+    return Wanted(run, choice, level, frozenset(unprotected or ()), dialogue)
 
 
 def _read(wanted: Wanted, store: str | None) -> OutgoingRun:

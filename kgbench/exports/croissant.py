@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scores of a run as a Croissant data set, and the run in the words of Croissant Tasks.
+
+Croissant 1.0 describes ``scores.csv``, a row for each score. The view as Croissant Tasks has a
+problem for each task, a solution for each model and task, and its evaluation with the mean of each
+metric. That vocabulary is young; what is written conforms to ``shapes/croissant-tasks.ttl``, which
+is written after its description.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+
+from kgbench.errors import PublicationRefused
+from kgbench.exports.cells import Cell, cells
+from kgbench.exports.outgoing_run import OutgoingRun
+from kgbench.exports.tables import FIELDS, scores_csv, statements
+from kgbench.exports.writing import write_file
+from kgbench.model import Json
+from kgbench.vocab import KGB, RDFS, SKOS, XSD
+
+_CR = "http://mlcommons.org/croissant/"
+_CONTEXT: Json = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "cr": _CR,
+    "dct": "http://purl.org/dc/terms/",
+    "rai": f"{_CR}RAI/",
+    "sc": "https://schema.org/",
+    "conformsTo": "dct:conformsTo",
+    **{
+        name: f"cr:{name}"
+        for name in (
+            *("citeAs", "column", "extract", "field", "fileProperty", "fileObject", "fileSet"),
+            *("format", "includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField"),
+            *("path", "recordSet", "references", "regex", "repeated", "replace", "separator"),
+            *("source", "subField", "transform", "equivalentProperty", "samplingRate"),
+        )
+    },
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+}
+_TASKS_CONTEXT: Json = {
+    "cr": _CR,
+    "schema": "https://schema.org/",
+    "xsd": XSD,
+}
+
+
+def write(run: OutgoingRun, out: Path, licence: str, creators: Sequence[str]) -> list[str]:
+    """Write the folder ``out``; the names of its files are given back.
+
+    Raises :class:`~kgbench.errors.PublicationRefused` where ``out`` exists already.
+    """
+    if out.exists():
+        raise PublicationRefused(f"{out} is there already: name another place, or remove it")
+    data = {"scores.csv": scores_csv(run), "results.nq": statements(run)}
+    documents = {
+        "croissant.json": metadata(run, data, licence, creators),
+        "croissant-tasks.jsonld": tasks(run),
+    }
+    for name, content in data.items():
+        write_file(out / name, content)
+    for name, document in documents.items():
+        text = json.dumps(document, indent=1, ensure_ascii=True) + "\n"
+        write_file(out / name, text.encode("ascii"))
+    return [*data, *documents]
+
+
+def metadata(
+    run: OutgoingRun, data: dict[str, bytes], licence: str, creators: Sequence[str]
+) -> Json:
+    """The Croissant description of the files ``data`` (name to content)."""
+    said: dict[str, Json] = {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "name": f"kgbench-{run.info.id}",
+        "description": (
+            f"Scores of {len({one.model for one in run.held})} language models in "
+            f"{len(run.held)} dialogues about knowledge graphs (run {run.info.label})."
+        ),
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "license": licence,
+        "url": run.info.iri,
+        "version": "1.0.0",
+        "datePublished": run.info.started.date().isoformat(),
+        "citeAs": f"Results of the kgbench run {run.info.iri}.",
+        "distribution": [
+            _file("scores.csv", "text/csv", data["scores.csv"], "Scores, one row for each."),
+            _file("results.nq", "application/n-quads", data["results.nq"], "All statements."),
+        ],
+        "recordSet": [
+            {
+                "@type": "cr:RecordSet",
+                "@id": "scores",
+                "name": "scores",
+                "description": "One record for each score.",
+                "field": [
+                    {
+                        "@type": "cr:Field",
+                        "@id": f"scores/{field.name}",
+                        "name": field.name,
+                        "description": field.says,
+                        "dataType": field.datatype,
+                        "source": {
+                            "fileObject": {"@id": "scores.csv"},
+                            "extract": {"column": field.name},
+                        },
+                    }
+                    for field in FIELDS
+                ],
+            }
+        ],
+    }
+    if creators:
+        said["creator"] = [{"@type": "sc:Person", "name": name} for name in creators]
+    return said
+
+
+def _file(name: str, media: str, content: bytes, says: str) -> Json:
+    return {
+        "@type": "cr:FileObject",
+        "@id": name,
+        "name": name,
+        "description": says,
+        "contentUrl": name,
+        "contentSize": f"{len(content)} B",
+        "encodingFormat": media,
+        "sha256": hashlib.sha256(content).hexdigest(),
+    }
+
+
+def tasks(run: OutgoingRun) -> Json:
+    """The run as problems, solutions and evaluations of Croissant Tasks."""
+    found = cells(run)
+    problems = [_problem(run, task) for task in sorted({cell.task for cell in found})]
+    by_pair: dict[tuple[str, str], list[Cell]] = {}
+    for cell in found:
+        by_pair.setdefault((cell.model, cell.task), []).append(cell)
+    solutions = [
+        node
+        for (model, task), of_pair in by_pair.items()
+        for node in _solution(run, model, task, of_pair)
+    ]
+    return {"@context": _TASKS_CONTEXT, "@graph": [*problems, *solutions]}
+
+
+def _problem(run: OutgoingRun, task: str) -> Json:
+    catalogue = run.catalogue
+    of_class = run.class_of(task)
+    return {
+        "@id": task,
+        "@type": "cr:TaskProblem",
+        "schema:name": catalogue.needed(task, SKOS.notation),
+        "schema:description": catalogue.one(of_class, SKOS.definition) or "",
+        "cr:input": {
+            "@type": "cr:InputSpec",
+            "cr:schema": _records(f"{task}#prompts", "prompt", "What a model is asked."),
+        },
+        "cr:output": {
+            "@type": "cr:OutputSpec",
+            "cr:schema": _records(f"{task}#answers", "answer", "What a model answers."),
+        },
+        "cr:implementation": {"@type": "cr:ImplementationSpec"},
+        "cr:evaluation": {"@type": "cr:EvaluationSpec"},
+    }
+
+
+def _records(iri: str, name: str, says: str) -> Json:
+    return {
+        "@id": iri,
+        "@type": "cr:RecordSet",
+        "schema:name": name,
+        "cr:field": {
+            "@id": f"{iri}/text",
+            "@type": "cr:Field",
+            "schema:name": "text",
+            "schema:description": says,
+            "cr:dataType": {"@id": "schema:Text"},
+        },
+    }
+
+
+def _solution(run: OutgoingRun, model: str, task: str, of_pair: Sequence[Cell]) -> list[Json]:
+    """What one model made of one task, and how good that was."""
+    catalogue = run.catalogue
+    execution = _execution(run, model, task)
+    name = f"{catalogue.needed(model, RDFS.label)} on {catalogue.needed(task, SKOS.notation)}"
+    solution = {
+        "@id": execution,
+        "@type": "cr:TaskSolution",
+        "schema:name": name,
+        "schema:isBasedOn": {"@id": task},
+        "cr:implementation": {
+            "@id": model,
+            "@type": "schema:SoftwareApplication",
+            "schema:name": catalogue.needed(model, RDFS.label),
+        },
+        "cr:output": {
+            "@id": f"{execution}#output",
+            "@type": "schema:Dataset",
+            "schema:name": f"Answers of {name}",
+        },
+    }
+    evaluation = {
+        "@id": f"{execution}#evaluation",
+        "@type": "cr:EvaluationTask",
+        "schema:name": f"Evaluation of {name}",
+        "cr:evaluatedSolution": {"@id": execution},
+        "cr:evaluationResults": [
+            {
+                "@id": f"{execution}#{run.metrics[cell.metric][0]}",
+                "@type": "cr:EvaluationResult",
+                "schema:name": run.metrics[cell.metric][0],
+                "schema:description": (
+                    f"Mean of {cell.values.n} values of {cell.dialogues} dialogues."
+                ),
+                "cr:metric": {"@id": cell.metric},
+                "cr:value": {"@value": _decimal(cell.values.mean), "@type": "xsd:decimal"},
+            }
+            for cell in of_pair
+        ],
+    }
+    return [solution, evaluation]
+
+
+def _execution(run: OutgoingRun, model: str, task: str) -> str:
+    """The task execution of a model and a task."""
+    for iri in run.said.of_type(KGB.TaskExecution):
+        if run.said.one(iri, KGB.model) == model and run.said.one(iri, KGB.task) == task:
+            return iri
+    return f"{run.info.iri}#{model.rpartition('/')[2]}"
+
+
+def _decimal(value: float | None) -> str:
+    """A mean as the decimal that its shortest form is, without an exponent."""
+    assert value is not None
+    return format(Decimal(repr(value)), "f")

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run or a dialogue as a PROV document, by the prov library.
+
+Everything that is said of an activity, entity or agent comes along: relations of PROV-DM as
+relations, all else as attributes. Identifiers are the IRIs of the store: those of a run and of its
+passes are written below prefixes of their own.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import pyoxigraph as ox
+
+from kgbench.exports.outgoing_run import OutgoingRun
+from kgbench.vocab import DCTERMS, KGB, PROV, RDF, RDFS, SCHEMA, SKOS, XSD
+
+if TYPE_CHECKING:
+    from prov.model import ProvDocument
+
+FORMATS = ("provn", "json", "xml", "rdf")
+
+_KINDS = {PROV.Activity: "activity", PROV.Entity: "entity", PROV.SoftwareAgent: "agent"}
+_ENTITIES = (KGB.Case, KGB.Configuration)  # what PROV relations lead to without saying so
+_RELATIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    PROV.wasGeneratedBy: lambda doc, s, o: doc.generation(s, o),
+    PROV.used: lambda doc, s, o: doc.usage(s, o),
+    PROV.wasDerivedFrom: lambda doc, s, o: doc.derivation(s, o),
+    PROV.wasRevisionOf: lambda doc, s, o: doc.revision(s, o),
+    PROV.wasAssociatedWith: lambda doc, s, o: doc.association(s, o),
+    PROV.wasInformedBy: lambda doc, s, o: doc.communication(s, o),
+    PROV.specializationOf: lambda doc, s, o: doc.specialization(s, o),
+    PROV.alternateOf: lambda doc, s, o: doc.alternate(s, o),
+}
+_TIMES = (PROV.startedAtTime, PROV.endedAtTime)
+_NAMESPACES = {
+    "kgb": KGB,
+    "dcterms": DCTERMS,
+    "schema": SCHEMA,
+    "skos": SKOS,
+    "rdfs": RDFS,
+    "rdf": RDF,
+}
+
+
+def document(run: OutgoingRun) -> ProvDocument:
+    """The PROV document of a run, or of the dialogue that was wanted of it."""
+    from prov.model import ProvDocument
+
+    found = ProvDocument()
+    names = _Names(found, run)
+    about = _statements(run)
+    described = {iri for iri, kind in _elements(about).items() if kind}
+    for iri, kind in sorted(_elements(about).items()):
+        if kind:
+            _element(found, names, iri, kind, about[iri], described)
+    for iri in sorted(described):
+        for predicate, value in about[iri]:
+            relation = _RELATIONS.get(predicate)
+            if relation is not None and getattr(value, "value", "") in described:
+                relation(found, names.name(iri), names.name(value.value))
+    return found
+
+
+def serialised(found: ProvDocument, syntax: str) -> bytes:
+    """A document in PROV-N, PROV-JSON, PROV-XML or PROV-O (Turtle)."""
+    if syntax == "provn":
+        return (found.get_provn() + "\n").encode("utf-8")
+    more: dict[str, dict[str, Any]] = {"rdf": {"rdf_format": "turtle"}, "json": {"indent": 1}}
+    if syntax == "xml":
+        out = io.BytesIO()
+        found.serialize(out, format="xml")
+        return out.getvalue()
+    text = found.serialize(format=syntax, **more.get(syntax, {}))
+    assert text is not None
+    return text.encode("utf-8")
+
+
+class _Names:
+    """Qualified names for IRIs; a prefix for each run, pass and set of metrics."""
+
+    def __init__(self, found: ProvDocument, run: OutgoingRun) -> None:
+        self._document = found
+        self._known: list[tuple[str, Any]] = []
+        for prefix, namespace in _NAMESPACES.items():
+            self._add(prefix, namespace)
+        self._add("store", run.base)
+        self._add("run", f"{run.info.iri}/")
+        for number, one in enumerate(run.passes):
+            self._add(f"pass{number}", f"{one.iri}/")
+
+    def _add(self, prefix: str, namespace: str) -> Any:
+        added = self._document.add_namespace(prefix, namespace)
+        self._known.append((namespace, added))
+        self._known.sort(key=lambda pair: -len(pair[0]))
+        return added
+
+    def name(self, iri: str) -> Any:
+        """The name of a thing, below the longest prefix that fits."""
+        for namespace, added in self._known:
+            if iri.startswith(namespace) and len(iri) > len(namespace):
+                return added[iri[len(namespace) :]]
+        return self.property(iri)
+
+    def property(self, iri: str) -> Any:
+        """The name of a property: its last part, so that it can be the name of an XML element."""
+        end = max(iri.rfind("/"), iri.rfind("#")) + 1
+        for namespace, added in self._known:
+            if iri[:end] == namespace:
+                return added[iri[end:]]
+        return self._add(f"ns{len(self._known)}", iri[:end])[iri[end:]]
+
+
+def _statements(run: OutgoingRun) -> dict[str, list[tuple[str, Any]]]:
+    """What is said of everything that belongs to the document, by subject."""
+    about: dict[str, list[tuple[str, Any]]] = {}
+    for quad in (*run.said.quads, *run.judged.quads, *run.catalogue.quads):
+        if isinstance(quad.subject, ox.NamedNode):
+            pair = (quad.predicate.value, quad.object)
+            about.setdefault(quad.subject.value, []).append(pair)
+    wanted = _wanted(run, about)
+    return {iri: sorted(said, key=str) for iri, said in about.items() if iri in wanted}
+
+
+def _wanted(run: OutgoingRun, about: dict[str, list[tuple[str, Any]]]) -> set[str]:
+    """The run or the dialogue, with all that is said of its parts, and what these lead to."""
+    if run.dialogue is None:
+        found = {
+            quad.subject.value
+            for quad in (*run.said.quads, *run.judged.quads)
+            if isinstance(quad.subject, ox.NamedNode)
+        }
+    else:
+        found = {iri for iri in about if iri == run.dialogue or iri.startswith(f"{run.dialogue}/")}
+        found |= set(run.evaluations.get(run.dialogue, {}).values())
+    waiting = set(found)
+    while waiting:  # texts, agents, cases, and the activities that the dialogue is a part of
+        further = {
+            value.value
+            for iri in waiting
+            for predicate, value in about.get(iri, ())
+            if isinstance(value, ox.NamedNode) and _leads_on(predicate)
+        }
+        waiting = {iri for iri in further if iri in about} - found
+        found |= waiting
+    return found
+
+
+def _leads_on(predicate: str) -> bool:
+    return predicate in _RELATIONS or predicate in (
+        *(DCTERMS.isPartOf, KGB.text, KGB.extracted, KGB.reasoning),
+    )
+
+
+def _elements(about: dict[str, list[tuple[str, Any]]]) -> dict[str, str]:
+    """What each thing is to PROV: an activity, an entity, an agent, or ``""``."""
+    found = {}
+    for iri, said in about.items():
+        types = {value.value for predicate, value in said if predicate == RDF.type}
+        kinds = [kind for type_, kind in _KINDS.items() if type_ in types]
+        entity = "entity" if types & set(_ENTITIES) else ""
+        found[iri] = kinds[0] if kinds else entity
+    return found
+
+
+def _element(  # noqa: PLR0917 - what an element consists of
+    found: ProvDocument,
+    names: _Names,
+    iri: str,
+    kind: str,
+    said: Iterable[tuple[str, Any]],
+    described: set[str],
+) -> None:
+    attributes: list[tuple[Any, Any]] = []
+    times: dict[str, Any] = {}
+    for predicate, value in said:
+        if predicate in _TIMES:
+            times[predicate] = datetime.fromisoformat(value.value)
+        elif predicate == RDF.type:
+            if value.value not in _KINDS:
+                attributes.append(("prov:type", names.name(value.value)))
+        elif predicate == RDFS.label:
+            attributes.append(("prov:label", value.value))
+        elif predicate == PROV.value:
+            attributes.append(("prov:value", value.value))
+        elif predicate not in _RELATIONS or value.value not in described:
+            attributes.append((names.property(predicate), _value(names, value)))
+    if kind == "activity":
+        begun, ended = (times.get(each) for each in _TIMES)
+        found.activity(names.name(iri), begun, ended, attributes)
+    elif kind == "agent":
+        attributes.append(("prov:type", "prov:SoftwareAgent"))
+        found.agent(names.name(iri), attributes)
+    else:
+        found.entity(names.name(iri), attributes)
+
+
+def _value(names: _Names, value: Any) -> Any:
+    """A value as the prov library takes it."""
+    from prov.model import Literal
+
+    if isinstance(value, ox.NamedNode):
+        return names.name(value.value)
+    datatype = value.datatype.value
+    if datatype == XSD.double:
+        return float(value.value)
+    if datatype == XSD.integer:
+        return int(value.value)
+    if datatype == XSD.boolean:
+        return value.value == "true"
+    if datatype in (XSD.string, RDF.langString):
+        return value.value
+    return Literal(value.value, datatype=names.property(datatype))

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Provenance as a picture: of a dialogue step by step, of a run in its parts.
+
+Drawn here, without any program beside Python: as SVG text, or by matplotlib as PNG.
+"""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Iterable
+from html import escape
+
+from kgbench.exports.outgoing_run import OutgoingRun
+from kgbench.pages.drawing import HIGH, WIDE, Arrow, Drawing, Node, provenance
+from kgbench.vocab import KGB, PROV, RDFS, SCHEMA
+
+_COLOURS = {"entity": "#fff9d6", "activity": "#dfe4ff", "agent": "#fde3c8"}
+_STEP_X, _STEP_Y = 260, 70
+_LONGEST = 24  # characters in a box
+_SCALE = 100.0  # pixels to an inch
+
+
+def drawing(run: OutgoingRun) -> Drawing:
+    """The picture of the dialogue that was wanted, else of the whole run."""
+    return _of_run(run) if run.dialogue is None else _of_dialogue(run)
+
+
+def _of_dialogue(run: OutgoingRun) -> Drawing:
+    (held,) = run.held
+    rounds = []
+    verdicts = {v.round: v.iri for v in held.verdicts}
+    for one in held.rounds:
+        parts = {
+            "prompt": one.prompt,
+            "call": one.call,
+            "answer": one.answer,
+            "evaluation": verdicts.get(one.number),
+        }
+        rounds.append({name: iri for name, iri in parts.items() if iri is not None})
+    return provenance(held.case, held.model, rounds)
+
+
+def _of_run(run: OutgoingRun) -> Drawing:
+    """Columns from left to right: who, by which plan, the run, its parts, their judging."""
+    nodes: list[Node] = []
+    arrows: list[Arrow] = []
+    rows: Counter[int] = Counter()
+
+    def box(column: int, kind: str, text: str, iri: str) -> Node:
+        node = Node(10 + column * _STEP_X, 10 + rows[column] * _STEP_Y, kind, text, iri)
+        rows[column] += 1
+        nodes.append(node)
+        return node
+
+    def arrow(start: Node, end: Node, text: str) -> None:
+        forwards = end.x > start.x
+        x1, x2 = (start.x + WIDE, end.x) if forwards else (start.x, end.x + WIDE)
+        arrows.append(Arrow(x1, start.y + HIGH // 2, x2, end.y + HIGH // 2, text))
+
+    whole = box(2, "activity", f"run {run.info.label}", run.info.iri)
+    agents: dict[str, Node] = {}
+
+    def agent(iri: str) -> Node:
+        if iri not in agents:
+            name = run.catalogue.one(iri, RDFS.label) or iri
+            version = run.catalogue.one(iri, SCHEMA.softwareVersion) or ""
+            agents[iri] = box(0, "agent", f"{name} {version}".strip(), iri)
+        return agents[iri]
+
+    for iri in run.said.all(run.info.iri, PROV.wasAssociatedWith):
+        arrow(whole, agent(iri), "wasAssociatedWith")
+    for session in run.said.of_type(KGB.Session):
+        node = box(1, "activity", "session", session)
+        arrow(node, agent(run.said.needed(session, PROV.wasAssociatedWith)), "wasAssociatedWith")
+        arrow(whole, node, "hasPart")
+    for plan in run.said.of_type(KGB.Configuration):
+        box(1, "entity", "configuration", plan)
+    held = Counter(one.model for one in run.held)
+    for model in sorted(held):
+        label = run.catalogue.one(model, RDFS.label) or model
+        name = box(4, "agent", label, model)
+        part = box(3, "activity", f"{held[model]} dialogues", model)
+        arrow(part, whole, "isPartOf")
+        arrow(part, name, "wasAssociatedWith")
+    for one in run.passes:
+        node = box(3, "activity", f"{one.kind} pass", one.iri)
+        arrow(node, whole, "wasInformedBy")
+    width = 20 + 4 * _STEP_X + WIDE
+    return Drawing(width, 20 + max(rows.values()) * _STEP_Y, nodes, arrows)
+
+
+def svg(found: Drawing) -> bytes:
+    """A drawing as an SVG document of its own."""
+    size = f'width="{found.width}" height="{found.height}"'
+    view = f' viewBox="0 0 {found.width} {found.height}"'
+    tip = 'viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto"'
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size}{view}',
+        ' font-family="sans-serif" font-size="12">',
+        f'<defs><marker id="tip" {tip}><path d="M0,0 L8,4 L0,8 z"/></marker></defs>',
+    ]
+    lines += [
+        f'<line x1="{a.x1}" y1="{a.y1}" x2="{a.x2}" y2="{a.y2}" stroke="#555" '
+        f'marker-end="url(#tip)"><title>{escape(a.text)}</title></line>'
+        for a in found.arrows
+    ]
+    for node in found.nodes:
+        round_ = 3 if node.kind == "activity" else HIGH // 2
+        lines.append(
+            f'<g><title>{escape(_plain(node.iri))}</title><rect x="{node.x}" y="{node.y}" '
+            f'width="{WIDE}" height="{HIGH}" rx="{round_}" fill="{_COLOURS[node.kind]}" '
+            f'stroke="#333"/><text x="{node.x + WIDE // 2}" y="{node.y + HIGH // 2 + 4}" '
+            f'text-anchor="middle">{escape(_short(node.text))}</text></g>'
+        )
+    return ("\n".join([*lines, "</svg>"]) + "\n").encode("utf-8")
+
+
+def png(found: Drawing) -> bytes:
+    """A drawing as a PNG, by matplotlib."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.patches import FancyBboxPatch
+
+    figure = Figure(figsize=(found.width / _SCALE, found.height / _SCALE), dpi=_SCALE)
+    FigureCanvasAgg(figure)
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set_xlim(0, found.width)
+    axes.set_ylim(found.height, 0)
+    axes.axis("off")
+    for a in found.arrows:
+        axes.annotate(
+            "",
+            xy=(a.x2, a.y2),
+            xytext=(a.x1, a.y1),
+            arrowprops={"arrowstyle": "->", "color": "#555"},
+        )
+    for node in found.nodes:
+        style = "square,pad=0" if node.kind == "activity" else "round,pad=0,rounding_size=18"
+        axes.add_patch(
+            FancyBboxPatch(
+                (node.x, node.y), WIDE, HIGH, boxstyle=style, fc=_COLOURS[node.kind], ec="#333"
+            )
+        )
+        axes.text(
+            node.x + WIDE / 2,
+            node.y + HIGH / 2,
+            _plain(_short(node.text)).replace("$", r"\$"),
+            ha="center",
+            va="center",
+            fontsize=8,
+        )
+    out = io.BytesIO()
+    figure.savefig(out, format="png", metadata={"Software": None})
+    return out.getvalue()
+
+
+def _short(text: str) -> str:
+    line = _plain(text)
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+
+
+def _plain(text: str) -> str:
+    """``text`` without what XML cannot carry."""
+    return "".join(_visible(text))
+
+
+def _visible(text: Iterable[str]) -> Iterable[str]:
+    return (c if c.isprintable() and not "\ud800" <= c <= "\udfff" else "�" for c in text)

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run as a Process Run Crate 0.5: files, and the actions by which they came about.
+
+The run is an action of the software that held the dialogues, with its configurations as objects;
+each evaluation pass is an action of the software that judged, with the answers as its object.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from kgbench.errors import PublicationRefused
+from kgbench.exports.outgoing_run import OutgoingRun
+from kgbench.exports.tables import scores_csv, statements
+from kgbench.rdf import digest
+from kgbench.vocab import KGB, PROV, RDFS, SCHEMA
+
+PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
+
+_COMPLETED = "http://schema.org/CompletedActionStatus"
+_HOME = "https://w3id.org/kgbench/"
+_SYNTAXES = {
+    ".nq": ("application/n-quads", "https://www.w3.org/TR/n-quads/", "RDF 1.1 N-Quads"),
+    ".ttl": ("text/turtle", "https://www.w3.org/TR/turtle/", "RDF 1.1 Turtle"),
+    ".csv": ("text/csv", "https://www.rfc-editor.org/rfc/rfc4180", "Comma-separated values"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Describing:
+    """What the store does not know of a publication: licence (an IRI), and who made it."""
+
+    licence: str
+    creators: Sequence[str] = ()
+
+
+def write(run: OutgoingRun, out: Path, describing: Describing) -> int:
+    """Write the crate to the folder ``out``, or to a zip archive where the name ends so.
+
+    The count of files is given back. Raises :class:`~kgbench.errors.PublicationRefused` where
+    ``out`` exists already, or cannot be written.
+    """
+    if out.exists():
+        raise PublicationRefused(f"{out} is there already: name another place, or remove it")
+    with tempfile.TemporaryDirectory(prefix="kgbench-crate-") as scratch:
+        made = _Crate(run, Path(scratch), describing)
+        try:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            if out.suffix == ".zip":
+                made.crate.write_zip(out)
+            else:
+                made.crate.write(out)
+        except OSError as error:
+            raise PublicationRefused(f"{out} cannot be written: {error.strerror}") from error
+    return made.files
+
+
+class _Crate:
+    """A crate in the making; ``files`` counts what was put into it."""
+
+    def __init__(self, run: OutgoingRun, scratch: Path, describing: Describing) -> None:
+        from rocrate.rocrate import ROCrate
+
+        self.crate = ROCrate(version="1.1")
+        self.files = 0
+        self._run = run
+        self._scratch = scratch
+        self._people = [
+            self._entity(f"#creator-{digest(name)[:12]}", "Person", name=name)
+            for name in describing.creators
+        ]
+        self._describe(describing)
+        results = self._file("results.nq", statements(run), "Dialogues and evaluations")
+        scores = self._file("scores.csv", scores_csv(run), "Scores, one row for each")
+        actions = [self._held(results), *self._judged(results, scores)]
+        profile = self._entity(PROFILE, "CreativeWork", name="Process Run Crate", version="0.5")
+        self.crate.root_dataset["conformsTo"] = profile
+        self.crate.root_dataset["mentions"] = _plain(actions)
+
+    def _describe(self, describing: Describing) -> None:
+        run, crate = self._run, self.crate
+        crate.name = f"Results of the run {run.info.label}"
+        crate.description = (
+            f"{len(run.held)} dialogues of language models about knowledge graphs, with every "
+            f"score and how it came about ({run.info.iri})."
+        )
+        crate.license = self._entity(
+            describing.licence,
+            "CreativeWork",
+            name=describing.licence,
+            description="The licence of the data.",
+        )
+        if self._people:
+            crate.creator = _plain(self._people)
+
+    def _entity(self, iri: str, kind: str, **said: Any) -> Any:
+        from rocrate.model.contextentity import ContextEntity
+
+        found = self.crate.dereference(iri)
+        made = {"@type": kind, **said}
+        return found or self.crate.add(ContextEntity(self.crate, iri, properties=made))
+
+    def _file(self, name: str, content: bytes, title: str) -> Any:
+        self.files += 1
+        (self._scratch / name).write_bytes(content)
+        media, iri, language = _SYNTAXES[Path(name).suffix]
+        said = {
+            "name": title,
+            "description": f"{title} of the run {self._run.info.label}.",
+            "encodingFormat": [media, self._entity(iri, "WebPage", name=language)],
+            "contentSize": str(len(content)),
+            "sha256": hashlib.sha256(content).hexdigest(),
+        }
+        return self.crate.add_file(self._scratch / name, name, properties=said)
+
+    def _software(self, iris: Iterable[str]) -> list[Any]:
+        said = self._run.catalogue
+        return [
+            self._entity(
+                iri,
+                "SoftwareApplication",
+                name=said.one(iri, RDFS.label) or iri,
+                softwareVersion=said.one(iri, SCHEMA.softwareVersion) or "unknown",
+                url=_HOME,
+            )
+            for iri in sorted(set(iris))
+        ]
+
+    def _action(self, iri: str, name: str, started: datetime, ended: datetime) -> Any:
+        found = self._entity(
+            iri,
+            "CreateAction",
+            name=name,
+            description=f"{name}; the run is {self._run.info.iri}.",
+            actionStatus={"@id": _COMPLETED},
+            startTime=started.isoformat(),
+            endTime=ended.isoformat(),
+        )
+        if self._people:
+            found["agent"] = _plain(self._people)
+        return found
+
+    def _held(self, results: Any) -> Any:
+        """The action that the run was."""
+        run, said = self._run, self._run.said
+        configurations = [
+            self._file(
+                f"configuration-{digest(iri)[:12]}.ttl",
+                said.needed(iri, PROV.value).encode("utf-8"),
+                "Configuration",
+            )
+            for iri in said.of_type(KGB.Configuration)
+        ]
+        activities = [run.info.iri, *said.of_type(KGB.Session)]
+        agents = [a for one in activities for a in said.all(one, PROV.wasAssociatedWith)]
+        found = self._action(
+            run.info.iri,
+            f"{len(run.held)} dialogues with language models",
+            run.info.started,
+            run.info.ended or _last_end(run),
+        )
+        found["instrument"] = _plain(self._software(agents))
+        models = self._software(one.model for one in run.held)
+        found["object"] = _plain([*configurations, *models])
+        found["result"] = results
+        return found
+
+    def _judged(self, results: Any, scores: Any) -> Iterator[Any]:
+        """The actions that the evaluation passes were."""
+        for one in self._run.passes:
+            found = self._action(
+                one.iri,
+                f"Evaluation of answers ({one.kind})",
+                one.started,
+                one.ended or one.started,
+            )
+            agents = self._run.judged.all(one.iri, PROV.wasAssociatedWith)
+            found["instrument"] = _plain(self._software(agents))
+            found["object"] = results
+            found["result"] = scores
+            yield found
+
+
+def _plain(values: list[Any]) -> Any:
+    """One value by itself, several as a list, as crates are written."""
+    return values[0] if len(values) == 1 else values
+
+
+def _last_end(run: OutgoingRun) -> datetime:
+    """When the last dialogue ended, where nobody said that the run has."""
+    return max((one.ended for one in run.held if one.ended), default=run.info.started)

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run as files for everybody: its statements, and its scores as a table."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import pyoxigraph as ox
+
+from kgbench.exports.outgoing_run import OutgoingRun
+from kgbench.vocab import RDFS, SKOS
+
+
+class Field(NamedTuple):
+    """A column: its name, what it holds, and its schema.org data type."""
+
+    name: str
+    says: str
+    datatype: str
+
+
+FIELDS = (
+    Field("dialogue", "IRI of the dialogue.", "sc:URL"),
+    Field("model", "Label of the model.", "sc:Text"),
+    Field("task", "Label of the task.", "sc:Text"),
+    Field("case", "IRI of the case.", "sc:URL"),
+    Field(
+        "iteration", "Position among the dialogues of this model and task, from 0.", "sc:Integer"
+    ),
+    Field("round", "Position of the answer in the dialogue, from 0; -1: the whole.", "sc:Integer"),
+    Field("outcome", "How the judging ended.", "sc:Text"),
+    Field("metric", "IRI of the metric.", "sc:URL"),
+    Field("metric_name", "Short name of the metric.", "sc:Text"),
+    Field("score", "Value of the metric.", "sc:Float"),
+)
+
+
+def rows(run: OutgoingRun) -> Iterator[Sequence[object]]:
+    """A row for each score of a run, in the order of :data:`FIELDS`."""
+    for held in run.held:
+        model = run.catalogue.needed(held.model, RDFS.label)
+        task = run.catalogue.needed(held.task, SKOS.notation)
+        for verdict in held.verdicts:
+            round_ = -1 if verdict.round is None else verdict.round
+            for metric, value in verdict.scores.items():
+                name, _ = run.metrics[metric]
+                yield (
+                    *(held.iri, model, task, held.case, held.iteration),
+                    *(round_, verdict.outcome, metric, name, repr(value)),
+                )
+
+
+def scores_csv(run: OutgoingRun) -> bytes:
+    """The scores of a run as CSV with a header."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([field.name for field in FIELDS])
+    writer.writerows(rows(run))
+    return out.getvalue().encode("utf-8")
+
+
+def statements(run: OutgoingRun) -> bytes:
+    """The run with its passes, and what the catalogue says of what they refer to, as N-Quads."""
+    quads = [*run.said.quads, *run.judged.quads]
+    needed = {quad.object.value for quad in quads if isinstance(quad.object, ox.NamedNode)}
+    needed |= {quad.predicate.value for quad in run.judged.quads}
+    while True:
+        further = {
+            quad.object.value
+            for quad in run.catalogue.quads
+            if isinstance(quad.subject, ox.NamedNode)
+            and quad.subject.value in needed
+            and isinstance(quad.object, ox.NamedNode)
+        }
+        if further <= needed:
+            break
+        needed |= further
+    graphs = {run.info.graph, *(one.graph for one in run.passes)}
+    quads += [
+        quad
+        for quad in run.catalogue.quads
+        if isinstance(quad.subject, ox.NamedNode) and quad.subject.value in needed | graphs
+    ]
+    content = ox.serialize(sorted(quads, key=str), format=ox.RdfFormat.N_QUADS)
+    assert content is not None
+    return content

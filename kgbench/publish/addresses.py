@@ -63,6 +63,19 @@ class Addresses:
         first = rest.partition("/")[0]
         return (self.base if first in RECORDED else self.store) + rest
 
+    def original(self, iri: str) -> str:
+        """The IRI in the store of what is published as ``iri``."""
+        if not iri.startswith(self.base):
+            return self._renamed_back(iri)
+        return self._renamed_back(self.store + iri[len(self.base) :])
+
+    def _renamed_back(self, iri: str) -> str:
+        if not self.renamed or not iri.startswith(self.store):
+            return iri
+        back = {new: old for old, new in self.renamed.items()}
+        rest = iri[len(self.store) :]
+        return self.store + "/".join(back.get(part, part) for part in rest.split("/"))
+
     def place(self, iri: str) -> str:
         """The folder of the document about ``iri`` (published or not), without slashes around it.
 

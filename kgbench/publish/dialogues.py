@@ -24,7 +24,7 @@ Said = Mapping[str, list[Any]]
 _PART_OF, _TYPE = ox.NamedNode(DCTERMS.isPartOf), ox.NamedNode(RDF.type)
 _GENERATED, _USED = ox.NamedNode(PROV.wasGeneratedBy), ox.NamedNode(PROV.used)
 _OF_DIALOGUE, _CALL = ox.NamedNode(KGB.dialogue), ox.NamedNode(KGB.ModelCall)
-_TEXTS = tuple(ox.NamedNode(one) for one in (KGB.text, KGB.reasoning, KGB.extracted))
+TEXTS = tuple(ox.NamedNode(one) for one in (KGB.text, KGB.reasoning, KGB.extracted))
 _MOST_ROUNDS = 50
 
 
@@ -72,7 +72,7 @@ def gather(
     texts = {
         q.object: None
         for one in (*prompts, *answers)
-        for predicate in _TEXTS
+        for predicate in TEXTS
         for q in pattern(one, predicate, None)
     }
     quads: list[ox.Quad] = []

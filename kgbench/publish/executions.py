@@ -32,7 +32,8 @@ class Setup:
     """What a process needs: where the snapshot and the shown things are, and the rules.
 
     ``shown`` is a file with what is published besides dialogues, as N-Quads. ``rules`` are those
-    of pages, ``dumped`` those of dumps. ``graphs`` are the published ones, as the store names them.
+    of pages, ``dumped`` those of dumps. ``graphs`` are the published ones, as the store names
+    them; ``others`` are those of no run, as they are published.
     """
 
     snapshot: str
@@ -41,6 +42,7 @@ class Setup:
     addresses: Addresses
     documents: frozenset[str]
     graphs: frozenset[str]
+    others: frozenset[str]
     rules: Rules
     dumped: Rules
     canaries: tuple[str, ...]
@@ -114,7 +116,9 @@ class Maker:
                 complete += PROV.endedAtTime in found.said[found.iri]
                 if self._setup.dumped != self._setup.rules:
                     found = gather(self._dumped, self._database, node, self._setup.graphs)
-                out.write(",\n" + framing.dialogue_tree(found.quads))
+                # What other parts of the store say of a dialogue stands in their own dumps.
+                own = (q for q in found.quads if _graph(q) not in self._setup.others)
+                out.write(",\n" + framing.dialogue_tree(own))
         self._index(folder, iri, about, main, rows)
         return Done(list(folder.written), folder.changed, len(nodes), complete, invalid, trees.name)
 
@@ -200,7 +204,7 @@ class Maker:
         # The dialogues themselves say whose they are; here they can be found.
         quads = list(things.describe(self._shown, iri).quads) + [
             quad
-            for node in self._dialogues(ox.NamedNode(self._presenting.original(iri)))
+            for node in self._dialogues(ox.NamedNode(self._setup.addresses.original(iri)))
             for quad in self._outgoing.about(node)
             if quad.predicate == _PART_OF
         ]
@@ -247,6 +251,10 @@ def start(setup: Setup) -> None:
 def make(execution: str, number: int) -> Done:
     """What a process is asked for."""
     return _MAKER["this"].make(execution, number)
+
+
+def _graph(quad: ox.Quad) -> str:
+    return str(quad.graph_name).strip("<>")
 
 
 def _natural(iri: str) -> tuple[str, int, str]:

@@ -52,7 +52,6 @@ class Presenting:
         self.addresses = addresses
         self.documents = documents
         self._database = database
-        self._originals = {new: old for old, new in addresses.renamed.items()}
         self._labels: dict[str, str] = {}
         self._dialogues: dict[str, str | None] = {}
         self._environment = environment(_TEMPLATES)
@@ -127,7 +126,7 @@ class Presenting:
     def _inside_dialogue(self, iri: str) -> str | None:
         """Where ``iri`` stands, if it is a dialogue or a part of one: its place, and which part."""
         try:
-            node = ox.NamedNode(self.original(iri))
+            node = ox.NamedNode(self.addresses.original(iri))
         except ValueError:
             return None
         kinds = self._objects(node, RDF.type)
@@ -149,14 +148,6 @@ class Presenting:
                 part = anchor(iri) if kind == KGB.Evaluation else f"{number}-answer"
                 return f"{self.addresses.place(found[0])}#{part}"
         return None
-
-    def original(self, iri: str) -> str:
-        """The IRI in the store of what is published as ``iri``."""
-        base, store = self.addresses.base, self.addresses.store
-        if not iri.startswith(base):
-            return iri
-        rest = iri[len(base) :]
-        return store + "/".join(self._originals.get(part, part) for part in rest.split("/"))
 
     def _objects(self, node: ox.NamedNode, predicate: str) -> list[str]:
         found = self._database.quads_for_pattern(node, ox.NamedNode(predicate), None)

@@ -142,7 +142,7 @@ class Resources:
         return None if None in ends else max((end for end in ends if end), default=None)
 
     def _model(self, iri: str) -> dict[str, Any]:
-        stored = self._presenting.original(iri)
+        stored = self._presenting.addresses.original(iri)
         name = self._by_iri.get(iri) or self._by_iri.get(stored) or things.label(self._shown, iri)
         found = (of_model(one, name, stored, self._names) for one in self._standings)
         return {"suites": [one for one in found if one is not None], "title": name}

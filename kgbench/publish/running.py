@@ -20,18 +20,23 @@ import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused
 from kgbench.publish import executions, framing
+from kgbench.publish.dialogues import TEXTS
 from kgbench.publish.dumps import Dumping, Packing, Writer
 from kgbench.publish.executions import Done, Maker, Setup
 from kgbench.publish.folder import Folder
 from kgbench.publish.manifest import Dump, Unit
 from kgbench.publish.outgoing import Outgoing
 from kgbench.publish.parts import RunPart
-from kgbench.publish.shown import run_level
+from kgbench.publish.shown import RUN_LEVEL, run_level
 from kgbench.publish.void import Statistics
 from kgbench.vocab import KGB, RDF
 
 _FEW = 300  # dialogues; for fewer it does not pay to start processes
 _CHUNK = 1 << 20
+_TYPE = ox.NamedNode(RDF.type)
+IN_DIALOGUES = frozenset(
+    (KGB.Dialogue, KGB.ModelCall, KGB.Prompt, KGB.Answer, KGB.Text, KGB.Evaluation)
+)
 
 
 class Workers(Protocol):
@@ -93,13 +98,14 @@ def workers(setup: Setup, processes: int, dialogues: int) -> Iterator[Workers]:
 
 @dataclass(frozen=True, slots=True)
 class Making:
-    """Makes runs: ``outgoing`` are the quads of dumps."""
+    """Makes runs: ``outgoing`` are the quads of dumps, ``original`` what was renamed."""
 
     folder: Folder
     database: ox.Store
     outgoing: Outgoing
     packing: Packing
     workers: Workers
+    original: Callable[[str], str]
 
     def run(
         self, part: RunPart, key: str, earlier: Unit | None, told: Callable[[int], None]
@@ -111,8 +117,8 @@ class Making:
         ]
         before = {} if earlier is None else {dump.path: dump for dump in earlier.dumps}
         statistics = Statistics()
-        subjects = (quads for graph in part.graphs for quads in self.outgoing.graph(graph))
-        dumps = self._dump(part.name, subjects, before, statistics)
+        left: list[str] = []
+        dumps = self._dump(part.name, self._subjects(part, left), before, statistics)
         done: list[tuple[str, Done]] = []
         for execution, _, result in waiting:
             made = result()
@@ -120,7 +126,7 @@ class Making:
             self.folder.changed += made.changed
             self.folder.keep(made.files)
             done.append((execution, made))
-        dumps.append(self._trees(part, [one.trees for _, one in done], before))
+        dumps.append(self._trees(part, [one.trees for _, one in done], left, before))
         counts = {
             self.outgoing.node(execution).value: (one.complete, one.dialogues, one.invalid)
             for execution, one in done
@@ -166,8 +172,29 @@ class Making:
             dumping.add(quads)
         return dumping.finish(before)
 
-    def _trees(self, part: RunPart, files: list[str], before: dict[str, Dump]) -> Dump:
-        """The run, then its dialogues, as one list of trees."""
+    def _subjects(self, part: RunPart, left: list[str]) -> Iterator[list[ox.Quad]]:
+        """All of a run, subject by subject; trees of what no dialogue has go to ``left``."""
+        for graph in part.graphs:
+            for quads in self.outgoing.graph(graph):
+                if self._is_alone(quads):
+                    left += framing.node_trees(quads)
+                yield quads
+
+    def _is_alone(self, quads: list[ox.Quad]) -> bool:
+        """Whether something stands neither at the level of the run, nor in a dialogue."""
+        kinds = {str(getattr(q.object, "value", "")) for q in quads if q.predicate == _TYPE}
+        if not kinds.isdisjoint(RUN_LEVEL):
+            return False
+        if KGB.Text in kinds:
+            node = ox.NamedNode(self.original(str(quads[0].subject).strip("<>")))
+            used = (self.database.quads_for_pattern(None, one, node) for one in TEXTS)
+            return all(next(one, None) is None for one in used)
+        return kinds.isdisjoint(IN_DIALOGUES)
+
+    def _trees(
+        self, part: RunPart, files: list[str], left: list[str], before: dict[str, Dump]
+    ) -> Dump:
+        """The run, then its dialogues, then what else there is, as one list of trees."""
         writer = Writer(self.folder, f"data/{part.name}.jsonld", self.packing)
         writer.write(framing.opening(self.packing.comment).encode())
         for graph in part.graphs:
@@ -179,6 +206,8 @@ class Making:
                 while chunk := trees.read(_CHUNK):
                     writer.write(chunk)
             path.unlink()
+        for tree in left:
+            writer.write(f",\n{tree}".encode())
         writer.write(b"\n]}\n")
         return writer.finish(_of(before, "jsonld"))
 

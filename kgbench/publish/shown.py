@@ -18,7 +18,7 @@ from kgbench.publish.parts import Parts
 from kgbench.vocab import BASE, KGB, RDF
 
 _TYPE = ox.NamedNode(RDF.type)
-_RUN_LEVEL = (
+RUN_LEVEL = (
     *(KGB.Run, KGB.Session, KGB.Configuration, KGB.TaskExecution, KGB.Price, KGB.Batch),
     *("http://www.w3.org/ns/prov#SoftwareAgent", KGB.EvaluationPass, KGB.Model, KGB.Suite),
 )
@@ -68,7 +68,7 @@ def run_level(database: ox.Store, outgoing: Outgoing, graph: str) -> Iterator[ox
     """What a graph of a run says of things that are no parts of dialogues."""
     name = ox.NamedNode(graph)
     seen = set()
-    for kind in _RUN_LEVEL:
+    for kind in RUN_LEVEL:
         for quad in database.quads_for_pattern(None, _TYPE, ox.NamedNode(kind), name):
             if quad.subject in seen:
                 continue

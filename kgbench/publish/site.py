@@ -156,6 +156,7 @@ class _Publishing:
             addresses=self.addresses,
             documents=places,
             graphs=self.parts.graphs,
+            others=frozenset(self.outgoing.node(graph).value for graph, _ in self.parts.others),
             rules=self.rules,
             dumped=self.dumped,
             canaries=self.canaries,
@@ -169,7 +170,14 @@ class _Publishing:
             self.told(done, whole, "dialogues")
 
         with workers(setup, self.settings.processes, whole) as at_work:
-            making = Making(folder, self.view.database, self.for_dumps, self.packing, at_work)
+            making = Making(
+                folder,
+                self.view.database,
+                self.for_dumps,
+                self.packing,
+                at_work,
+                self.addresses.original,
+            )
             for part in stale:
                 units[part.name] = making.run(
                     part, keys[part.name], earlier.units.get(part.name), hear

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -227,14 +228,28 @@ def figures(
     for kind, table in found.tables.items():
         if kind == _TASKS:
             continue
-        figure = standings_figure(table) if kind == _BOARD else compass_figure(table)
         name = f"{found.slug}-{kind}"
-        svg, numbers = save(figure, folder, name, formats=["svg"], tables=[table], state=state)
+        drawn = _drawable(table)
+        with warnings.catch_warnings():
+            # A reader of the file has fonts for more letters than this machine.
+            warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
+            figure = standings_figure(drawn) if kind == _BOARD else compass_figure(drawn)
+            svg, numbers = save(figure, folder, name, formats=["svg"], tables=[table], state=state)
         said = json.loads(numbers.read_text(encoding="utf-8"))
         said["filled"] = found.asked[kind]
         text = json.dumps(_published(said, addresses), indent=2, ensure_ascii=False)
         numbers.write_text(text + "\n", encoding="utf-8")
         yield kind, table.title, f"figures/{svg.name}", f"figures/{numbers.name}"
+
+
+def _drawable(table: Table) -> Table:
+    """The table with names that can be drawn: nothing in them steers, and nothing is a formula."""
+    from kgbench.analysis.rendering import one_line
+
+    def name(value: Value) -> Value:
+        return one_line(value).replace("$", r"\$")[:80] if isinstance(value, str) else value
+
+    return replace(table, rows=tuple(tuple(map(name, row)) for row in table.rows))
 
 
 def _leaders(store: Any, selection: Selection) -> Table:

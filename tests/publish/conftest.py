@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stores to publish, and what was published of them."""
+
+from __future__ import annotations
+
+import pytest
+from typer.testing import CliRunner
+
+from kgbench.cli import app
+from kgbench.publish.about import About, Agent
+from kgbench.publish.settings import Settings
+from kgbench.publish.site import publish as publish_site
+from tests.serve import stores
+
+BASE = "https://example.org/bench/"
+ABOUT = About(
+    licence="https://spdx.org/licenses/CC-BY-4.0",
+    creators=(Agent("Ada Example", "https://orcid.org/0000-0002-1825-0097"),),
+)
+RUN = ["-m", "baseline:oracle", "-m", "baseline:noisy?rate=0.5&seed=3", "--iterations", "2"]
+TASKS = ["RdfFriendCount-turtle-1", "RdfSyntaxFixList-turtle", "Text2SparqlExecEvalListCoypuMini"]
+
+
+def command(*arguments, env=None, code=0):
+    """Run a command of kgbench; what it prints."""
+    result = CliRunner().invoke(app, [str(a) for a in arguments], env=env or {})
+    assert result.exit_code == code, (result.output, result.exception)
+    return result.stdout
+
+
+def publish(location, out, **settings):
+    """Publish in this process; the report."""
+    given = {"about": ABOUT, "base": BASE, "processes": 1, **settings}
+    return publish_site(Settings(str(location), out, **given), lambda *_: None)
+
+
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory):
+    """A store with one run of two baselines on three tasks."""
+    place = tmp_path_factory.mktemp("recorded") / "store"
+    chosen = [word for task in TASKS for word in ("-t", task)]
+    command("run", "--store", place, *RUN, *chosen)
+    return place
+
+
+@pytest.fixture(scope="session")
+def site(recorded, tmp_path_factory):
+    """What is published of it by default."""
+    out = tmp_path_factory.mktemp("site") / "bench"
+    publish(recorded, out, endpoint="https://example.org/sparql")
+    return out
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory):
+    """A store by hand, whose texts and names were written to harm; one run is protected."""
+    texts = dict.fromkeys(("a-n-n-e", "by hand", "Mend this:\n:a :b .", "Parrot"), stores.HOSTILE)
+    return stores.make(tmp_path_factory.mktemp("hostile") / "store", texts=texts)
+
+
+@pytest.fixture(scope="session")
+def hostile_site(hostile, tmp_path_factory):
+    """What is published of it, the protected suite in the clear."""
+    out = tmp_path_factory.mktemp("hostile-site") / "bench"
+    publish(hostile, out, unprotected=frozenset({"llm-kg-bench-3"}))
+    return out

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Publishing again changes what has changed, removes what is gone, and touches nothing else."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pyoxigraph as ox
+import pytest
+
+from kgbench.errors import PublicationRefused
+from kgbench.publish import running
+from kgbench.publish.folder import STATE
+from kgbench.record import invalidation
+from kgbench.store import open_store
+from kgbench.vocab import DCAT
+from tests.publish.conftest import BASE, command, publish
+from tests.publish.reading import dump, load
+from tests.serve import stores
+
+LONG_AGO = 1_000_000_000
+
+
+@pytest.fixture
+def growing(tmp_path):
+    """A store with one small run, and where it is published."""
+    place = tmp_path / "store"
+    command("run", "--store", place, "-m", "baseline:oracle", "-t", "RdfFriendCount-turtle-1")
+    return place, tmp_path / "site"
+
+
+def _age(folder):
+    """Make all files old, and say what they hold."""
+    found = {}
+    for path in folder.rglob("*"):
+        if path.is_file() and STATE not in path.parts:
+            os.utime(path, (LONG_AGO, LONG_AGO))
+            found[path.relative_to(folder)] = path.read_bytes()
+    return found
+
+
+def _touched(folder):
+    files = (p for p in folder.rglob("*") if p.is_file() and STATE not in p.parts)
+    return {p.relative_to(folder) for p in files if p.stat().st_mtime != LONG_AGO}
+
+
+def test_only_what_changed_is_written(growing):
+    """Again: nothing. With a new run: that run, and what speaks of all runs. Then it is removed."""
+    place, out = growing
+    first = publish(place, out)
+    before = _age(out)
+    (out / "CNAME").write_text("example.org", encoding="utf-8")
+    os.utime(out / "CNAME", (LONG_AGO, LONG_AGO))
+
+    again = publish(place, out)
+    assert (again.changed, again.removed, again.version) == (0, 0, first.version)
+    assert _touched(out) == set()
+
+    command("run", "--store", place, "-m", "baseline:silent", "-t", "RdfFriendCount-turtle-1")
+    more = publish(place, out)
+    touched = {str(path) for path in _touched(out)}
+    runs = {path.name for path in (out / "run").iterdir() if path.is_dir()}
+    (old,) = {path.parts[1] for path in before if path.parts[0] == "run" and len(path.parts) > 3}
+    (new,) = runs - {old}
+    dialogues = [p for p in touched if p.startswith(f"run/{old}/") and p.count("/") > 4]
+    assert more.version == first.version + 1
+    assert not dialogues
+    assert not [path for path in touched if path.startswith(f"data/run-{old}")]
+    assert any(path.startswith(f"run/{new}/") for path in touched)
+    assert {"index.html", "catalog.ttl", "data/all.nq.zst", "leaderboard/index.html"} <= touched
+    assert "style.css" not in touched
+    whole = dump(out, "all.nq")
+    assert len(whole) == more.triples
+    catalog = ox.Store()
+    load(catalog, out / "catalog.ttl")
+    (before_it,) = catalog.quads_for_pattern(None, ox.NamedNode(DCAT.previousVersion), None)
+    assert before_it.object.value == f"{BASE}version/1"
+    assert (out / "version" / "1" / "index.html").is_file()
+
+    fewer = publish(place, out, runs=(old,))
+    assert fewer.removed > 5
+    assert not (out / "run" / new).exists()
+    assert (out / "CNAME").read_text(encoding="utf-8") == "example.org"
+
+
+def test_an_invalidation_is_shown(growing):
+    """A dialogue that is not counted any more says so on its page, and why."""
+    place, out = growing
+    publish(place, out)
+    with open_store(str(place)) as store:
+        invalidation.invalidate(store, None, "a wrong key", "A. Person")  # type: ignore[arg-type]
+    publish(place, out)
+    pages = list((out / "run").glob("*/*/*/*/index.html"))
+    assert pages
+    for path in pages:
+        text = path.read_text(encoding="utf-8")
+        assert "This dialogue is not counted" in text
+        assert "a wrong key" in text
+
+
+def test_what_is_not_ours_is_left_alone(growing, tmp_path):
+    """A folder with other things in it is refused, and nothing is written there."""
+    place, _ = growing
+    other = tmp_path / "photos"
+    other.mkdir()
+    (other / "cat.jpg").write_bytes(b"cat")
+    with pytest.raises(PublicationRefused, match="was not made by kgbench publish"):
+        publish(place, other)
+    assert [path.name for path in other.iterdir()] == ["cat.jpg"]
+    with pytest.raises(PublicationRefused, match="is a file"):
+        publish(place, other / "cat.jpg")
+
+
+def test_what_was_killed_is_repaired(growing, monkeypatch):
+    """A publication that ends in the middle leaves what the next one makes whole again."""
+    place, out = growing
+    publish(place, out)
+    whole = _age(out)
+    command("run", "--store", place, "-m", "baseline:silent", "-t", "RdfFriendCount-turtle-1")
+
+    class Killed(BaseException):
+        pass
+
+    def killed(*_):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(running.Making, "_trees", killed)
+        with pytest.raises(Killed):
+            publish(place, out)
+    assert list((out / STATE).glob("journal-*"))
+    strays = {p for p in (out / "run").glob("*/*silent*")}
+    assert strays
+
+    # The new run is not to be published after all: what was made of it goes away.
+    (old,) = {path.parts[1] for path in whole if path.parts[0] == "run" and len(path.parts) > 3}
+    report = publish(place, out, runs=(old,))
+    assert report.removed > 0
+    assert not [p for p in strays if p.exists()]
+    assert not list((out / STATE).glob("journal-*"))
+    assert {p for p in whole if p.parts[0] == "run"} == {
+        p.relative_to(out) for p in (out / "run").rglob("*") if p.is_file()
+    }
+
+
+def test_files_that_were_lost_come_back(growing):
+    """What someone removed from the folder is made again."""
+    place, out = growing
+    publish(place, out)
+    before = _age(out)
+    shutil.rmtree(out / "run")
+    (out / "index.html").unlink()
+    publish(place, out)
+    after = {p.relative_to(out): p.read_bytes() for p in out.rglob("*") if p.is_file()}
+    assert {path: after[path] for path in before} == before
+
+
+def test_processes_make_the_same(growing, tmp_path, monkeypatch):
+    """Two processes write, byte for byte, what one writes."""
+    place, out = growing
+    monkeypatch.setattr(running, "_FEW", 0)
+    publish(place, out, processes=2)
+    publish(place, tmp_path / "one", processes=1)
+
+    def files(folder):
+        return {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*.*") if p.is_file()}
+
+    one, two = files(tmp_path / "one"), files(out)
+    assert {p for p in one if STATE not in p.parts} == {p for p in two if STATE not in p.parts}
+    assert all(data == two[path] for path, data in one.items() if STATE not in path.parts)
+
+
+def test_two_at_once_are_refused(growing):
+    """A folder takes one publication at a time."""
+    from kgbench.publish.folder import claim
+
+    place, out = growing
+    lock = claim(out)
+    with pytest.raises(PublicationRefused, match="another process"):
+        publish(place, out)
+    lock.close()
+
+
+def test_iris_that_are_no_paths(tmp_path):
+    """Things whose IRIs try to leave the folder, or cannot be files, stand in places of their own."""
+    label = ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
+    names = ("../../escape", "run/../../x", "a?b=c", "model/" + "x" * 300, "data/all", "m/a.ttl/b")
+    subjects = [ox.NamedNode(f"https://w3id.org/kgbench/{name}") for name in names]
+    extra = [
+        ox.Quad(s, label, ox.Literal("a thing"), ox.NamedNode(f"{stores.BASE}graph/catalogue"))
+        for s in subjects
+    ]
+    place = stores.make(tmp_path / "store", extra=extra)
+    out = tmp_path / "deep" / "site"
+    publish(place, out, runs=("1",))
+    assert {p.name for p in tmp_path.iterdir()} == {"store", "deep"}
+    assert {p.name for p in (tmp_path / "deep").iterdir()} == {"site"}
+    pages = list((out / "thing").glob("*/index.html"))
+    assert len(pages) >= len(names)

@@ -22,6 +22,7 @@ FLOORS = (
         "reevaluation",
         "engine",
         "importers",
+        "bridges",
     ),
     *("analysis", "plots", "pages", "publish", "exports", "serve", "doctor"),
     *("cli", "__main__"),
@@ -30,7 +31,7 @@ FLOORS = (
 HEAVY = (
     *("rdflib", "pyld", "pyshacl", "openai", "anthropic", "google.genai", "prov", "scipy"),
     *("matplotlib", "distributed", "starlette", "uvicorn", "nltk", "pyzipper", "cryptography"),
-    *("ruamel.yaml", "numpy", "pandas"),
+    *("ruamel.yaml", "numpy", "pandas", "inspect_ai"),
 )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgbench.cli import import_rdf, options
+from kgbench.cli import import_inspect, import_rdf, options
 from kgbench.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def command(app: typer.Typer) -> None:
     group.callback()(_several)
     group.command("rdf")(import_rdf.rdf)
     group.command("llm-kg-bench")(llm_kg_bench)
+    group.command("inspect")(import_inspect.inspect)
     group.command("text2kgbench")(text2kgbench)
     app.add_typer(group, name="import")
 

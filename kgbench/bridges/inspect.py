@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tasks of kgbench for Inspect AI: ``inspect eval kgbench/RdfFriendCount-turtle-1``.
+
+Every task label is a task of Inspect (entry point ``inspect_ai``), with our cases as samples, a
+solver that holds the dialogue with our feedback prompts, and a scorer with our judge. Answers are
+judged in child processes with limits, as everywhere. What ``kgbench import inspect`` needs stands
+in the metadata of samples and scores (:mod:`kgbench.importers.inspect_samples`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+import anyio.to_thread
+import inspect_ai
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import ChatMessageUser
+from inspect_ai.scorer import Score, mean, scorer, stderr
+from inspect_ai.solver import solver
+
+from kgbench.errors import EvaluationError, TaskError
+from kgbench.execution import frames
+from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
+from kgbench.execution.pools import executor
+from kgbench.importers.inspect_logs import SCORER
+from kgbench.importers.inspect_samples import (
+    CASE,
+    STOPPED,
+    TURNS,
+    VERDICTS,
+    About,
+    case_count,
+    turn_as_json,
+)
+from kgbench.model import Call, Case, Outcome, Reply, TaskClass, Turn, Usage, Verdict
+from kgbench.scoring.aggregation import aggregate
+from kgbench.tasks import catalogue
+from kgbench.tasks.parameters import nearest
+
+SUITE = "kgbench-1"
+ITERATIONS = 10
+
+
+def task(label: str, iterations: int = ITERATIONS, suite: str = SUITE, seed: int = 0) -> Any:
+    """The task of Inspect for one of our labels, with at most ``iterations`` different cases.
+
+    ``seed`` chooses the generated ones, as in a configuration of ``kgbench run``. Raises
+    :class:`~kgbench.errors.TaskError` where there is no such task, or no case.
+    """
+    known = catalogue.labelled_tasks()
+    if label not in known:
+        raise TaskError(f"there is no task '{label}': {nearest(label, known)}")
+    ours = known[label]
+    samples = []
+    for k in range(case_count(ours, suite, seed, iterations)):
+        about = About.of(ours, suite, seed, k)
+        prompt = catalogue.module(ours.task_class).prompt(about.case(label))
+        # No target: a log tells no reference answer, so it can be shown.
+        samples.append(Sample(id=f"{k}", input=prompt, metadata={CASE: about.as_json()}))
+    return inspect_ai.Task(
+        dataset=MemoryDataset(samples, name=label),
+        solver=dialogue(),
+        scorer=scores(),
+        name=label,
+        version=ours.version,
+        metadata={"suite": suite, "seed": seed},
+    )
+
+
+def _dialogue() -> Any:
+    """Ask, judge, and give feedback for as long as the task class has rounds."""
+
+    async def solve(state: Any, generate: Callable[..., Any]) -> Any:
+        about = About.read(state.metadata[CASE], state.sample_id)
+        case, task_class = about.case(about.label), _class_of(about)
+        turns: list[Turn] = []
+        feedback = None
+        while len(turns) < task_class.max_rounds:
+            prompt, started = state.messages[-1].text, datetime.now(UTC)
+            state = await generate(state)
+            turns.append(_turn(prompt, feedback, started, state.output))
+            state.metadata[TURNS] = [turn_as_json(turn) for turn in turns]
+            verdict = (await _judged(case, [turn.answer or "" for turn in turns]))[-1]
+            if verdict.next_prompt is None or state.completed:
+                break
+            feedback = verdict.feedback
+            if len(turns) < task_class.max_rounds:
+                state.messages.append(ChatMessageUser(content=verdict.next_prompt))
+        return state
+
+    return solve
+
+
+def _scores() -> Any:
+    """Our scores: those of the answer, or of the whole dialogue where the class has rounds."""
+
+    async def score(state: Any, target: Any) -> Any:  # noqa: ARG001 - the judge knows better
+        about = About.read(state.metadata[CASE], state.sample_id)
+        case, task_class = about.case(about.label), _class_of(about)
+        # A solver of somebody else has noted no turns: its last answer is judged.
+        noted = state.metadata.get(TURNS) or [{"answer": state.output.completion}]
+        answers = [turn["answer"] for turn in noted]
+        verdicts = await _judged(case, answers)
+        for verdict in verdicts:
+            if verdict.outcome is Outcome.EVALUATOR_ERROR:
+                raise EvaluationError(f"{about.label}: {verdict.infos.get('message')}")
+        found = whole_scores(task_class, verdicts)
+        kept = {
+            "answer": answers[-1],
+            "explanation": _explained(verdicts),
+            "metadata": {VERDICTS: [frames.verdict_to_json(verdict) for verdict in verdicts]},
+        }
+        if not found:
+            return Score.unscored(reason="scoring_failed", **kept)
+        names = {name: None for name, m in task_class.metrics.items() if _shown(task_class, m)}
+        return Score(value={**names, **found}, **kept)
+
+    return score
+
+
+def _shown(task_class: TaskClass, metric: Any) -> bool:
+    return (metric.aggregation is not None) == (task_class.max_rounds > 1)
+
+
+def whole_scores(task_class: TaskClass, verdicts: Sequence[Verdict]) -> Mapping[str, float]:
+    """The scores of the one answer, or of the whole dialogue; none where one was not judged."""
+    if task_class.max_rounds == 1:
+        return verdicts[-1].scores
+    if not all(verdict.scores for verdict in verdicts):
+        return {}
+    names = {name for name, metric in task_class.metrics.items() if _shown(task_class, metric)}
+    return aggregate([verdict.scores for verdict in verdicts], names, task_class.max_rounds)
+
+
+def _explained(verdicts: Sequence[Verdict]) -> str:
+    return "; ".join(
+        verdict.outcome.value + (f", feedback on {verdict.feedback}" if verdict.feedback else "")
+        for verdict in verdicts
+    )
+
+
+def _turn(prompt: str, feedback: str | None, started: datetime, output: Any) -> Turn:
+    usage = output.usage
+    tokens = Usage()
+    if usage is not None:
+        read = usage.input_tokens_cache_read
+        charged = usage.input_tokens + (read or 0) + (usage.input_tokens_cache_write or 0)
+        tokens = Usage(charged, usage.output_tokens, read, usage.reasoning_tokens)
+    stop = output.stop_reason if output.choices else None
+    reply = Reply(
+        text=output.completion,
+        usage=tokens,
+        model=output.model or None,
+        finish_reason=stop,
+        request_id=output.response_id,
+        reasoning=_reasoning(output),
+        outcome=STOPPED.get(stop or ""),
+    )
+    return Turn(prompt, (Call(started, datetime.now(UTC), reply),), feedback)
+
+
+def _reasoning(output: Any) -> str | None:
+    content = output.message.content if output.choices else ""
+    if isinstance(content, str):
+        return None
+    said = [part.reasoning for part in content if getattr(part, "type", None) == "reasoning"]
+    return "\n\n".join(said) or None
+
+
+def _class_of(about: About) -> TaskClass:
+    return catalogue.task_class(about.task(about.label).task_class)
+
+
+async def _judged(case: Case, answers: Sequence[str]) -> list[Verdict]:
+    """A verdict for each answer, from a child; the event loop goes on meanwhile."""
+    requests = [JudgeRequest(case, tuple(answers[: k + 1])) for k in range(len(answers))]
+    future = _pool().submit(judge_batch, requests, JudgeLimits())
+    return await anyio.to_thread.run_sync(future.result)
+
+
+@cache
+def _pool() -> Executor:
+    """As many judging children as there are processors, for all tasks."""
+    return executor(f"local:{os.cpu_count() or 1}")
+
+
+dialogue = solver(name="kgbench_dialogue")(_dialogue)
+scores = scorer(metrics={"*": [mean(), stderr()]}, name=SCORER)(_scores)
+
+
+def _registered(label: str) -> Callable[..., Any]:
+    def labelled(iterations: int = ITERATIONS, suite: str = SUITE, seed: int = 0) -> Any:
+        return task(label, iterations, suite, seed)
+
+    registered: Callable[..., Any] = inspect_ai.task(name=label)(labelled)
+    return registered
+
+
+#: Every labelled task, by its label: Inspect finds them as ``kgbench/LABEL``.
+TASKS = {label: _registered(label) for label in catalogue.labelled_tasks()}

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``kgbench import inspect``: logs of kgbench's tasks that Inspect AI has run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kgbench.cli import options
+
+if TYPE_CHECKING:
+    from kgbench.importers.load import Summary
+
+
+def inspect(
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="LOG...", help="Logs of Inspect AI (.eval or .json)."),
+    ],
+    store: options.Store = None,
+    json_: options.AsJson = False,
+) -> None:
+    """Import logs of 'inspect eval kgbench/LABEL': dialogues and scores, as published runs.
+
+    Importing the same log again, in either form, changes nothing. The log of another task is
+    refused; samples that ended with an error are left out and counted.
+    """
+    from kgbench.importers import inspect_files, inspect_logs
+    from kgbench.importers.load import load
+    from kgbench.store import open_store
+
+    done: list[tuple[Summary, int]] = []
+    with open_store(store) as opened:
+        for file in files:
+            found = inspect_logs.read_run(inspect_files.read(file), opened.iris)
+            done.append((load(opened, found.run), found.without_answer))
+            if not json_:
+                typer.echo(_line(*done[-1]))
+        location = opened.location
+    if json_:
+        runs = [{**summary.as_json(), "without_answer": left} for summary, left in done]
+        typer.echo(json.dumps({"store": location, "runs": runs}, indent=2))
+        return
+    typer.echo(f"store  {location}")
+
+
+def _line(summary: Summary, left: int) -> str:
+    state = "already there" if summary.already_there else f"suite {summary.suite}"
+    out = f"; {left} samples without answer or scores left out" if left else ""
+    return (
+        f"{summary.source}: {summary.dialogues} dialogues, {summary.scores} scores of "
+        f"{', '.join(summary.models)} ({state}){out}\nrun    {summary.run}"
+    )

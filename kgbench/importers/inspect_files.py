@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Log files of Inspect AI: ``.json``, or ``.eval``, a zip archive of a header and samples.
+
+Both are read without Inspect itself. Members of newer archives are compressed with Zstandard, for
+which the package ``zstandard`` is needed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import math
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from kgbench.errors import ImportRefused
+from kgbench.model import Json
+
+MAX_BYTES = 1 << 30
+"""The largest log that is read, and the most that is read out of an archive."""
+
+MAX_SAMPLES = 200_000
+
+_ZSTANDARD = 93  # the compression method in a zip archive
+_LOCAL_HEADER = struct.Struct("<4s22xHH")  # signature; lengths of the name and the extra field
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, ValueError)
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """A log: the name of its file, the header, and the samples in the order of epoch and id."""
+
+    name: str
+    header: dict[str, Json]
+    samples: tuple[dict[str, Json], ...]
+
+
+def read(path: Path) -> Log:
+    """The log in a file; :class:`~kgbench.errors.ImportRefused` where there is none."""
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ImportRefused(f"{path}: cannot be read: {error.strerror or error}") from error
+    if len(content) > MAX_BYTES:
+        raise ImportRefused(f"{path}: larger than {MAX_BYTES} bytes, the most that is read")
+    if zipfile.is_zipfile(io.BytesIO(content)):
+        header, samples = _archive(path.name, content)
+    else:
+        header = _object(path.name, content)
+        samples = header.pop("samples", None) or []
+    if not isinstance(header.get("eval"), dict):
+        raise ImportRefused(f"{path.name}: no log of Inspect AI: it has no field 'eval'")
+    if not isinstance(samples, list) or not all(isinstance(one, dict) for one in samples):
+        raise ImportRefused(f"{path.name}: 'samples' is no list of objects")
+    return Log(path.name, header, tuple(sorted(samples, key=_place)))
+
+
+def _place(sample: dict[str, Json]) -> tuple[str, str]:
+    """Numbers before longer numbers, so that order does not depend on the form of the log."""
+    epoch, name = (str(sample.get(field, "")).rjust(12, "0") for field in ("epoch", "id"))
+    return epoch, name
+
+
+def _archive(name: str, content: bytes) -> tuple[dict[str, Json], list[Json]]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = {member.filename: member for member in archive.infolist()}
+            samples = [each for each in members if _is_sample(each)]
+            if "header.json" not in members:
+                raise ImportRefused(
+                    f"{name}: no log of Inspect AI, or of an evaluation that never ended: the "
+                    "archive has no header.json"
+                )
+            if len(samples) > MAX_SAMPLES:
+                raise ImportRefused(f"{name}: {len(samples)} samples are too many for one log")
+            wanted = [members[each] for each in ("header.json", *samples)]
+            if sum(member.file_size for member in wanted) > MAX_BYTES:
+                raise ImportRefused(
+                    f"{name}: it holds more than the {MAX_BYTES} bytes that are read"
+                )
+            header, *read = _members(name, archive, content, wanted)
+            return header, list(read)
+    except _DAMAGED as error:
+        raise ImportRefused(f"{name}: the archive is damaged ({error})") from error
+
+
+def _is_sample(name: str) -> bool:
+    return name.startswith("samples/") and name.endswith(".json")
+
+
+def _members(
+    name: str, archive: zipfile.ZipFile, content: bytes, wanted: list[zipfile.ZipInfo]
+) -> Iterator[dict[str, Json]]:
+    for member in wanted:
+        if member.compress_type == _ZSTANDARD:
+            data = _zstandard(name, content, member)
+        else:
+            with archive.open(member) as stream:
+                data = stream.read(member.file_size + 1)
+        yield _object(f"{name}/{member.filename}", data)
+
+
+def _zstandard(name: str, content: bytes, member: zipfile.ZipInfo) -> bytes:
+    """What Python before 3.14 cannot decompress; no more than the archive says it is."""
+    try:
+        zstandard = importlib.import_module("zstandard")
+    except ImportError:
+        raise ImportRefused(
+            f"{name} is compressed with Zstandard: pip install 'kgbench[inspect]', or make JSON of "
+            f"it with 'inspect log convert --to json'"
+        ) from None
+    begin = member.header_offset
+    signature, name_length, extra_length = _LOCAL_HEADER.unpack_from(content, begin)
+    if signature != b"PK\x03\x04":
+        raise ImportRefused(f"{name}: the archive is damaged: {member.filename} is not there")
+    begin += _LOCAL_HEADER.size + name_length + extra_length
+    compressed = io.BytesIO(content[begin : begin + member.compress_size])
+    try:
+        reader = zstandard.ZstdDecompressor().stream_reader(compressed, read_across_frames=True)
+        data: bytes = reader.read(member.file_size + 1)
+    except zstandard.ZstdError as error:
+        raise ImportRefused(f"{name}: {member.filename} is damaged ({error})") from error
+    if zlib.crc32(data) != member.CRC:
+        raise ImportRefused(f"{name}: {member.filename} is damaged (its checksum is another)")
+    return data
+
+
+def _object(name: str, content: bytes) -> dict[str, Json]:
+    try:
+        found = json.loads(content.decode("utf-8", "surrogatepass"), parse_constant=_constant)
+    except (ValueError, RecursionError) as error:
+        raise ImportRefused(f"{name}: no log of Inspect AI: it is not JSON ({error})") from None
+    if not isinstance(found, dict):
+        raise ImportRefused(f"{name}: no log of Inspect AI: it is no JSON object")
+    return found
+
+
+def _constant(word: str) -> float:
+    """Inspect writes ``NaN`` for what has no score."""
+    return math.nan if word == "NaN" else math.inf

@@ -119,9 +119,8 @@ class Worker:
             self._coming.cancel()
             await asyncio.wait({self._coming})
             self._coming = None
-        if self._process.stdin is not None:
-            self._process.stdin.close()
-        await self._process.wait()
+        # Before waiting: an end that stands behind unread bytes of a pipe would never be seen.
         transport = getattr(self._process, "_transport", None)
-        if transport is not None:  # closes the reading pipe, which nobody reads to its end
+        if transport is not None:
             transport.close()
+        await self._process.wait()

@@ -17,8 +17,11 @@ from kgbench.execution import lexer
 from kgbench.serve import admission
 from kgbench.serve.app import application
 from kgbench.serve.bodies import body
+from kgbench.serve.following import Following
+from kgbench.serve.pool import Pool
 from kgbench.serve.refusals import Refused
 from kgbench.serve.settings import Limits, Settings
+from kgbench.vocab import BASE
 
 RUNAWAY = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
 SMALL = "SELECT ?p ?o { GRAPH ?g { <https://w3id.org/kgbench/run/1> ?p ?o } }"
@@ -169,3 +172,33 @@ def test_slow_body_is_ended():
         asyncio.run(body(Request(scope, receive), Limits(request_seconds=0.2)))
 
     assert 408 == refused.value.status
+
+
+def test_worker_with_unread_answer_ends(result_store):
+    """A worker whose pipe is full when it is killed is gone at once, and waited for."""
+
+    async def work():
+        view = Following(str(result_store), BASE).view
+        limits = Limits(seconds=0.5, quick_seconds=0.3, quick=1, heavy=1)
+        pool = Pool(limits)
+        job = {
+            "snapshot": view.path,
+            "format": "csv",
+            "base": BASE,
+            "union": True,
+            "default": None,
+            "query": "SELECT * { GRAPH ?g { ?s ?p ?o } GRAPH ?h { ?a ?b ?c } }",
+        }
+        answer = await pool.run(job)
+        worker = answer.rest._worker
+        await asyncio.sleep(0.3)  # nobody reads; buffers and pipe fill
+        await asyncio.wait_for(answer.rest.aclose(), 5)
+        gone = not worker.alive
+        late = await pool.run(job)
+        worker = late.rest._worker
+        await asyncio.sleep(1.5)  # nobody even asks, and the time is over
+        freed = not pool._heavy.locked() and not worker.alive
+        await asyncio.wait_for(pool.close(), 5)
+        return gone, freed
+
+    assert (True, True) == asyncio.run(work())

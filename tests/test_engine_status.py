@@ -55,7 +55,9 @@ def test_batches_under_way_are_named(place):
                 store.write([batches.known(recorder, one)])
     said = kgbench("status").output
     (state,) = json.loads(kgbench("status", "--json").output)
+    again = kgbench("run", "--model", "baseline:oracle", "--task", LABEL, "-n", "4")
 
+    assert "10 answers are under way in batches" in again.output
     assert "batch under way: m, 5 requests" in said
     assert "(batch_7); kgbench run --batch collects it" in said
     assert "not confirmed by the provider" in said

@@ -249,10 +249,11 @@ def _report(store: Store, plan: Plan, done: Progress, *, json_: bool) -> None:
     from kgbench.analysis.leaderboard import leaderboard
     from kgbench.analysis.rendering import render
     from kgbench.analysis.selection import select
-    from kgbench.record import reading
+    from kgbench.record import batches, reading
 
     table = leaderboard(store, select(store, suite=plan.suite))
-    spent = totals(store, reading.find_run(store, done.run))
+    spent_on = reading.find_run(store, done.run)
+    spent = totals(store, spent_on)
     if json_:
         said = {
             "run": done.run,
@@ -283,6 +284,9 @@ def _report(store: Store, plan: Plan, done: Progress, *, json_: bool) -> None:
     typer.echo(f"total  {sentence(spent)}")
     typer.echo(f"run    {done.run}")
     typer.echo(f"store  {store.location}")
+    under_way = sum(one.requests for one in batches.open_ones(store, spent_on.graph))
+    if under_way:
+        typer.echo(f"{tokens(under_way)} answers are under way in batches (kgbench status).")
     if done.limit is not None:
         typer.echo(f"Stopped by {done.limit}; with a higher one the same command continues.")
     elif not done.finished:

@@ -4,6 +4,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Validators of other communities, used by tests only; one of them needs a package under the LGPL.
+VALIDATORS := .venv-validators
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # What to hand on:  make run RUN="my-configuration.yml"   make test TEST="-k friend"
@@ -23,7 +25,7 @@ help:  ## this list
 run: $(VENV)/.installed  ## the quick start: a benchmark run, recorded; ends with the leaderboard
 	$(strip $(BIN)/kgbench run $(RUN))
 
-test: $(VENV)/.installed-dev  ## all tests
+test: $(VENV)/.installed-dev $(VALIDATORS)/.installed  ## all tests
 	$(strip $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(TEST))
 
 lint: $(VENV)/.installed-dev  ## the linters and the type checker
@@ -54,8 +56,8 @@ clean:  ## remove what builds and checks leave; results and .venv stay
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
-distclean: clean  ## also remove .venv; results stay
-	rm -rf $(VENV)
+distclean: clean  ## also remove .venv and .venv-validators; results stay
+	rm -rf $(VENV) $(VALIDATORS)
 
 # A stamp is written after its installation succeeded, so a broken one is repeated.
 $(VENV)/.installed: pyproject.toml hatch_build.py | $(BIN)/python
@@ -72,3 +74,9 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "kgbench needs Python 3.11 or newer: make PYTHON=python3.12 ..." >&2; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+
+$(VALIDATORS)/.installed:
+	$(PYTHON) -m venv $(VALIDATORS)
+	$(VALIDATORS)/bin/python -m pip --disable-pip-version-check --quiet install \
+		'roc-validator>=0.13,<0.14' 'mlcroissant>=1.1.1,<2' 'rocrate>=0.16'
+	touch $@

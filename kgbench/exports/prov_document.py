@@ -9,6 +9,7 @@ passes are written below prefixes of their own.
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -74,7 +75,9 @@ def serialised(found: ProvDocument, syntax: str) -> bytes:
         out = io.BytesIO()
         found.serialize(out, format="xml")
         return out.getvalue()
-    text = found.serialize(format=syntax, **more.get(syntax, {}))
+    with warnings.catch_warnings():  # of the prov library, about how it uses rdflib
+        warnings.filterwarnings("ignore", category=DeprecationWarning)
+        text = found.serialize(format=syntax, **more.get(syntax, {}))
     assert text is not None
     return text.encode("utf-8")
 

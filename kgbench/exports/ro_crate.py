@@ -98,6 +98,7 @@ class _Crate:
         )
         if self._people:
             crate.creator = _plain(self._people)
+            crate.root_dataset["author"] = _plain(self._people)
 
     def _entity(self, iri: str, kind: str, **said: Any) -> Any:
         from rocrate.model.contextentity import ContextEntity
@@ -113,7 +114,7 @@ class _Crate:
         said = {
             "name": title,
             "description": f"{title} of the run {self._run.info.label}.",
-            "encodingFormat": [media, self._entity(iri, "WebPage", name=language)],
+            "encodingFormat": [media, self._entity(iri, "WebSite", name=language)],
             "contentSize": str(len(content)),
             "sha256": hashlib.sha256(content).hexdigest(),
         }
@@ -138,9 +139,9 @@ class _Crate:
             "CreateAction",
             name=name,
             description=f"{name}; the run is {self._run.info.iri}.",
-            actionStatus={"@id": _COMPLETED},
-            startTime=started.isoformat(),
-            endTime=ended.isoformat(),
+            actionStatus=_COMPLETED,
+            startTime=started.isoformat(timespec="milliseconds"),
+            endTime=ended.isoformat(timespec="milliseconds"),
         )
         if self._people:
             found["agent"] = _plain(self._people)
@@ -165,9 +166,9 @@ class _Crate:
             run.info.started,
             run.info.ended or _last_end(run),
         )
-        found["instrument"] = _plain(self._software(agents))
         models = self._software(one.model for one in run.held)
-        found["object"] = _plain([*configurations, *models])
+        found["instrument"] = _plain([*self._software(agents), *models])
+        found["object"] = _plain(configurations)
         found["result"] = results
         return found
 

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exports for other communities: provenance, RO-Crate, Croissant, Every Eval Ever."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import xml.etree.ElementTree as ET
+import zipfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+from prov.model import ProvDocument
+from typer.testing import CliRunner
+
+from kgbench.cli import app
+from kgbench.errors import PublicationRefused
+from kgbench.exports import every_eval_ever
+from kgbench.exports.outgoing_run import Wanted, read
+from kgbench.store import open_reader
+from kgbench.validation import Data, compiled, complaints, declared_shapes
+from kgbench.vocab import KGB, PROV, RDF
+from tests.exports.conftest import call
+
+VALIDATORS = Path(__file__).parents[2] / ".venv-validators" / "bin" / "python"
+OURS = ["--licence", "CC-BY-4.0", "--creator", "Ann Example"]
+
+
+def validator(*arguments):
+    """What a validator of another community prints; skips where there is none."""
+    if not VALIDATORS.exists():
+        pytest.skip("needs the validators: make .venv-validators/.installed")
+    home = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    done = subprocess.run(
+        [VALIDATORS, *map(str, arguments)], capture_output=True, text=True, check=False, env=home
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def run(small):
+    """The run of the small store, as it may leave it."""
+    with open_reader(str(small)) as store:
+        return read(store, Wanted())
+
+
+@pytest.fixture(scope="module")
+def dialogue(run):
+    """A dialogue with feedback."""
+    return next(held.iri for held in run.held if len(held.rounds) > 1)
+
+
+@pytest.mark.filterwarnings("ignore:Dataset.default_context:DeprecationWarning")  # of prov
+def test_provenance_comes_back_in_every_syntax(small, dialogue, tmp_path):
+    """PROV-JSON, PROV-XML and PROV-O say the same, read by the library that PROV-N is from."""
+    read_back = {}
+    for form, options in (("json", {}), ("xml", {}), ("rdf", {"rdf_format": "turtle"})):
+        path = tmp_path / form
+        call("export", "prov", dialogue, "--store", small, "--format", form, "-o", path)
+        content = path.read_bytes()
+        read_back[form] = ProvDocument.deserialize(
+            content=content if form == "xml" else content.decode(), format=form, **options
+        )
+    text = call("export", "prov", dialogue, "--store", small)
+
+    assert read_back["json"] == read_back["xml"] == read_back["rdf"]
+    assert len(text.splitlines()) > len(list(read_back["json"].get_records()))
+    assert text.startswith("document\n")
+
+
+def test_provenance_of_a_run_is_that_of_the_store(small, run, tmp_path):
+    """As PROV-O, each activity has its times, and each answer its call, as in the store."""
+    call("export", "prov", "--store", small, "--format", "rdf", "-o", tmp_path / "run.ttl")
+    found = ox.Store()
+    found.bulk_load(path=str(tmp_path / "run.ttl"), format=ox.RdfFormat.TURTLE)
+
+    def pairs(predicate, quads):
+        return {(q.subject.value, q.object.value) for q in quads if q.predicate.value == predicate}
+
+    # Relations of one entity to two things may be qualified nodes; generation is always plain.
+    assert pairs(PROV.wasGeneratedBy, run.said.quads) == {
+        (s, o) for s, o in pairs(PROV.wasGeneratedBy, found) if s.startswith(run.info.iri)
+    }
+    starts = {s for s, _ in pairs(PROV.startedAtTime, found)}
+    assert starts == {s for s, _ in pairs(PROV.startedAtTime, (*run.said.quads, *run.judged.quads))}
+
+
+@pytest.mark.parametrize("of_dialogue", [False, True])
+def test_drawings_need_no_program(small, dialogue, tmp_path, of_dialogue):
+    """SVG is well-formed XML with a box for each thing, PNG is one."""
+    about = [dialogue] if of_dialogue else []
+    svg = call("export", "prov", *about, "--store", small, "--format", "svg")
+    path = tmp_path / "a.png"
+    said = call("export", "prov", *about, "--store", small, "--format", "png", "-o", path, "--json")
+    boxes = ET.fromstring(svg.encode()).findall(".//{http://www.w3.org/2000/svg}rect")
+
+    assert len(boxes) == json.loads(said)["boxes"] > 5
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_crate_is_valid(small, tmp_path):
+    """roc-validator finds nothing that a Process Run Crate must have missing or wrong."""
+    call("export", "rocrate", "--store", small, "-o", tmp_path / "crate", *OURS)
+    found = json.loads(validator(Path(__file__).parent / "crate_check.py", tmp_path / "crate"))
+
+    assert [issue for issue in found if "REQUIRED" in issue[0]] == []
+    # What would have to be invented: who publishes, and where the authors work.
+    assert {m for _, m in found if "ffiliation" not in m and "publisher" not in m} == set()
+
+
+def test_a_crate_holds_what_it_says(small, tmp_path):
+    """An archive has the statements of the run, the scores and the configuration, with digests."""
+    path = tmp_path / "crate.zip"
+    call("export", "rocrate", "--store", small, "-o", path, *OURS)
+    with zipfile.ZipFile(path) as archive:
+        nodes = json.loads(archive.read("ro-crate-metadata.json"))["@graph"]
+        files = [node for node in nodes if node["@type"] == "File"]
+        for node in files:
+            assert len(archive.read(node["@id"])) == int(node["contentSize"])
+        quads = list(ox.parse(archive.read("results.nq"), ox.RdfFormat.N_QUADS))
+
+    assert sorted(n["@id"].partition("-")[0] for n in files) == [
+        *("configuration", "results.nq", "scores.csv")
+    ]
+    assert any(q.object == ox.NamedNode(KGB.Run) for q in quads)
+    actions = [node for node in nodes if node["@type"] == "CreateAction"]
+    assert len(actions) == 2
+
+
+def test_the_statements_in_a_crate_can_be_imported(small, tmp_path):
+    """What a crate holds brings the results into another store."""
+    call("export", "rocrate", "--store", small, "-o", tmp_path / "crate", *OURS)
+    said = call("import", "rdf", tmp_path / "crate" / "results.nq", "--store", tmp_path / "store")
+
+    assert "imported 1 runs, 1 passes" in said
+
+
+def test_croissant_is_valid_and_can_be_read(small, run, tmp_path):
+    """The validator accepts the description, and reads as many scores as the run has."""
+    call("export", "croissant", "--store", small, "-o", tmp_path / "data", *OURS)
+    script = (
+        "import sys, mlcroissant as m\n"
+        "d = m.Dataset(sys.argv[1])\n"
+        "assert not d.metadata.issues.errors, d.metadata.issues.errors\n"
+        "print(sum(1 for _ in d.records('scores')))\n"
+    )
+    count = int(validator("-c", script, tmp_path / "data" / "croissant.json"))
+
+    assert count == sum(len(v.scores) for held in run.held for v in held.verdicts)
+
+
+def test_tasks_view_conforms(small, tmp_path):
+    """The view as Croissant Tasks conforms to its rules, and its values are decimals."""
+    call("export", "croissant", "--store", small, "-o", tmp_path / "data", *OURS)
+    found = ox.Store()
+    found.bulk_load(
+        path=str(tmp_path / "data" / "croissant-tasks.jsonld"), format=ox.RdfFormat.JSON_LD
+    )
+    shapes = compiled(declared_shapes(["croissant-tasks.ttl"]))
+    assert [str(each) for each in complaints(Data(found), shapes)] == []
+
+    kind = ox.NamedNode("http://mlcommons.org/croissant/EvaluationTask")
+    evaluation = next(found.quads_for_pattern(None, ox.NamedNode(RDF.type), kind)).subject
+    solved = ox.NamedNode("http://mlcommons.org/croissant/evaluatedSolution")
+    for quad in list(found.quads_for_pattern(evaluation, solved, None)):
+        found.remove(quad)
+    assert [each.component for each in complaints(Data(found), shapes)] == ["MinCount"]
+
+
+def test_records_of_every_eval_ever(small, run, tmp_path):
+    """One valid record for each model, at its place; scores are the means of the run."""
+    call("export", "eee", "--store", small, "-o", tmp_path / "eee", "--relation", "third_party")
+    found = [json.loads(p.read_text()) for p in (tmp_path / "eee").rglob("*.json")]
+
+    assert len(found) == len({held.model for held in run.held}) == 2
+    for record in found:
+        for result in record["evaluation_results"]:
+            config, score = result["metric_config"], result["score_details"]["score"]
+            assert float(config["min_score"]) <= score <= float(config["max_score"])
+
+
+def test_records_that_break_a_schema_are_refused(run, tmp_path):
+    """Ours, or the one that is named; nothing is written then."""
+    found = every_eval_ever.records(run, "us", "other", datetime.now(UTC))
+    path, record = next(iter(found.items()))
+    broken = {path: {**record, "schema_version": "9"}}
+    with pytest.raises(PublicationRefused, match="schema_version"):
+        every_eval_ever.check(broken, None)
+    (tmp_path / "strict.json").write_text('{"required": ["more"]}')
+    with pytest.raises(PublicationRefused, match="'more' is a required property"):
+        every_eval_ever.check(found, tmp_path / "strict.json")
+    with pytest.raises(PublicationRefused, match="no JSON schema"):
+        every_eval_ever.check(found, tmp_path / "absent.json")
+
+
+def test_nothing_is_overwritten(small, tmp_path):
+    """A crate or data set is not written into what is there."""
+    for name in ("rocrate", "croissant"):
+        with pytest.raises(PublicationRefused, match="is there already"):
+            call("export", name, "--store", small, "-o", tmp_path, *OURS)
+
+
+def test_no_export_tells_of_this_machine(small, tmp_path):
+    """Neither the host nor any path of it is in what is exported."""
+    call("export", "rocrate", "--store", small, "-o", tmp_path / "crate", *OURS)
+    call("export", "croissant", "--store", small, "-o", tmp_path / "data", *OURS)
+    call("export", "eee", "--store", small, "-o", tmp_path / "eee")
+    call("export", "prov", "--store", small, "-o", tmp_path / "a.provn")
+    for path in tmp_path.rglob("*"):
+        if path.is_file():
+            content = path.read_text("utf-8")
+            assert str(small) not in content
+            assert f'"{socket.gethostname()}"' not in content
+
+
+def test_a_licence_is_needed(small, tmp_path):
+    """Without a licence there is no crate."""
+    asked = ["export", "rocrate", "--store", str(small), "-o", str(tmp_path / "crate")]
+
+    assert CliRunner().invoke(app, asked).exit_code == 2

@@ -69,7 +69,7 @@ class Connections:
         self._idle: dict[tuple[str, str], list[http.client.HTTPConnection]] = {}
         self._lock = threading.Lock()
         self._closed = threading.Event()
-        self.met = False  # whether the server has ever answered: before, nobody waits for it
+        self.met = False  # whether the server has answered: one that never did is not waited for
 
     def send(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> Answer:
         """The answer to a request, whatever its status, once the server is there to give one.
@@ -79,31 +79,17 @@ class Connections:
         away_since: float | None = None
         pause = _FIRST_PAUSE
         while True:
-            trouble: str
-            wait = 0.0
-            try:
-                answer = self._authorised(method, url, body, headers)
-            except TimeoutError as error:
-                raise StoreError(
-                    f"the server at {_origin(url)} gave no answer within {self._timeout:g} seconds "
-                    "(KGBENCH_STORE_TIMEOUT)"
-                ) from error
-            except ssl.SSLCertVerificationError as error:
-                raise StoreError(f"the server at {_origin(url)} is not trusted: {error}") from None
-            except (OSError, http.client.HTTPException, EOFError, zlib.error) as error:
-                trouble = f"{type(error).__name__}: {error}".rstrip(": ")
-            else:
-                if answer.status not in _BUSY:
-                    self.met = True
-                    if away_since is not None and pause > 1:
-                        _log.warning("the server at %s answers again", _origin(url))
-                    return answer
-                trouble = f"HTTP status {answer.status}"
-                wait = _retry_after(answer.headers)
+            answer, trouble, wait = self._attempt(method, url, body, headers)
+            if answer is not None:
+                self.met = True
+                if pause > _NOTICE:
+                    _log.warning("the server at %s answers again", _origin(url))
+                return answer
             now = time.monotonic()
             away_since = now if away_since is None else away_since
             left = away_since + self._patience - now
             if left <= 0 or not self.met or self._closed.is_set():
+                self.met = False  # whoever asks next, to tidy up, does not wait as long again
                 raise StoreUnreachable(_unreachable(url, trouble, now - away_since))
             pause = min(pause * 2, _LONGEST_PAUSE)
             if pause == _NOTICE:
@@ -112,6 +98,27 @@ class Connections:
                     *(_origin(url), trouble, left),
                 )
             self._closed.wait(min(left, max(wait, pause * random.uniform(0.75, 1.0))))  # noqa: S311
+
+    def _attempt(
+        self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]
+    ) -> tuple[Answer | None, str, float]:
+        """An answer, or what was in its way, and how many seconds the server wants to be left."""
+        if self._closed.is_set():
+            raise StoreError(f"the store at {_origin(url)} is closed")
+        try:
+            answer = self._authorised(method, url, body, headers)
+        except TimeoutError as error:
+            raise StoreError(
+                f"the server at {_origin(url)} gave no answer within {self._timeout:g} seconds "
+                "(KGBENCH_STORE_TIMEOUT)"
+            ) from error
+        except ssl.SSLCertVerificationError as error:
+            raise StoreError(f"the server at {_origin(url)} is not trusted: {error}") from None
+        except (OSError, http.client.HTTPException, EOFError, zlib.error) as error:
+            return None, f"{type(error).__name__}: {error}".rstrip(": "), 0.0
+        if answer.status in _BUSY:
+            return None, f"HTTP status {answer.status}", _retry_after(answer.headers)
+        return answer, "", 0.0
 
     def close(self) -> None:
         """Close all connections; requests that wait for the server give up."""

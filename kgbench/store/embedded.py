@@ -21,7 +21,7 @@ from kgbench.store.protocol import Block
 from kgbench.store.templates import fill
 from kgbench.vocab import KGB
 
-LAYOUT_VERSION = layouts.current()
+LAYOUT_VERSION = layouts.current()  # what a dump or store must have to be read
 _CHUNK = 32_000_000  # characters handed to one bulk load: bounds memory
 
 

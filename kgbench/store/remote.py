@@ -162,13 +162,13 @@ class RemoteStore:
         """See :meth:`~kgbench.store.protocol.Store.close`."""
         if self._closed:
             return
-        self._closed = True
         try:
             if self._lease is not None:
                 if self._loaded:
                     self._sweep()
                 self._lease.end()
         finally:
+            self._closed = True
             self._client.close()
 
     def __enter__(self) -> Self:
@@ -186,9 +186,8 @@ class RemoteStore:
             self.close()
 
     def _held(self) -> Lease:
-        if self._closed and self._lease is None:
+        if self._closed or self._lease is None:
             raise StoreError(f"the store {self.location} is closed")
-        assert self._lease is not None
         self._lease.hold()
         return self._lease
 

@@ -275,6 +275,16 @@ def test_a_gap_between_layouts_is_refused(any_store, monkeypatch):
             opening(any_store)
 
 
+def test_a_closed_store_says_so(any_store):
+    """Nothing is read or written through a store that was given up; closing again is nothing."""
+    store = open_store(any_store)
+    store.close()
+    store.close()
+    for attempt in (lambda: store.write([Block(GRAPH, triples(1))]), lambda: store.query("ASK {}")):
+        with pytest.raises(StoreError, match="is closed"):
+            attempt()
+
+
 def test_there_is_no_store_to_read(any_store):
     """Reading where there is no store says how to make one."""
     with pytest.raises(StoreError, match="kgbench run"):

@@ -168,7 +168,7 @@ def test_imports_are_the_same(tmp_path, remote):
 
 
 def test_what_needs_a_folder_gets_a_copy(tmp_path, remote):
-    """A server's store is copied for whoever needs a database (publish); a folder is used itself."""
+    """A server's store is copied for whoever needs a database; a folder is used itself."""
     kgbench(
         *("run", "--task", TASK, "--model", "baseline:oracle"),
         *("--iterations", "1", "--store", remote, "--json"),

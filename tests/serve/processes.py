@@ -65,3 +65,12 @@ def is_running(pid):
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii")
         return stat.rpartition(")")[2].split()[0] != "Z"
     return False
+
+
+def memory(pid):
+    """The resident memory of a process in KiB; 0 where the system does not tell."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
+        return int(next(line.split()[1] for line in lines if line.startswith("VmRSS")))
+    except OSError:
+        return 0

@@ -12,13 +12,12 @@ import socket
 import threading
 import urllib.parse
 import urllib.request
-from pathlib import Path
 
 import pytest
 
 from tests.serve import stores
 from tests.serve.hostile import requests, talk
-from tests.serve.processes import serving
+from tests.serve.processes import memory, serving
 
 MANY = int(os.environ.get("KGBENCH_HOSTILE_REQUESTS", "3000"))
 SENDERS = 6
@@ -32,15 +31,6 @@ def server(tmp_path_factory):
     options = ("--timeout", "3", "--workers", "2", "--heavy", "1")
     with serving(folder, *options, env={"KGBENCH_SERVE_TOKEN": ""}) as found:
         yield found
-
-
-def memory(pid):
-    """The resident memory of a process in KiB; 0 where the system does not tell."""
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
-        return int(next(line.split()[1] for line in lines if line.startswith("VmRSS")))
-    except OSError:
-        return 0
 
 
 def send(url, seed, many, found):

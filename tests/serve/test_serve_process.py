@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-import random
+import json
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -14,13 +13,13 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from pathlib import Path
 
 import pytest
 
 from kgbench.vocab import KGB
 from tests.serve import stores
-from tests.serve.processes import children, is_running, serving
+from tests.serve.hostile import talk
+from tests.serve.processes import children, is_running, memory, serving
 
 COUNT = f"SELECT (COUNT(?d) AS ?n) {{ GRAPH ?g {{ ?d a <{KGB.Dialogue}> }} }}"
 LOOKUP = "SELECT ?p ?o { GRAPH ?g { <https://w3id.org/kgbench/ns#Run> ?p ?o } }"
@@ -112,77 +111,15 @@ HOSTILE_PIECES = (
     b"GET /editor?name=search-answers&text=%22%5C HTTP/1.1\r\nHost: x\r\n\r\n",
     b"GET /editor?name=dialogue-turns&dialogue=nonsense HTTP/1.1\r\nHost: x\r\n\r\n",
 )
-TEMPLATE = b"POST /sparql HTTP/1.1\r\nHost: x\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s"
-TYPES = (
-    b"application/sparql-query",
-    b"application/x-www-form-urlencoded",
-    b'multipart/form-data; boundary="x',
-    b"application/sparql-query; charset=\xff",
-)
 
 
-def talk(url, data):
-    """What the server answers to raw bytes, at most 200,000 of them."""
-    place = urllib.parse.urlsplit(url)
-    received = b""
-    try:
-        with socket.create_connection((place.hostname, place.port), timeout=15) as connection:
-            connection.sendall(data)
-            connection.shutdown(socket.SHUT_WR)
-            while len(received) < 200_000 and (piece := connection.recv(65_536)):
-                received += piece
-    except OSError:  # the server has hung up, as it may
-        pass
-    return received
-
-
-def noise(chance, many):
-    """Requests of random bytes and of damaged queries."""
-    for _ in range(many):
-        text = bytearray(COUNT.encode())
-        for _ in range(chance.randint(1, 8)):
-            text[chance.randrange(len(text))] = chance.randrange(256)
-        sent = bytes(text) if chance.random() < 0.7 else chance.randbytes(chance.randint(0, 400))
-        yield TEMPLATE % (chance.choice(TYPES), len(sent), sent)
-
-
-def test_hostile_requests_do_no_harm(server):
-    """No request brings a 500, a hang or growth; afterwards the server answers as before."""
-    before = memory(server.pid)
+def test_chosen_hostile_requests_do_no_harm(server):
+    """Requests that were made for weak places bring no 500 and read no file."""
     answers = [talk(server.url, data) for data in HOSTILE_PIECES]
-    answers += [talk(server.url, data) for data in noise(random.Random(7), 300)]
 
-    assert not [a[:300] for a in answers if a.startswith(b"HTTP/1.1 500")]
+    assert not [a[:300] for a in answers if a is None or a.startswith(b"HTTP/1.1 500")]
     assert not [a for a in answers if b"root:" in a or b"[build-system]" in a]
     assert "n" in fetch(server.url, COUNT)
-    assert memory(server.pid) < before + 100_000
-
-
-def test_slow_senders_stop_nobody(server):
-    """Connections that never finish the head of a request take no place, and are closed."""
-    place = urllib.parse.urlsplit(server.url)
-    slow = []
-    try:
-        for _ in range(60):
-            connection = socket.create_connection((place.hostname, place.port))
-            connection.sendall(b"POST /sparql HTTP/1.1\r\nHost: x\r\nContent-Le")
-            slow.append(connection)
-        assert "n" in fetch(server.url, COUNT)
-        for connection in slow:
-            connection.settimeout(15)
-            assert b"" == connection.recv(1)  # the server has hung up
-    finally:
-        for connection in slow:
-            connection.close()
-
-
-def memory(pid):
-    """The resident memory of a process in KiB; 0 where the system does not tell."""
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
-        return int(next(line.split()[1] for line in lines if line.startswith("VmRSS")))
-    except OSError:
-        return 0
 
 
 class Clients:
@@ -222,6 +159,10 @@ class Clients:
                     self.failures.append(error)
 
 
+CLIENTS = 50
+OLDEST = 10.0  # seconds that a snapshot may be behind a writer
+
+
 @pytest.mark.slow
 def test_serving_beside_a_running_benchmark(tmp_path):
     """While a benchmark writes, small queries never fail and snapshots follow within seconds."""
@@ -229,29 +170,38 @@ def test_serving_beside_a_running_benchmark(tmp_path):
     command = [sys.executable, "-m", "kgbench", "run", "--store", str(folder)]
     quick = [*command, "--iterations", "1", "--model", "baseline:silent"]
     subprocess.run(quick, check=True, capture_output=True)
-    counts = []
+    counts, ages = [], []
     with serving(folder, "--timeout", "2", "--workers", "2", "--heavy", "1") as server:
 
-        def count():
+        def look():
             counts.append(int(fetch(server.url, COUNT).split()[1]))
+            with urllib.request.urlopen(f"{server.url}health") as response:
+                ages.append(time.time() - int(json.load(response)["snapshot"]) / 1e9)
 
-        count()
+        look()
         before = memory(server.pid)
-        noisy = [*command, "--iterations", "5", "--model", "baseline:noisy?rate=0.3&seed=3"]
+        noisy = [*command, "--iterations", "10", "--model", "baseline:noisy?rate=0.3&seed=3"]
         run = subprocess.Popen(noisy, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        with Clients(server.url, 8) as clients:
+        with Clients(server.url, CLIENTS) as clients:
             while run.poll() is None:
-                count()
+                look()
+                if counts[-1] == counts[0]:  # it has not begun to write
+                    ages.clear()
                 time.sleep(0.3)
+        oldest = max(ages)
         time.sleep(3)  # the last snapshot is published when the run ends, and then found
-        count()
+        look()
         after = memory(server.pid)
+        server.send_signal(signal.SIGTERM)
+        _, said = server.communicate(timeout=30)
 
     assert not clients.failures
     assert 0 == run.returncode
     assert counts[-1] > counts[0]
     assert counts == sorted(counts)
+    assert oldest < OLDEST
     assert after < before + 200_000
+    assert "Traceback" not in said
 
 
 def test_sigterm_ends_cleanly(result_store):

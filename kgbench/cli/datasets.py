@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgbench.cli import options
+from kgbench.cli import completing, options
 from kgbench.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -18,7 +18,14 @@ if TYPE_CHECKING:
     from kgbench.datasets.install import Installed
     from kgbench.model import Json
 
-_Name = Annotated[str, typer.Argument(metavar="NAME", help="The data set: see 'datasets list'.")]
+_Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME",
+        help="The data set: see 'datasets list'.",
+        autocompletion=completing.data_sets,
+    ),
+]
 _SHOWN = 3  # names of files
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from kgbench.cli import options
+from kgbench.cli import completing, options
 
 
 def command(app: typer.Typer) -> None:
@@ -20,7 +20,11 @@ def command(app: typer.Typer) -> None:
 def invalidate(
     name: Annotated[
         str,
-        typer.Argument(metavar="RUN|DIALOGUE", help="A run's id, IRI or label; a dialogue's IRI."),
+        typer.Argument(
+            metavar="RUN|DIALOGUE",
+            help="A run's id, IRI or label; a dialogue's IRI.",
+            autocompletion=completing.runs,
+        ),
     ],
     reason: Annotated[
         str, typer.Option("--reason", metavar="TEXT", help="Why the results do not count.")

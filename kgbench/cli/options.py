@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from kgbench.cli import completing
+
 Store = Annotated[
     str | None,
     typer.Option(
@@ -31,7 +33,13 @@ Pass = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 TaskGlobs = Annotated[
     list[str] | None,
-    typer.Option("--task", "-t", metavar="GLOB", help="Only task labels that match; repeatable."),
+    typer.Option(
+        "--task",
+        "-t",
+        metavar="GLOB",
+        help="Only task labels that match; repeatable.",
+        autocompletion=completing.tasks,
+    ),
 ]
 ModelGlobs = Annotated[
     list[str] | None,

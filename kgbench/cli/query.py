@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgbench.cli import options
+from kgbench.cli import completing, options
 
 if TYPE_CHECKING:
     from kgbench.analysis.queries import Query
@@ -40,6 +40,7 @@ def query(
         typer.Argument(
             metavar="[NAME|FILE|-]",
             help="A declared query, a file, or - for standard input; without one, a list.",
+            autocompletion=completing.queries,
         ),
     ] = None,
     *,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgbench.analysis.tables import Column, Kind, Table
-from kgbench.cli import options
+from kgbench.cli import completing, options
 from kgbench.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -27,7 +27,11 @@ def command(app: typer.Typer) -> None:
 def reevaluate(  # noqa: PLR0917 - a command line has many options
     run: Annotated[
         str | None,
-        typer.Argument(metavar="[RUN]", help="A run's id, IRI or label; all runs if not given."),
+        typer.Argument(
+            metavar="[RUN]",
+            help="A run's id, IRI or label; all runs if not given.",
+            autocompletion=completing.runs,
+        ),
     ] = None,
     task: options.TaskGlobs = None,
     model: options.ModelGlobs = None,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgbench.cli import options
+from kgbench.cli import completing, options
 from kgbench.cli.progress import progress
 from kgbench.cli.totals import duration, sentence, tokens, totals, usd
 
@@ -44,6 +44,7 @@ def run(  # noqa: PLR0917 - a command line has many options
             metavar="SPEC",
             help="A model such as baseline:oracle or openai:NAME@http://host/v1, "
             "or a glob over the configuration's models; repeatable.",
+            autocompletion=completing.models,
         ),
     ] = None,
     task: options.TaskGlobs = None,
@@ -59,7 +60,10 @@ def run(  # noqa: PLR0917 - a command line has many options
         ),
     ] = None,
     run_id: Annotated[
-        str | None, typer.Option("--run", metavar="RUN", help="Continue this run.")
+        str | None,
+        typer.Option(
+            "--run", metavar="RUN", help="Continue this run.", autocompletion=completing.runs
+        ),
     ] = None,
     new: Annotated[
         bool, typer.Option("--new", help="Begin a new run, even if there is one to continue.")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgbench.cli import options
+from kgbench.cli import completing, options
 from kgbench.cli.totals import sentence, totals
 
 if TYPE_CHECKING:
@@ -29,7 +29,12 @@ def command(app: typer.Typer) -> None:
 
 def status(
     run: Annotated[
-        str | None, typer.Argument(metavar="[RUN]", help="A run's id, IRI or label; default: all.")
+        str | None,
+        typer.Argument(
+            metavar="[RUN]",
+            help="A run's id, IRI or label; default: all.",
+            autocompletion=completing.runs,
+        ),
     ] = None,
     why: Annotated[
         bool,

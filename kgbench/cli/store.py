@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgbench.cli import options
+from kgbench.cli import completing, options
 
 if TYPE_CHECKING:
     from kgbench.store.copying import Copied, Source
@@ -141,7 +141,12 @@ def migrate(store: options.Store = None) -> None:
 
 
 def drop(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="A run's id, IRI or label.")],
+    run: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN", help="A run's id, IRI or label.", autocompletion=completing.runs
+        ),
+    ],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     store: options.Store = None,
     json_: options.AsJson = False,

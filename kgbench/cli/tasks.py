@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgbench.cli import options
+from kgbench.cli import completing, options
 
 if TYPE_CHECKING:
     from kgbench.model import Case, Json, Task
@@ -36,7 +36,10 @@ def command(app: typer.Typer) -> None:
 
 def list_(
     globs: Annotated[
-        list[str] | None, typer.Argument(metavar="[GLOB]...", help="Only labels that match.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[GLOB]...", help="Only labels that match.", autocompletion=completing.tasks
+        ),
     ] = None,
     json_: options.AsJson = False,
 ) -> None:
@@ -70,7 +73,12 @@ def list_(
 
 
 def show(
-    label: Annotated[str, typer.Argument(metavar="LABEL", help="A label: see 'tasks list'.")],
+    label: Annotated[
+        str,
+        typer.Argument(
+            metavar="LABEL", help="A label: see 'tasks list'.", autocompletion=completing.tasks
+        ),
+    ],
     json_: options.AsJson = False,
 ) -> None:
     """Show one task: parameters, metrics, the names of its cases, and the prompt of the first."""

@@ -52,6 +52,7 @@ _SPELLINGS = {
     "isc license": "ISC",
     "mit license": "MIT",
     "psfl": "PSF-2.0",
+    "w3c software notice and license": "W3C",
 }
 #: The last parts of classifiers that name a licence.
 _CLASSIFIERS = {

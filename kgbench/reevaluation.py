@@ -86,6 +86,7 @@ def reevaluate(
     base = against or first_pass(store, run)
     asking = None if endpoint is None else Asking(Endpoint(endpoint, limits.seconds).select)
     recorder = Recorder(store.iris, run.id, new_id())
+    recorder.run = run.iri  # one that another group published may have another base
     work = _Work(store, run, base, recorder, watch=watch, asking=asking)
     started = datetime.now(UTC)
     try:

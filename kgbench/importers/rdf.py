@@ -102,6 +102,8 @@ def load(
             additions.graphs[home] = missing
         else:
             summary.there.append(home.activity)
+    if summary.elsewhere and not additions.graphs:
+        additions.described.clear()  # descriptions of what the store has under other names
     summary.described = len(additions.described)
     if additions.graphs or additions.described:
         check_digests(contents, sorted_)

@@ -201,6 +201,20 @@ def moved(found, base):
             yield here
 
 
+def test_results_of_another_base_can_be_judged_again(small, tmp_path):
+    """A new pass over a run of another base belongs to that run, and finds what its first did."""
+    path = dump(tmp_path / "a.nq", moved(quads(small), "https://example.org/bench/"))
+    (run,) = taken(path, store=tmp_path / "store")["runs"]
+    said = json.loads(call("reevaluate", "--store", tmp_path / "store", "--json"))
+    with open_reader(str(tmp_path / "store")) as store:
+        (info,) = reading.runs(store)
+        kinds = [one.kind for one in reading.passes(store, info)]
+        assert_conforms(store)
+
+    assert said["dialogues_differing"] == []
+    assert (info.iri, kinds) == (run, ["live", "reevaluation"])
+
+
 def test_published_under_another_base(small, tmp_path):
     """Recorded things may have another base; the one that was published is not taken twice."""
     path = dump(tmp_path / "a.nq", moved(quads(small), "https://example.org/bench/"))

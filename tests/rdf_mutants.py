@@ -261,7 +261,9 @@ def _mismatched(
     pattern = re.compile(str(constraint.value))
     wrong = [next(Literal(text) for text in _ODD_TEXTS if pattern.search(text) is None)]
     old = _triples(shapes, data, focus, constraint.path)
-    if old and old[0][2].datatype == XSD.double:
+    if old and isinstance(old[0][2], URIRef):
+        wrong = [STRANGER if pattern.search(STRANGER) is None else URIRef("odd:iri")]
+    elif old and old[0][2].datatype == XSD.double:
         wrong = [Literal(word, datatype=XSD.double) for word in ("NaN", "INF", "-INF")]
     yield from _replaced(shapes, data, constraint, focus, *wrong)
 

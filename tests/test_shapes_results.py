@@ -16,13 +16,15 @@ from tests.rdf_mutants import STRANGER, Constraint, Mutant, Triple, focus_nodes,
 from tests.shape_checker import Checker, quiet
 from tests.validation import assert_conforms
 
-SAMPLE = Path(__file__).parent / "graphs" / "result.trig"
+GRAPHS = Path(__file__).parent / "graphs"
+SAMPLES = (GRAPHS / "result.trig", GRAPHS / "records.trig")
 
 
 def sample() -> ox.Store:
     """The sample with everything that is declared, as a store would hold it."""
     store = ox.Store()
-    store.load(path=str(SAMPLE), format=ox.RdfFormat.TRIG)
+    for path in SAMPLES:
+        store.load(path=str(path), format=ox.RdfFormat.TRIG)
     for path in (
         *resources.folder("ontology").glob("*.ttl"),
         *resources.folder("queries").glob("*.ttl"),

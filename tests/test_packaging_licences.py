@@ -59,7 +59,8 @@ def test_the_inventory_ends_as_it_found(monkeypatch, capsys):
     [
         ({"License_Expression": "mit or apache-2.0", "License": "BSD"}, "MIT OR Apache-2.0"),
         ({"License": "Apache License, Version 2.0"}, "Apache-2.0"),
-        ({"License": "MIT License\n\n" + "words " * 50, "classifiers": ["MIT License"]}, "MIT"),
+        ({"License": "MIT License\n\n" + "words " * 50}, "MIT"),
+        ({"License": "Copyright " + "words " * 50, "classifiers": ["MIT License"]}, "MIT"),
         ({"classifiers": ["BSD License", "MIT License"]}, "LicenseRef-BSD AND MIT"),
         (
             {"License": "see LICENSE", "classifiers": ["GNU General Public License v3 (GPLv3)"]},

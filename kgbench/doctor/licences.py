@@ -81,8 +81,8 @@ def of(said: PackageMetadata) -> str | None:
     The expression comes first, then the field of former days, then classifiers (all of them hold).
     """
     fields = [said[name] for name in ("License-Expression", "License") if name in said]
-    written = fields[0] if fields else ""
-    if len(written) <= _LONGEST and (found := _expression(written.strip())):
+    title = fields[0].strip().partition("\n")[0] if fields else ""  # some put the whole text there
+    if len(title) <= _LONGEST and (found := _expression(title.strip())):
         return found
     classes = [one.rpartition(" :: ")[2] for one in said.get_all("Classifier") or ()]
     named = sorted({_CLASSIFIERS[one] for one in classes if one in _CLASSIFIERS})

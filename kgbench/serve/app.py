@@ -89,9 +89,10 @@ def _routes(
 
     async def void_document(request: Request) -> Response:
         tag = etag(service.view.name, "void")
-        chosen = formats.negotiate(request.headers.get("accept"), formats.GRAPHS) or (
-            formats.named("ttl")
-        )
+        chosen = formats.negotiate(request.headers.get("accept"), formats.GRAPHS)
+        if chosen is None:
+            known = ", ".join(one.media for one in formats.GRAPHS)
+            raise Refused(406, f"the statistics can be sent as {known}", {"Vary": "Accept"})
         headers = {"Vary": "Accept", "ETag": tag, "Cache-Control": "no-cache"}
         if unchanged(request, tag):
             return Response(status_code=304, headers=headers)

@@ -121,6 +121,10 @@ class Worker:
             self._coming = None
         # Before waiting: an end that stands behind unread bytes of a pipe would never be seen.
         transport = getattr(self._process, "_transport", None)
-        if transport is not None:
-            transport.close()
+        if transport is not None and (answers := transport.get_pipe_transport(1)) is not None:
+            answers.close()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
         await self._process.wait()
+        if transport is not None:  # not before: it would take the end from whoever waits for it
+            transport.close()

@@ -217,6 +217,7 @@ def test_sigterm_ends_cleanly(result_store):
 
     assert server.returncode in (0, -signal.SIGTERM)
     assert "Traceback" not in said
+    assert "Unknown child" not in said
     assert workers
     end = time.monotonic() + 10
     while any(map(is_running, workers)) and time.monotonic() < end:

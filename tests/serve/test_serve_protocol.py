@@ -387,3 +387,7 @@ def test_void_counts_everything(client):
     assert 200 == response.status_code
     assert "void:classPartition" in response.text
     assert "void:sparqlEndpoint" in response.text
+    tag = response.headers["etag"]
+    again = {"Accept": "text/turtle", "If-None-Match": tag}
+    assert 304 == client.get("/.well-known/void", headers=again).status_code
+    assert 406 == client.get("/.well-known/void", headers={"Accept": "image/png"}).status_code

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import pyoxigraph as ox
 
-from kgbench.errors import PublicationRefused
 from kgbench.pages import snapshot, things
 from kgbench.pages.snapshot import Memory, View
 from kgbench.publish import front, manifest, shown
@@ -69,10 +68,6 @@ def publish(settings: Settings, told: Progress) -> Report:
 
 
 def _opened(location: str) -> View:
-    if "://" in location:
-        raise PublicationRefused(
-            f"the store '{location}' is a server: publish reads an embedded store, a folder"
-        )
     with open_reader(location) as reader:
         base = reader.iris.base
     return snapshot.newest(Path(location) / "snapshots", base)

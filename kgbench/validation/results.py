@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 import pyoxigraph as ox
 
@@ -20,15 +21,23 @@ def result_shapes(data: Data, more: Iterable[str] = ()) -> list[Shape]:
 
     ``more`` names further files of ``shapes/`` that are read together with them.
     """
-    graph = declared_shapes((*SHAPE_FILES["results"], *more))
     metrics = sorted(
-        (metric.value, list(_range(data, metric)))
+        (metric.value, tuple(_range(data, metric)))
         for metric in data.instances(ox.NamedNode(DQV.Metric))
         if isinstance(metric, ox.NamedNode)
     )
+    return list(_compiled((*SHAPE_FILES["results"], *more), tuple(metrics)))
+
+
+@lru_cache(maxsize=4)
+def _compiled(
+    files: tuple[str, ...], metrics: tuple[tuple[str, tuple[str, ...]], ...]
+) -> tuple[Shape, ...]:
+    graph = declared_shapes(files)
     if metrics:
-        graph.load(metric_shapes(metrics).encode(), format=ox.RdfFormat.TURTLE)
-    return compiled(graph)
+        text = metric_shapes([(metric, list(bounds)) for metric, bounds in metrics])
+        graph.load(text.encode(), format=ox.RdfFormat.TURTLE)
+    return tuple(compiled(graph))
 
 
 def _range(data: Data, metric: ox.NamedNode) -> Iterable[str]:

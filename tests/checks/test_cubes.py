@@ -175,7 +175,7 @@ def _observation(
 
 
 @given(any_cube())
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 def test_both_forms_agree(store: ox.Store) -> None:
     """Our form finds a fault exactly where the definition says that the cube is broken.
 

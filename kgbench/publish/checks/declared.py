@@ -52,9 +52,9 @@ class Constraint:
         rows: Any = store.query(self.text, use_default_graph_as_union=True)
         names = [variable.value for variable in rows.variables]
         for row in rows:
-            node = row["node"]
+            node, found = row["node"], row["found"] if "found" in names else None
             if node is not None:
-                yield self.fault(node, row["found"] if "found" in names else None, file_of(node))
+                yield self.fault(node, found, file_of(node) or file_of(found))
 
 
 def query(name: str) -> str:

@@ -65,7 +65,9 @@ def _from(start: Any, after: dict[Any, list[Any]], done: set[Any]) -> Iterator[l
             open_.pop()
             done.add(node)
         elif following in place:
-            yield way[place[following] :]
+            cycle = way[place[following] :]
+            first = min(range(len(cycle)), key=lambda at: str(cycle[at]))
+            yield [*cycle[first:], *cycle[:first]]
         elif following not in done and following in after:
             place[following] = len(way)
             way.append(following)

@@ -102,10 +102,11 @@ class Published:
         return found / "index.html" if found.is_dir() or iri.endswith("/") else found
 
     def file_of(self, node: Any, store: ox.Store | None = None) -> str:
-        """The file that describes a node; empty where none does."""
-        for quad in (store or self.quads).quads_for_pattern(node, None, None):
-            return self._file_of.get(quad.graph_name, getattr(quad.graph_name, "value", ""))
-        return ""
+        """The file that describes a node, the first of several; empty where none does."""
+        if not isinstance(node, ox.NamedNode | ox.BlankNode):
+            return ""
+        graphs = {q.graph_name for q in (store or self.quads).quads_for_pattern(node, None, None)}
+        return min((self._file_of.get(graph, "") for graph in graphs), default="")
 
     def _database(self) -> ox.Store:
         if sum(path.stat().st_size for path in self.dumps) < _LARGE:

@@ -24,6 +24,7 @@ FORMATS = {
     ".nt": "application/n-triples",
     ".jsonld": "application/ld+json",
 }
+_CHUNK = 1 << 20
 _DAMAGED = (OSError, EOFError, ValueError, SyntaxError, zlib.error)
 
 
@@ -70,10 +71,7 @@ def _unpacked(file: IO[bytes], packing: str, password: str | None) -> Any:
     if packing == ".gz":
         return gzip.GzipFile(fileobj=file)
     if packing == ".zst":
-        import zstandard
-
-        reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
-        return io.BufferedReader(reader, 1 << 20)
+        return io.BufferedReader(_Zstandard(file), _CHUNK)
     if packing == ".zip":
         import pyzipper
 
@@ -83,6 +81,41 @@ def _unpacked(file: IO[bytes], packing: str, password: str | None) -> Any:
         archive.setpassword(password.encode("utf-8"))
         return archive.open(archive.namelist()[0])
     return file
+
+
+class _Zstandard(io.RawIOBase):
+    """The content of Zstandard frames, one after the other; a frame that is cut off is an error."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        import zstandard
+
+        self._file = file
+        self._new = zstandard.ZstdDecompressor().decompressobj
+        self._frame = self._new()
+        self._begun = False
+        self._input = b""
+        self._waiting = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._waiting:
+            if not self._input:
+                self._input = self._file.read(_CHUNK >> 2)
+            if not self._input:
+                if self._begun:
+                    raise EOFError("it is cut off")
+                return 0
+            self._waiting = memoryview(self._frame.decompress(self._input))
+            self._begun, self._input = True, b""
+            if self._frame.eof:
+                self._input = self._frame.unused_data
+                self._begun, self._frame = False, self._new()
+        number = min(len(buffer), len(self._waiting))
+        buffer[:number] = self._waiting[:number]
+        self._waiting = self._waiting[number:]
+        return number
 
 
 def load(store: ox.Store, path: Path, password: str | None, graph: ox.NamedNode | None) -> None:

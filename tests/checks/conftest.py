@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of the checks share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+
+from tests.checks import published_folder
+from tests.checks.published_folder import Copy
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A published folder; tests spoil a copy of it."""
+    return published_folder.publish_sample(tmp_path_factory.mktemp("published"))
+
+
+@pytest.fixture(scope="session")
+def one_copy(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    """A copy of it."""
+    return Copy(site, tmp_path_factory.mktemp("spoilt") / "site")
+
+
+@pytest.fixture
+def copy(one_copy: Copy) -> Iterator[Copy]:
+    """The copy, mended after each test."""
+    yield one_copy
+    one_copy.mend()
+
+
+@pytest.fixture(scope="session")
+def quads(site: Path) -> ox.Store:
+    """Everything in its dumps; whoever spoils it mends it."""
+    return published_folder.quads(site)

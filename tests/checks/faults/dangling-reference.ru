@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+# constraint: undescribed
+# node: *
+# also: shapes/*; never-generated
+BASE <https://w3id.org/example/bench/>
+
+DELETE WHERE { GRAPH ?g { <https://w3id.org/kgbench/case/kgbench-1/Spell/case/a1> ?p ?o } }

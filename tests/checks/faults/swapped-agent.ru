@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+# constraint: agent-and-activity
+# node: run/1/Parrot-b82d84a6/Mend-turtle/0-d2d2d2d2/0/call/1
+# also: shapes/*
+BASE <https://w3id.org/example/bench/>
+PREFIX prov: <http://www.w3.org/ns/prov#>
+
+DELETE DATA { GRAPH <graph/run/1> { <run/1/Parrot-b82d84a6/Mend-turtle/0-d2d2d2d2/0/call/1> prov:wasAssociatedWith <https://w3id.org/kgbench/model/Parrot-b82d84a6> } } ;
+INSERT DATA { GRAPH <graph/run/1> { <https://w3id.org/kgbench/model/Parrot-b82d84a6> prov:wasAssociatedWith <run/1/Parrot-b82d84a6/Mend-turtle/0-d2d2d2d2/0/call/1> } }

@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+# constraint: shapes/Text *
+# node: *
+BASE <https://w3id.org/example/bench/>
+PREFIX kgb: <https://w3id.org/kgbench/ns#>
+
+DELETE { GRAPH <graph/run/1> { ?text kgb:digest ?digest } }
+WHERE { GRAPH <graph/run/1> { <run/1/oracle/Spell-10/0-d1d1d1d1/0/prompt> kgb:text ?text . ?text kgb:digest ?digest } }

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The checker finds each fault that is planted in what was published, and none where there is none.
+
+``faults/*.ru`` are updates of the published graphs, one fault each. Their first lines name the
+constraint and the node that must be told (``*``: any), and what else the fault may break.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+
+from kgbench.publish.checks import check, declared
+from kgbench.vocab import BASE as DECLARED
+from tests.checks.published_folder import BASE, NAMES
+
+FAULTS = {path.stem: path for path in sorted((Path(__file__).parent / "faults").glob("*.ru"))}
+
+
+def said(path: Path, what: str) -> str:
+    """What the head of a fault says."""
+    found = re.search(rf"^# {what}: (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return "" if found is None else found[1]
+
+
+def short(constraint: str) -> str:
+    """A constraint as the heads name it."""
+    return constraint.removeprefix("kgb:").removeprefix(DECLARED)
+
+
+@contextmanager
+def spoilt(store: ox.Store, update: str) -> Iterator[None]:
+    """Spoil a store and mend it."""
+    before = set(store)
+    store.update(update)
+    after = set(store)
+    assert before != after, "the fault was not planted"
+    try:
+        yield
+    finally:
+        for quad in after - before:
+            store.remove(quad)
+        store.extend(before - after)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_planted_fault_is_found(name: str, quads: ox.Store, tmp_path: Path) -> None:
+    """The fault is told by its name, at its node, with what to do; nothing is told besides."""
+    path = FAULTS[name]
+    dump = tmp_path / "spoilt.nq"
+    with spoilt(quads, path.read_text(encoding="utf-8")):
+        quads.dump(str(dump), ox.RdfFormat.N_QUADS)
+    report = check(dump, names=NAMES)
+    assert not report.passed
+    wanted, node = said(path, "constraint"), said(path, "node")
+    hits = [f for f in report.faults if fnmatchcase(short(f.constraint), wanted)]
+    assert hits, [str(fault) for fault in report.faults]
+    if node != "*":
+        absolute = node if ":" in node else BASE + node
+        assert absolute in {fault.node for fault in hits}
+    assert all(fault.remedy and fault.file == "spoilt.nq" for fault in hits)
+    allowed = [wanted, *filter(None, said(path, "also").split("; "))]
+    others = {short(fault.constraint) for fault in report.faults}
+    assert [o for o in others if not any(fnmatchcase(o, one) for one in allowed)] == []
+
+
+def test_unspoilt_dump_has_no_faults(quads: ox.Store, tmp_path: Path) -> None:
+    """Nothing is found where nothing was planted, and there is much to look at."""
+    dump = tmp_path / "whole.nq"
+    quads.dump(str(dump), ox.RdfFormat.N_QUADS)
+    report = check(dump, names=NAMES)
+    assert [str(fault) for fault in report.faults] == []
+    assert "6 observations" in {entry.note for entry in report.entries}
+
+
+def test_every_declared_constraint_is_planted() -> None:
+    """Each constraint on provenance, terms and what is withheld is broken by some fault."""
+    planted = {said(path, "constraint") for path in FAULTS.values()}
+    for group in ("provenance", "terms", "leakage"):
+        assert set(declared.group(group)) <= planted
+    assert len(FAULTS) >= 30
+
+
+def test_every_constraint_is_declared_and_asked() -> None:
+    """No query lies in the folder that no group declares, and none is declared without a query."""
+    folder = Path(declared.resources.path(*declared.FOLDER))
+    groups = [path.stem for path in folder.glob("*.ttl")]
+    named = {name for group in groups for name in declared.group(group)}
+    assert {path.stem for path in folder.glob("*.rq")} == named | {"hierarchies"}
+    for group in groups:
+        for constraint in declared.group(group).values():
+            assert constraint.label
+            assert constraint.message.endswith(".")
+            assert constraint.remedy.endswith(".")
+            assert ("?found" in constraint.message) <= ("?found" in constraint.text) or (
+                constraint.name in ("ic-12", "ic-17")
+            )

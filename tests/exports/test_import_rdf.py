@@ -16,7 +16,6 @@ import zstandard
 
 from kgbench.cli.import_rdf import rdf
 from kgbench.errors import ImportRefused
-from kgbench.importers.rdf_files import sha256
 from kgbench.record import reading
 from kgbench.store import open_reader
 from kgbench.store.embedded import EmbeddedStore
@@ -24,6 +23,7 @@ from kgbench.vocab import BASE, KGB, PROV, RDF, XSD
 from tests.exports.conftest import call, quads, results_only, typed
 from tests.validation import assert_conforms
 
+DUMP = "data/all.nq.zst"
 GRAPHLESS = {ox.RdfFormat.TURTLE, ox.RdfFormat.N_TRIPLES, ox.RdfFormat.RDF_XML}
 
 
@@ -230,35 +230,40 @@ def test_published_under_another_base(small, tmp_path):
     assert [len(taken(path, store=tmp_path / "own")[k]) for k in ("runs", "elsewhere")] == [0, 2]
 
 
-@pytest.fixture
-def site(published, tmp_path):
-    """A folder as ``publish`` writes it, as far as an import looks at it."""
-    place = tmp_path / "site"
-    (place / "data").mkdir(parents=True)
-    (place / "data" / "all.nq").write_bytes(published.read_bytes())
-    digest = sha256(published)
-    (place / "catalog.ttl").write_text(
-        f"""@prefix dcat: <http://www.w3.org/ns/dcat#> .
-        @prefix spdx: <http://spdx.org/rdf/terms#> .
-        <https://example.org/#all> a dcat:Distribution ;
-            dcat:downloadURL <https://example.org/data/all.nq> ;
-            spdx:checksum [ spdx:checksumValue "{digest}" ] ."""
-    )
-    catalogue = sha256(place / "catalog.ttl")
-    (place / "SHA256SUMS").write_text(f"{catalogue}  catalog.ttl\n{digest}  data/all.nq\n")
+@pytest.fixture(scope="module")
+def published_site(small, tmp_path_factory):
+    """The small store, published under an address of its own."""
+    place = tmp_path_factory.mktemp("site") / "site"
+    base = "https://example.org/bench/"
+    call("publish", "--store", small, "--out", place, "--base", base, "--processes", "1")
     return place
 
 
-def test_a_published_folder(site, tmp_path):
-    """The folder of a published site is imported with its checksums verified."""
-    assert len(taken(site, store=tmp_path / "store")["runs"]) == 1
+@pytest.fixture
+def site(published_site, tmp_path):
+    """A copy of what an import looks at in a published folder."""
+    place = tmp_path / "site"
+    (place / "data").mkdir(parents=True)
+    for name in (DUMP, "catalog.ttl", "SHA256SUMS"):
+        (place / name).write_bytes((published_site / name).read_bytes())
+    return place
 
 
-@pytest.mark.parametrize("what", ["data/all.nq", "catalog.ttl"])
+def test_a_published_folder(published_site, small, tmp_path):
+    """What ``publish`` wrote is imported, and gives the same leaderboard."""
+    said = taken(published_site, store=tmp_path / "store")
+
+    assert said["runs"][0].startswith("https://example.org/bench/run/")
+    assert leaderboard(small) == leaderboard(tmp_path / "store")
+    with open_reader(str(tmp_path / "store")) as store:
+        assert_conforms(store)
+
+
+@pytest.mark.parametrize("what", ["data/all.nq.zst", "catalog.ttl"])
 def test_a_wrong_checksum_is_refused(site, tmp_path, what):
     """A dump or catalogue that is not the one that was published is refused."""
-    with (site / what).open("a") as file:
-        file.write("\n# altered\n")
+    with (site / what).open("ab") as file:
+        file.write(b"\n# altered\n")
 
     with pytest.raises(ImportRefused, match=r"the checksum is another one"):
         taken(site, store=tmp_path / "store")
@@ -273,7 +278,7 @@ def test_a_site_on_the_web(site, tmp_path):
         address = f"http://127.0.0.1:{server.server_port}"
         try:
             whole = taken(address, store=tmp_path / "store")
-            again = taken(f"{address}/data/all.nq", store=tmp_path / "store")
+            again = taken(f"{address}/{DUMP}", store=tmp_path / "store")
             with pytest.raises(ImportRefused, match="404"):
                 taken(f"{address}/none.nq", store=tmp_path / "store")
         finally:

@@ -65,11 +65,15 @@ class Publication:
         return self.versions[-1]
 
     @property
-    def rights(self) -> str:
+    def left_out(self) -> str:
         """What is not in the data."""
-        encrypted = " The dumps are encrypted." if self.packing.password is not None else ""
-        canaries = "".join(f" {one}." for one in self.canaries)
-        return _LEFT_OUT[self.level] + encrypted + canaries
+        encrypted = " The dumps are encrypted; pages carry no texts."
+        return _LEFT_OUT[self.level] + (encrypted if self.packing.password is not None else "")
+
+    @property
+    def rights(self) -> str:
+        """The same, with the canaries."""
+        return " ".join([self.left_out, *(f"{one}." for one in self.canaries)])
 
     def version(self, one: Version) -> str:
         """The IRI of a version."""

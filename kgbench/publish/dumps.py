@@ -109,12 +109,13 @@ class Writer:
 def _stream(file: IO[bytes], name: str, packing: Packing) -> tuple[_Stream, Any]:
     if packing.password is not None:
         import pyzipper
+        from pyzipper.zipfile_aes import AESZipInfo
 
         archive = pyzipper.AESZipFile(
             file, "w", compression=pyzipper.ZIP_DEFLATED, encryption=pyzipper.WZ_AES
         )
         archive.setpassword(packing.password.encode("utf-8"))
-        member = pyzipper.AESZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+        member = AESZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
         member.compress_type = pyzipper.ZIP_DEFLATED
         return archive.open(member, "w", force_zip64=True), archive
     if packing.compression == "gzip":

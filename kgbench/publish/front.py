@@ -12,6 +12,7 @@ from kgbench.analysis import queries
 from kgbench.analysis import scores as fetch
 from kgbench.pages import things
 from kgbench.pages.rendering import STYLE, script
+from kgbench.pages.snapshot import Memory
 from kgbench.publish import robots
 from kgbench.publish.catalog import Publication
 from kgbench.publish.dumps import MEDIA
@@ -22,7 +23,7 @@ from kgbench.publish.presenting import FORMATS, Presenting
 from kgbench.publish.standing import Standing, as_sheet
 from kgbench.publish.void import void
 from kgbench.resources import text as declared_text
-from kgbench.vocab import KGB, PROV, RDFS
+from kgbench.vocab import KGB, PROV, RDFS, SKOS
 
 _FEW_MODELS = 25  # rows of a leaderboard on the landing page
 Figures = Mapping[str, Sequence[tuple[str, str, str, str]]]
@@ -44,7 +45,7 @@ class Front:
         """All of them; ``texts`` are the filled queries by their paths."""
         self.folder.write("style.css", STYLE.read_bytes())
         self.folder.write("robots.txt", robots.text(self.publication.base))
-        self.folder.write("canary.txt", "".join(f"{c}\n" for c in self.publication.canaries))
+        self.folder.write("canary.txt", robots.canary_text(self.publication.canaries))
         for name in queries.names():
             for suffix in ("rq", "ttl"):
                 self.folder.write(
@@ -135,7 +136,7 @@ class Front:
             "licence": published.about.licence,
             "version": published.now,
             "before": versions[-2] if len(versions) > 1 else None,
-            "rights": published.rights,
+            "left_out": published.left_out,
             "endpoint": published.endpoint,
             "dialogues": published.now.dialogues,
             "runs": [self._run(iri) for iri in things.runs(shown)],
@@ -250,3 +251,14 @@ def next_version(
 
 def _sorted(pairs: Any) -> list[tuple[str, str]]:
     return sorted(pairs, key=lambda one: (one[1].lower(), one[0]))
+
+
+def measured(made: Memory) -> list[tuple[str, str]]:
+    """The main metrics of the task classes that were used."""
+    found = {}
+    for task in things.instances(made, KGB.Task, 1_000_000):
+        for of_class in things.values(made, task, KGB.taskClass):
+            for metric in things.values(made, of_class.value, KGB.mainMetric):
+                name = things.text(made, of_class.value, SKOS.notation) or ""
+                found[metric.value] = f"{name}: {things.label(made, metric.value)}"
+    return sorted(found.items())

@@ -150,7 +150,7 @@ def is_public(iri: str) -> bool:
     except ValueError:
         return False
     if parts.scheme not in ("http", "https", "ftp"):
-        return parts.scheme not in ("file", "")
+        return parts.scheme not in ("file", "") and not host
     if parts.username or parts.password:
         return False
     return any(host == one or host.endswith("." + one) for one in PUBLIC)

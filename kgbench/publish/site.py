@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyoxigraph as ox
 
+from kgbench.errors import PublicationRefused
 from kgbench.pages import snapshot, things
 from kgbench.pages.snapshot import Memory, View
-from kgbench.publish import front, manifest, shown
+from kgbench.publish import front, manifest, robots, shown
 from kgbench.publish.addresses import Addresses
 from kgbench.publish.catalog import Publication
 from kgbench.publish.dumps import Packing, as_bytes, join
@@ -30,10 +31,10 @@ from kgbench.publish.settings import Settings
 from kgbench.publish.standing import Measuring, Standing, figures, names
 from kgbench.publish.statements import from_stamp
 from kgbench.rdf import canonical_json, digest
-from kgbench.store import open_reader
-from kgbench.tasks import canary
-from kgbench.vocab import KGB, PROV, RDF, RDFS, SKOS
+from kgbench.store import SnapshotReader, open_reader
+from kgbench.vocab import KGB, PROV, RDF
 
+_DECLARED = ox.NamedNode(KGB.declaredDigest)
 Progress = Callable[[int, int, str], None]
 
 
@@ -69,6 +70,11 @@ def publish(settings: Settings, told: Progress) -> Report:
 
 def _opened(location: str) -> View:
     with open_reader(location) as reader:
+        if not isinstance(reader, SnapshotReader):
+            raise PublicationRefused(
+                f"the store {location} is kept by a server, and publish reads a folder: "
+                "copy it first (kgbench store copy)"
+            )
         base = reader.iris.base
     return snapshot.newest(Path(location) / "snapshots", base)
 
@@ -94,7 +100,7 @@ class _Publishing:
         database = self.view.database
         self.outgoing = Outgoing(database, self.addresses, self.rules)
         self.for_dumps = Outgoing(database, self.addresses, self.dumped)
-        self.canaries = tuple(_canaries(self.view, self.parts))
+        self.canaries = robots.canaries(self.view, self.parts.suites)
         self.packing = Packing(
             self.settings.compression, self.settings.password, "; ".join(self.canaries)
         )
@@ -131,9 +137,10 @@ class _Publishing:
         self, folder: Folder, earlier: Manifest, made: Memory, places: frozenset[str]
     ) -> dict[str, Unit]:
         how = self._how()
-        labels = digest(canonical_json(sorted(_labels(made))))
         keys = {
-            part.name: digest(canonical_json([how, labels, list(part.stamps), self._invalid()]))
+            part.name: digest(
+                canonical_json([how, self._named(made, part), list(part.stamps), self._invalid()])
+            )
             for part in self.parts.runs
         }
         stale = [part for part in self.parts.runs if not _holds(folder, earlier, part.name, keys)]
@@ -255,7 +262,7 @@ class _Publishing:
             packing=self.packing,
             level=self.settings.level,
             endpoint=self.settings.endpoint,
-            measured=_measured(presenting.shown),
+            measured=front.measured(presenting.shown),
             canaries=self.canaries,
             collected=min(filter(None, map(self._began, self.parts.runs)), default=None),
         )
@@ -330,6 +337,16 @@ class _Publishing:
             )
         )
 
+    def _named(self, made: Memory, part: RunPart) -> list[str]:
+        """What pages of a run say of things outside it: declared ones, its models, its tasks."""
+        graph = self.outgoing.node(part.graph)
+        found = {str(q) for q in made.database.quads_for_pattern(None, _DECLARED, None)}
+        for predicate in (ox.NamedNode(KGB.model), ox.NamedNode(KGB.task)):
+            for quad in made.database.quads_for_pattern(None, predicate, None, graph):
+                thing: Any = quad.object
+                found.add(f"{thing.value} {things.label(made, thing.value)}")
+        return sorted(found)
+
     def _invalid(self) -> list[tuple[str, str]]:
         """What may change pages of runs from outside their graphs."""
         return [
@@ -367,32 +384,6 @@ def _executions(made: Memory, addresses: Addresses) -> Iterator[str]:
         yield addresses.place(str(quad.subject).strip("<>"))
 
 
-def _labels(made: Memory) -> Iterator[str]:
-    """What pages of dialogues say of other things: their names, and what passes are."""
-    for predicate in (RDFS.label, SKOS.notation, SKOS.prefLabel, KGB.mainMetric, KGB.passKind):
-        for quad in made.database.quads_for_pattern(None, ox.NamedNode(predicate), None):
-            if KGB.Run not in things.kinds(made, str(quad.subject).strip("<>")):
-                yield str(quad)
-
-
 def _count(database: ox.Store, graph: str) -> int:
     pattern = (None, ox.NamedNode(RDF.type), ox.NamedNode(KGB.Dialogue), ox.NamedNode(graph))
     return sum(1 for _ in database.quads_for_pattern(*pattern))
-
-
-def _measured(made: Memory) -> list[tuple[str, str]]:
-    """The main metrics of the task classes that were used."""
-    found = {}
-    for task in things.instances(made, KGB.Task, 1_000_000):
-        for of_class in things.values(made, task, KGB.taskClass):
-            for metric in things.values(made, of_class.value, KGB.mainMetric):
-                name = things.text(made, of_class.value, SKOS.notation) or ""
-                found[metric.value] = f"{name}: {things.label(made, metric.value)}"
-    return sorted(found.items())
-
-
-def _canaries(view: View, wanted: Parts) -> Iterator[str]:
-    found = []
-    for suite in sorted(wanted.suites):
-        found += [f"kgbench canary GUID {t.value}" for t in things.values(view, suite, KGB.canary)]
-    yield from found or [canary.line().partition(":")[0]]

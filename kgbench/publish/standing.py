@@ -273,9 +273,16 @@ def _published(value: Any, addresses: Addresses) -> Any:
 def _facts(place: Table, models: int) -> Iterator[tuple[str, str]]:
     from kgbench.analysis.rendering import shown
 
+    titles: list[str] = []
+    values: list[str] = []
     for column, value in zip(place.columns, place.rows[0], strict=True):
-        if column.name != "model":
-            yield column.title, shown(value, column)
+        if column.title == "to" and titles:  # the end of an interval
+            titles[-1] = titles[-1].removesuffix(" from")
+            values[-1] += f" to {shown(value, column)}"
+        elif column.name != "model":
+            titles.append(column.title)
+            values.append(shown(value, column))
+    yield from zip(titles, values, strict=True)
     yield "Models on the leaderboard", str(models)
 
 

@@ -7,6 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from kgbench.cli import app
+from kgbench.publish import shown, standing
+from kgbench.publish import site as site_module
 from kgbench.publish.about import About, Agent
 from kgbench.publish.settings import Settings
 from kgbench.publish.site import publish as publish_site
@@ -64,3 +66,18 @@ def hostile_site(hostile, tmp_path_factory):
     out = tmp_path_factory.mktemp("hostile-site") / "bench"
     publish(hostile, out, unprotected=frozenset({"llm-kg-bench-3"}))
     return out
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Publishing without what is the same in every publication: declared things and figures."""
+    whole = shown.documents
+    kept = ("run", "pass", "model", "invalidation", "suite", "case", "thing", "software")
+
+    def documents(*arguments):
+        found = whole(*arguments).items()
+        return {place: iris for place, iris in found if place.partition("/")[0] in kept}
+
+    monkeypatch.setattr(shown, "documents", documents)
+    monkeypatch.setattr(site_module, "figures", lambda *_: iter(()))
+    monkeypatch.setattr(standing, "_BOOTSTRAPS", 10)

@@ -19,7 +19,9 @@ from tests.publish.conftest import BASE, command, publish
 from tests.publish.reading import dump, load
 from tests.serve import stores
 
+pytestmark = pytest.mark.usefixtures("quick")
 LONG_AGO = 1_000_000_000
+SECOND = ["--new", "-m", "baseline:silent", "-t", "RdfFriendCount-turtle-1"]
 
 
 @pytest.fixture
@@ -57,7 +59,7 @@ def test_only_what_changed_is_written(growing):
     assert (again.changed, again.removed, again.version) == (0, 0, first.version)
     assert _touched(out) == set()
 
-    command("run", "--store", place, "-m", "baseline:silent", "-t", "RdfFriendCount-turtle-1")
+    command("run", "--store", place, *SECOND)
     more = publish(place, out)
     touched = {str(path) for path in _touched(out)}
     runs = {path.name for path in (out / "run").iterdir() if path.is_dir()}
@@ -89,7 +91,7 @@ def test_an_invalidation_is_shown(growing):
     place, out = growing
     publish(place, out)
     with open_store(str(place)) as store:
-        invalidation.invalidate(store, None, "a wrong key", "A. Person")  # type: ignore[arg-type]
+        invalidation.invalidate(store, "quick-start", "a wrong key", "A. Person")
     publish(place, out)
     pages = list((out / "run").glob("*/*/*/*/index.html"))
     assert pages
@@ -117,7 +119,7 @@ def test_what_was_killed_is_repaired(growing, monkeypatch):
     place, out = growing
     publish(place, out)
     whole = _age(out)
-    command("run", "--store", place, "-m", "baseline:silent", "-t", "RdfFriendCount-turtle-1")
+    command("run", "--store", place, *SECOND)
 
     class Killed(BaseException):
         pass
@@ -130,7 +132,7 @@ def test_what_was_killed_is_repaired(growing, monkeypatch):
         with pytest.raises(Killed):
             publish(place, out)
     assert list((out / STATE).glob("journal-*"))
-    strays = {p for p in (out / "run").glob("*/*silent*")}
+    strays = set((out / "run").glob("*/*silent*"))
     assert strays
 
     # The new run is not to be published after all: what was made of it goes away.
@@ -183,7 +185,7 @@ def test_two_at_once_are_refused(growing):
 
 
 def test_iris_that_are_no_paths(tmp_path):
-    """Things whose IRIs try to leave the folder, or cannot be files, stand in places of their own."""
+    """Things whose IRIs try to leave the folder, or cannot be files, stand somewhere else."""
     label = ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
     names = ("../../escape", "run/../../x", "a?b=c", "model/" + "x" * 300, "data/all", "m/a.ttl/b")
     subjects = [ox.NamedNode(f"https://w3id.org/kgbench/{name}") for name in names]

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command: what it says, and what it refuses before it begins."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from kgbench.cli import app
+from kgbench.errors import KgbenchError
+from kgbench.publish import about, site
+from tests.publish.conftest import BASE, command
+from tests.publish.reading import dump, page
+
+pytestmark = pytest.mark.usefixtures("quick")
+DESCRIPTION = """
+@prefix dcat: <http://www.w3.org/ns/dcat#> .
+@prefix dcterms: <http://purl.org/dc/terms/> .
+@prefix foaf: <http://xmlns.com/foaf/0.1/> .
+[] a dcat:Dataset ; dcterms:title "Of a file"@en ; dcterms:license <https://example.org/licence> ;
+  dcterms:creator [ a foaf:Person ; foaf:name "Grace" ] , "Bob" ; dcat:keyword "b" , "a" ;
+  dcterms:source <https://doi.org/10.5281/zenodo.1> .
+"""
+
+
+def _refused(*arguments, env=None):
+    result = CliRunner().invoke(app, [str(a) for a in arguments], env=env or {})
+    assert isinstance(result.exception, KgbenchError), (result.output, result.exception)
+    return str(result.exception)
+
+
+def test_json_report(recorded, tmp_path):
+    """--json gives the numbers of what was written."""
+    out = tmp_path / "site"
+    arguments = ("publish", "--store", recorded, "--out", out, "--base", BASE.rstrip("/"))
+    report = json.loads(command(*arguments, "--json"))
+    assert report["base"] == BASE
+    assert report["dialogues"] == 12
+    assert report["triples"] == len(dump(out, "all.nq"))
+    assert any("--licence" in note for note in report["notes"])
+    again = command(
+        *arguments, "--licence", "CC-BY-4.0", "--creator", "Ada <https://example.org/a>"
+    )
+    assert "version  1" in again
+    assert "note" not in again
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--base", "bench/"], "is not an IRI"),
+        (["--base", "ftp://example.org/"], "not an http or https address"),
+        (["--base", "https://a b/"], "is not an IRI"),
+        (["--base", "https://example.org/?x=1"], "has a user, a query or a fragment"),
+        (["--licence", "free for all"], "neither the IRI nor the SPDX identifier"),
+        (["--creator", "<https://example.org/>"], "names nobody"),
+        (["--endpoint", "localhost"], "is not an IRI"),
+        (["--about", "nowhere.ttl"], "cannot be read as Turtle"),
+        (["--encrypt"], "at least 8 characters in KGBENCH_PUBLISH_PASSWORD"),
+        (["--run", "nobody"], "names no run"),
+    ],
+)
+def test_refusals_leave_nothing_behind(recorded, tmp_path, arguments, words):
+    """What cannot be right is refused in words before anything is written."""
+    out = tmp_path / "site"
+    given = ["publish", "--store", recorded, "--out", out, "--base", BASE, *arguments]
+    assert words in _refused(*given, env={"KGBENCH_PUBLISH_PASSWORD": "short"})
+    assert not out.exists()
+
+
+def test_servers_are_refused(recorded, tmp_path, monkeypatch):
+    """A store that a server keeps has no snapshot to read; the message says what to do."""
+    monkeypatch.setattr(site, "SnapshotReader", type("Other", (), {}))
+    given = ("publish", "--store", recorded, "--out", tmp_path / "site", "--base", BASE)
+    assert "copy it first (kgbench store copy)" in _refused(*given)
+
+
+def test_a_description_of_ones_own(recorded, tmp_path):
+    """A Turtle file describes the data set; options go before it; gzip is a choice."""
+    file = tmp_path / "about.ttl"
+    file.write_text(DESCRIPTION, encoding="utf-8")
+    out = tmp_path / "site"
+    given = ("publish", "--store", recorded, "--out", out, "--base", BASE, "--about", file)
+    command(*given, "--title", "Of an option", "--compress", "gzip")
+    (found,) = page((out / "index.html").read_text(encoding="utf-8")).scripts
+    assert found["name"] == "Of an option"
+    assert [one["name"] for one in found["creator"]] == ["Bob", "Grace"]
+    assert found["license"] == "https://example.org/licence"
+    assert len(dump(out, "all.nq")) > 5_000
+    file.write_text("<a> a <b> .", encoding="utf-8")
+    with pytest.raises(KgbenchError, match="must describe one dcat:Dataset"):
+        about.read(file)

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is not to be published is in no file: texts by level, keys, hosts, people, paths."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import socket
+
+import pyoxigraph as ox
+import pytest
+
+from kgbench.errors import PublicationRefused
+from kgbench.publish import scrubbing, withholding
+from kgbench.publish.withholding import Level
+from kgbench.rdf import digest
+from kgbench.store import open_reader, open_store
+from kgbench.vocab import BASE as STORE
+from kgbench.vocab import KGB, PROV, RDF, RDFS, SCHEMA
+from tests.publish.conftest import publish
+from tests.publish.reading import dump, everything
+from tests.serve import stores
+from tests.validation import assert_conforms
+
+pytestmark = pytest.mark.usefixtures("quick")
+PROMPT = "PLANTED-PROMPT which dragon speaks Runic"
+ANSWER = "PLANTED-ANSWER it is the grey one"
+GOLD = "PLANTED-GOLD SELECT ?d WHERE { ?d :speaks :Runic }"
+QUESTION = "PLANTED-QUESTION of the case"
+KEY = "sk-planted0123456789abcdef"
+HOST = "gpu-seventeen.lab.planted.org"
+PERSON = "plantedperson"
+PATH = f"/home/{PERSON}/secret-project/run.yaml"
+MESSAGE = (
+    f"401 for {KEY} from http://{HOST}:8000/v1/chat as {PERSON}@{HOST} in {PATH} (10.1.2.3), "
+    f"expected {GOLD}; host='gpu-seventeen'"
+)
+SECRETS = (KEY, HOST, "gpu-seventeen", PERSON, "secret-project", "10.1.2.3")
+TEXT = "https://w3id.org/kgbench/run/1/text/"
+
+
+def _node(path):
+    return ox.NamedNode(path if path.startswith("http") else STORE + path)
+
+
+def _planted(folder):
+    """A store by hand with texts that must be found nowhere, in every place where they can be."""
+    data = {"question": QUESTION, "refSparql": GOLD, "uid": "q1"}
+    infos = {"diffSparql": f"- {GOLD}", "syntaxError": f"not {GOLD}", "sparql": "SELECT 1", "n": 3}
+    configuration = (
+        f'[] <{KGB.spec}> "openai:big@http://{HOST}:8000/v1", "vllm:/home/{PERSON}/models/big" ; '
+        f'<{KGB.params}> [ <https://w3id.org/kgbench/parameter#hint> "{GOLD}" ] . # {PATH} {KEY}'
+    )
+    texts = {
+        "Spell anne.": PROMPT,
+        "a-n-n-e": ANSWER,
+        '{"word":"anne"}': "",  # see below: JSON literals are put in as quads
+        "[] a <https://w3id.org/kgbench/ns#Configuration> .": configuration,
+        "500 Internal Server Error": MESSAGE,
+        "Parrot": f"openai:big@http://{HOST}:8000/v1",
+        "parrot-2": f"vllm:/home/{PERSON}/models/big",
+        "http://127.0.0.1:9/v1": f"http://{HOST}:8000/v1",
+        "another model answered": f"the run in {PATH} used {KEY}",
+    }
+    del texts['{"word":"anne"}']
+    stores.make(folder, texts=texts)
+    case = "case/kgbench-1/Spell/case/a1"
+    evaluation = "pass/1/oracle/Spell-10/0-d1d1d1d1/0"
+    with open_store(str(folder)) as store:
+        for graph, node, predicate, value in (
+            ("graph/catalogue", case, KGB.caseData, data),
+            ("graph/pass/1", evaluation, KGB.infos, infos),
+        ):
+            literal = ox.Literal(json.dumps(value), datatype=ox.NamedNode(RDF.JSON))
+            store.update(
+                f"DELETE {{ GRAPH ?g {{ ?s ?p ?o }} }} INSERT {{ GRAPH ?g {{ ?s ?p {literal} }} }} "
+                f"WHERE {{ BIND ({_node(graph)} AS ?g) BIND ({_node(node)} AS ?s) "
+                f"BIND ({ox.NamedNode(predicate)} AS ?p) GRAPH ?g {{ ?s ?p ?o }} }}"
+            )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory):
+    """The store with planted texts."""
+    return _planted(tmp_path_factory.mktemp("planted") / "store")
+
+
+def _found_in(folder, text, password=None):
+    raw = text.encode("utf-8")
+    return [str(path) for path, data in everything(folder, password) if raw in data]
+
+
+LEVELS = {
+    Level.NONE: (),
+    Level.GOLD: (GOLD,),
+    Level.PROMPTS: (GOLD, QUESTION, PROMPT),
+    Level.ANSWERS: (GOLD, QUESTION, PROMPT, ANSWER),
+}
+
+
+@pytest.mark.parametrize("level", list(Level))
+def test_levels_leave_out_what_they_say(planted, tmp_path, level):
+    """At each level exactly the planted texts of that level are in no file, dumps unpacked."""
+    out = tmp_path / "site"
+    publish(planted, out, level=level, runs=("1",))
+    for text in (GOLD, QUESTION, PROMPT, ANSWER):
+        # A file shows texts escaped in its own way; a part without special characters shows in all.
+        part = text.partition(" SELECT")[0]
+        assert (not _found_in(out, part)) is (text in LEVELS[level]), text
+    for secret in SECRETS:
+        assert not _found_in(out, secret), secret
+    whole = dump(out, "all.nq")
+    if level >= Level.PROMPTS:
+        for text in (PROMPT, ANSWER) if level == Level.ANSWERS else (PROMPT,):
+            assert KGB.redacted in {q.predicate.value for q in whole}, text
+    if level >= Level.GOLD:
+        assert digest(GOLD) in str(next(_values(whole, KGB.caseData, digest(GOLD))))
+
+
+def _values(store, predicate, part):
+    found = store.quads_for_pattern(None, ox.NamedNode(predicate), None)
+    return (quad.object.value for quad in found if part in quad.object.value)
+
+
+def test_left_out_texts_keep_their_digests(recorded, tmp_path):
+    """Who has a text can tell that it is the one; scores stay, and shapes hold."""
+    out = tmp_path / "site"
+    publish(recorded, out, level=Level.ANSWERS)
+    found = dump(out, "all.nq")
+    with open_reader(str(recorded)) as store:
+        rows = store.query(
+            f"SELECT ?value WHERE {{ GRAPH ?g {{ ?text a <{KGB.Text}> ; <{PROV.value}> ?value }} }}"
+        )
+        texts = {row["value"].value for row in rows}
+    digests = {
+        quad.object.value
+        for quad in found.quads_for_pattern(None, ox.NamedNode(KGB.digest), None)
+        if "/text/" in quad.subject.value
+    }
+    assert digests == {digest(text) for text in texts}
+    assert_conforms(found)
+
+
+def test_protected_suites_are_refused_in_the_clear(hostile, tmp_path):
+    """Prompts of a protected suite are published only where someone says so."""
+    out = tmp_path / "site"
+    for level in (Level.NONE, Level.GOLD):
+        with pytest.raises(PublicationRefused, match=r"llm-kg-bench-3 is protected.*--unprotected"):
+            publish(hostile, out, level=level)
+    assert not out.exists()
+    with pytest.raises(PublicationRefused, match="--unprotected names other"):
+        publish(hostile, out, unprotected=frozenset({"other"}))
+    publish(hostile, out, runs=("1",))
+    assert not _found_in(out, "Spell bob.")
+    publish(hostile, out, level=Level.PROMPTS)
+    assert not _found_in(out, "Spell bob.")
+    publish(hostile, out, unprotected=frozenset({"llm-kg-bench-3"}))
+    assert _found_in(out, "Spell bob.")
+
+
+def test_encrypted_dumps_have_all_and_pages_nothing(planted, tmp_path):
+    """With a password texts are in the archives alone; keys and hosts are not even there."""
+    out = tmp_path / "site"
+    secret = "correct horse battery"
+    report = publish(planted, out, level=Level.NONE, password=secret, runs=("1",))
+    for text in (PROMPT, ANSWER, QUESTION, "PLANTED-GOLD"):
+        files = _found_in(out, text, secret)
+        assert files
+        assert all(path.startswith("data/") for path in files), text
+    for text in SECRETS:
+        assert not _found_in(out, text, secret), text
+    assert not _found_in(out, secret, secret)
+    packed = {p: p.read_bytes() for p in (out / "data").iterdir()}
+    assert not [p for p, data in packed.items() if b"PLANTED" in data]
+    again = publish(planted, out, level=Level.NONE, password=secret, runs=("1",))
+    assert (again.changed, again.version) == (0, report.version)
+    assert packed == {p: p.read_bytes() for p in (out / "data").iterdir()}
+
+
+def test_models_keep_apart_without_their_hosts(planted, tmp_path):
+    """A model named by its host gets another IRI everywhere, and the shapes still hold."""
+    out = tmp_path / "site"
+    publish(planted, out, runs=("1",))
+    found = dump(out, "all.nq")
+    kind = (None, ox.NamedNode(RDF.type), ox.NamedNode(KGB.Model))
+    models = {quad.subject.value for quad in found.quads_for_pattern(*kind)}
+    labels = {
+        q.object.value
+        for model in models
+        for q in found.quads_for_pattern(_node(model), _node(RDFS.label), None)
+    }
+    assert any(label.startswith("openai:big@[address] #") for label in labels)
+    used = found.quads_for_pattern(None, ox.NamedNode(KGB.model), None)
+    assert {quad.object.value for quad in used} <= models
+    assert not list(found.quads_for_pattern(None, ox.NamedNode(KGB.baseUrl), None))
+
+
+def test_declared_things_are_not_scrubbed(site, recorded):
+    """What was written to be published is published as it is written."""
+    found = dump(site, "catalogue.nq")
+    with open_reader(str(recorded)) as store:
+        rows = store.query(
+            f"SELECT ?s ?p ?o WHERE {{ GRAPH <{STORE}graph/catalogue> {{ ?s ?p ?o "
+            "FILTER (isLiteral(?o)) } }"
+        )
+        stored = {ox.Triple(*row) for row in rows if "/graph/" not in row[0].value}
+    kept = {quad.triple for quad in found}
+    gone = {t for t in stored - kept if "/software/" not in t.subject.value}
+    assert {t.predicate.value for t in gone} == {KGB.caseData}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Bearer abcdef123456", "Bearer [key]"),
+        ("?api_key=verysecret&x=1", "?api_key=[key]&x=1"),
+        (r"C:\Users\ann\run.txt is missing", "[path] is missing"),
+        ("File '/usr/lib/python3/x.py', line 3", "File '[path]', line 3"),
+        ("~/models/llama and ../data/x/y", "[path] and [path]"),
+        ("connect to [fe80::1]:80 or 192.168.0.1:8000", "connect to [address] or [address]"),
+        ("at db.internal:5432 on localhost", "at [host] on [host]"),
+        ("mail ann@example.net", "mail [address]"),
+        ("file:///srv/x and postgres://u:p@h/db", "[address] and [address]"),
+        ("https://api.openai.com/v1/chat said 429", "https://api.openai.com/v1/chat said 429"),
+        ("https://u:p@api.openai.com/", "[address]"),
+        ("5/7 of TCP/IP, and/or 3:45:10, 1.2.3", "5/7 of TCP/IP, and/or 3:45:10, 1.2.3"),
+        ("gpt-4o-mini-2024-07-18", "gpt-4o-mini-2024-07-18"),
+    ],
+)
+def test_scrubbing(text, expected):
+    """What is removed, and what only looks alike."""
+    assert scrubbing.Scrubber().text(text) == expected
+
+
+def test_own_names_and_secrets_go(monkeypatch):
+    """The names of the machine and its user, and keys in the environment, are known."""
+    monkeypatch.setattr(socket, "gethostname", lambda: "planted-host.example")
+    monkeypatch.setattr(getpass, "getuser", lambda: "plantedlogin")
+    monkeypatch.setenv("PLANTED_API_KEY", "a value like no other")
+    found = scrubbing.Scrubber(scrubbing.here(), scrubbing.secrets_here())
+    said = found.text("plantedlogin on planted-host: a value like no other")
+    assert said == "[name] on [name]: [key]"
+    assert found.tells("so: a value like no other.")
+
+
+def test_cases_of_unknown_classes_are_withheld_whole():
+    """What nobody declared to be asked may be a reference answer."""
+    data = {"question": "what?", "mySolution": "this", "steps": [1, 2], "uid": "u"}
+    kept = withholding.case_data(data, Level.GOLD)
+    assert kept == {
+        "question": "what?",
+        "uid": "u",
+        "mySolution": {"sha256": digest("this")},
+        "steps": {"sha256": digest("[1,2]")},
+    }
+    assert set(withholding.case_data(data, Level.PROMPTS)["question"]) == {"sha256"}
+
+
+def test_error_messages_are_not_repeated_with_prompts(planted, tmp_path):
+    """Where prompts are left out, so are messages, which may quote them."""
+    out = tmp_path / "site"
+    publish(planted, out, level=Level.PROMPTS, runs=("1",))
+    errors = dump(out, "all.nq").quads_for_pattern(None, ox.NamedNode(SCHEMA.error), None)
+    assert all(quad.object.value.startswith("[sha256:") for quad in errors)

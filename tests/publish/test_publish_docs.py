@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page about publishing says what the command does and what is in the folder."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from typer.main import get_command
+
+from kgbench.cli import app
+from kgbench.publish import about
+from tests.publish.reading import dump
+
+CHECKING = {"--check", "--mldcat-shapes", "paths"}  # told of where checking is
+
+
+@pytest.fixture(scope="module")
+def text(repository):
+    """The text of the page."""
+    return (repository / "docs" / "publish.md").read_text(encoding="utf-8")
+
+
+def test_every_option_is_documented(text):
+    """The table of options has those of the command, and no others."""
+    command = get_command(app).commands["publish"]
+    options = {o for p in command.params for o in (*p.opts, *p.secondary_opts)} - {"--help", "-h"}
+    rows = re.findall(r"^\| (`-[^|]*)\|", text, re.MULTILINE)
+    assert options - CHECKING == {o for row in rows for o in re.findall(r"`(--?[a-z-]+)`", row)}
+
+
+def test_the_example_can_be_read(text, tmp_path):
+    """The description that is shown describes a data set."""
+    (turtle,) = re.findall(r"```turtle\n(.*?)```", text, re.DOTALL)
+    (tmp_path / "about.ttl").write_text(turtle, encoding="utf-8")
+    found = about.read(tmp_path / "about.ttl")
+    assert [one.name for one in found.creators] == ["Ada Example"]
+    assert found.licence == "https://spdx.org/licenses/CC-BY-4.0"
+    assert len(found.sources) == 1
+
+
+def test_every_file_is_named(text, site):
+    """What stands in the folder is what the table says, and the other way round."""
+    (table,) = re.findall(r"\| file \| what it holds \|\n(.*?)\n\n", text, re.DOTALL)
+    named = " ".join(row.split("|")[1] for row in table.splitlines())
+    root = {path.name for path in site.iterdir() if path.is_file()}
+    for name in root:
+        stem = name.partition(".")[0]
+        place = (site / f"{stem}.nt").is_file() and (site / stem).is_dir()
+        assert name in named or stem in named or place, name
+    for pattern in re.findall(r"`([^`]*)`", named):
+        if "/" not in pattern or any(word in pattern for word in ("PATH", "ITERATION")):
+            continue
+        glob = re.sub(r"\b(ID|SUITE|NAME|DIGEST|N)\b", "*", pattern)
+        if glob == "data/other.nq.zst":  # there are neither analyses nor invalidations
+            continue
+        assert list(site.glob(glob)), pattern
+    assert len(dump(site, "catalogue.nq")) > 1_000

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``kgbench publish --check``: what it prints, how it exits, and what its page says."""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+import pyzipper
+from typer.testing import CliRunner
+
+from kgbench import resources
+from kgbench.cli import app
+from kgbench.publish.checks import Verdict, check
+from kgbench.publish.checks.privacy import _KEYS
+from kgbench.publish.settings import PASSWORD
+from tests.checks.published_folder import NAMES, Copy, unpacked
+
+RUNNER = CliRunner()
+PAGE = Path(__file__).parents[2] / "docs" / "publish.md"
+
+
+def asked(*arguments: str) -> tuple[int, str]:
+    """Exit code and output of a command."""
+    done = RUNNER.invoke(app, ["publish", *arguments])
+    return done.exit_code, done.output
+
+
+@pytest.fixture
+def dump(site: Path, tmp_path: Path) -> Path:
+    """The dump of everything, unpacked."""
+    path = tmp_path / "all.nq"
+    path.write_bytes(unpacked(site / "data" / "all.nq.zst"))
+    return path
+
+
+def test_checklist_of_a_good_dump(dump: Path) -> None:
+    """Every entry is listed with its verdict, and the exit code is 0."""
+    code, said = asked("--check", str(dump))
+    assert code == 0
+    assert said.splitlines()[-1] == "no faults"
+    assert all(line.startswith("passed") for line in said.splitlines()[:-1])
+
+
+def test_faults_are_told_and_fail(dump: Path) -> None:
+    """A fault is one line under its entry; the exit code is 1; JSON says the same."""
+    outcome = "ns#outcome> <https://w3id.org/kgbench/outcome/"
+    dump.write_text(dump.read_text().replace(f"{outcome}unparsable>", f"{outcome}unheard-of>", 1))
+    code, said = asked("--check", str(dump))
+    assert code == 1
+    told = r"^failed .*shapes\n    .*Evaluation In: https://\S+ in all\.nq: "
+    assert re.search(told, said, re.MULTILINE)
+    assert said.splitlines()[-1].endswith("faults")
+    code, said = asked("--check", str(dump), "--json")
+    read = json.loads(said)
+    assert (code, read["passed"]) == (1, False)
+    fault = next(f for entry in read["checklist"] for f in entry["faults"])
+    assert {"constraint", "node", "file", "message", "remedy"} < set(fault)
+
+
+def test_many_faults_of_a_kind_are_counted(dump: Path) -> None:
+    """Of each constraint the first hundred faults are told, and all are counted."""
+    dump.write_text(re.sub(r'"[^"]*"@en', '"without a language"', dump.read_text()))
+    report = check(dump, names=NAMES)
+    entry = next(entry for entry in report.entries if entry.name == "results")
+    constraint, count = max(entry.counts.items(), key=lambda pair: pair[1])
+    assert count > 100
+    assert sum(fault.constraint == constraint for fault in entry.faults) == 100
+    assert f"    {constraint}: {count - 100} more" in list(report.lines())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["--check"], 2, "--out and --base are needed"),
+        (["here"], 2, "checked only"),
+        (["--check", "nowhere"], 1, "nothing to check at nowhere"),
+        (["--check", str(PAGE)], 1, "is no RDF file by its name"),
+    ],
+)
+def test_wrong_use_is_told(arguments: list[str], code: int, words: str) -> None:
+    """What cannot be checked is refused in a sentence."""
+    done = RUNNER.invoke(app, ["publish", *arguments])
+    said = done.output + str(done.exception or "")
+    assert (done.exit_code, words in re.sub(r"[\s│]+", " ", said)) == (code, True)
+
+
+@pytest.mark.parametrize("spoil", [lambda data: data[:-9], lambda data: data[9:], lambda _: b"x"])
+def test_damaged_files_are_faults(site: Path, tmp_path: Path, spoil) -> None:
+    """A file that is cut off, or no archive at all, is told of and fails the check."""
+    path = tmp_path / "all.nq.zst"
+    path.write_bytes(spoil((site / "data" / "all.nq.zst").read_bytes()))
+    report = check(path, names=NAMES)
+    assert "readable" in {fault.constraint for fault in report.faults}
+
+
+def test_encrypted_dumps_need_the_password(
+    dump: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the password they are not checked, which is said; a wrong one is a fault."""
+    path = tmp_path / "all.nq.zip"
+    with pyzipper.AESZipFile(
+        path, "w", compression=zipfile.ZIP_DEFLATED, encryption=pyzipper.WZ_AES
+    ) as archive:
+        archive.setpassword(b"dragonfire")
+        archive.write(dump, "all.nq")
+    code, said = asked("--check", str(path))
+    assert (code, "not checked: all.nq.zip" in said) == (0, True)
+    assert "results conform" not in said
+    monkeypatch.setenv(PASSWORD, "dragonfire")
+    assert "results conform" in asked("--check", str(path))[1]
+    monkeypatch.setenv(PASSWORD, "waterfall")
+    assert asked("--check", str(path))[0] == 1
+
+
+def test_shapes_can_be_given(copy: Copy, tmp_path: Path) -> None:
+    """The catalogue is checked by the shapes of a file as well, which is named in faults."""
+    shapes = tmp_path / "official.ttl"
+    shapes.write_text(
+        "@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix dcat: <http://www.w3.org/ns/dcat#> . "
+        "<urn:shape> a sh:NodeShape ; sh:targetClass dcat:Catalog ; "
+        "sh:property [ sh:path dcat:record ; sh:minCount 1 ] ."
+    )
+    report = check(copy.path, names=NAMES, mldcat_shapes=shapes)
+    (fault,) = report.faults
+    assert (fault.constraint, fault.file) == ("official.ttl MinCount", "catalog.ttl")
+    shapes.write_text("no shapes")
+    code, _ = asked("--check", str(copy.path), "--mldcat-shapes", str(shapes))
+    assert code == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "is_key"),
+    [
+        ("sk-proj-abcdefghijklmnopqrstuvwx", True),
+        ("ghp_abcdefghijklmnopqrstuvwxyz012345", True),
+        ("AKIAABCDEFGHIJKLMNOP", True),
+        ("AIzaSyabcdefghijklmnopqrstuvwxyz0123456", True),
+        ("Authorization: Bearer abcdefghijklmnopqrst", True),
+        ("-----BEGIN RSA PRIVATE KEY-----", True),
+        ("task-class/RdfFriendCount/4.4/something-else", False),
+        ("the desk-and-chair-manufacturing-company", False),
+        ("https://w3id.org/kgbench/task-executions-of-all-runs", False),
+    ],
+)
+def test_what_is_taken_for_a_key(text: str, is_key: bool) -> None:
+    """Keys of providers are known by their beginnings; words that hold those are none."""
+    assert any(finder.find(f'say "{text}"') for finder in _KEYS) is is_key
+
+
+def test_page_tells_of_every_constraint_group() -> None:
+    """The page names the options of the check, and the queries that answer readers' questions."""
+    text = PAGE.read_text(encoding="utf-8")
+    assert all(one in text for one in ("--check DIR", "--mldcat-shapes FILE", "--json", PASSWORD))
+    section = text.partition("### Questions")[2]
+    for name in re.findall(r"`([a-z-]+)`", section):
+        assert resources.path("queries", f"{name}.rq").is_file()
+    assert set(Verdict) == {"passed", "advice", "failed", "not checked"}

@@ -16,6 +16,7 @@ import zstandard
 
 from kgbench.cli.import_rdf import rdf
 from kgbench.errors import ImportRefused
+from kgbench.importers import rdf_contents, rdf_sources, rdf_staging
 from kgbench.record import reading
 from kgbench.store import open_reader
 from kgbench.store.embedded import EmbeddedStore
@@ -103,34 +104,59 @@ def test_results_of_two_groups_are_analysed_together(small, published, tmp_path)
         ("a.jsonld", ox.RdfFormat.JSON_LD),
     ],
 )
-def test_every_syntax_brings_the_same(small, tmp_path, name, rdf_format):
+def test_every_syntax_brings_the_same(published, tmp_path, name, rdf_format):
     """Statements find their graphs by what they are about, so syntaxes without graphs will do."""
-    taken(dump(tmp_path / name, results_only(quads(small)), rdf_format), store=tmp_path / "store")
+    found = list(ox.parse(path=str(published), format=ox.RdfFormat.N_QUADS))
 
-    assert results(small) == results(tmp_path / "store")
+    assert staged(dump(tmp_path / name, found, rdf_format)) == staged(published)
 
 
-@pytest.mark.parametrize("end", [".gz", ".zst", ".zip", " in an encrypted zip"])
+def staged(path, password=None):
+    """The statements that an import finds in a file, by graph."""
+    with rdf_staging.scratch_folder() as scratch:
+        documents = rdf_sources.gather(str(path), scratch, password).files
+        contents = rdf_contents.read(rdf_staging.stage(documents, scratch))
+        return {
+            home.graph: {quad.triple for quad in rdf_contents.statements(contents, home)}
+            for home in contents.taken
+        }
+
+
+@pytest.mark.parametrize("end", [".gz", ".zst", ".zip"])
 def test_compressed_dumps(published, tmp_path, end):
-    """gzip, Zstandard and zip, with AES where a password is set."""
+    """gzip, Zstandard in several frames, and zip with AES are unpacked."""
     content = published.read_bytes()
+    path = tmp_path / f"all.nq{end}"
     if end == ".gz":
-        path = tmp_path / "all.nq.gz"
         path.write_bytes(gzip.compress(content))
     elif end == ".zst":
-        path = tmp_path / "all.nq.zst"
         half = len(content) // 2
         path.write_bytes(b"".join(map(zstandard.compress, (content[:half], content[half:]))))
     else:
-        path = tmp_path / "all.nq.zip"
-        with pyzipper.AESZipFile(path, "w", encryption=pyzipper.WZ_AES) as archive:
-            archive.setpassword(b"open sesame")
-            archive.writestr("all.nq", content)
+        _encrypt(path, content)
+
+    assert staged(path, "open sesame") == staged(published)
+
+
+def test_the_password_comes_from_the_environment(published, tmp_path):
+    """An encrypted archive is opened by KGBENCH_ARCHIVE_PASSWORD, which is never told."""
+    path = _encrypt(tmp_path / "all.nq.zip", published.read_bytes())
     secret = {"KGBENCH_ARCHIVE_PASSWORD": "open sesame"}
     said = call("import", "rdf", path, "--store", tmp_path / "store", env=secret)
+    with pytest.raises(ImportRefused, match="is encrypted: give --password"):
+        call("import", "rdf", path, "--store", tmp_path / "store")
+    with pytest.raises(ImportRefused, match="the password is wrong"):
+        call("import", "rdf", path, "--store", tmp_path / "store", "--password", "abracadabra")
 
     assert "imported 1 runs, 1 passes" in said
     assert "sesame" not in said
+
+
+def _encrypt(path, content):
+    with pyzipper.AESZipFile(path, "w", encryption=pyzipper.WZ_AES) as archive:
+        archive.setpassword(b"open sesame")
+        archive.writestr("all.nq", content)
+    return path
 
 
 def test_where_it_came_from_is_recorded(published, tmp_path):

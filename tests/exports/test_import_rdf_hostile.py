@@ -186,7 +186,7 @@ def test_another_record_under_one_iri_is_refused(statements, tmp_path):
         assert before == [set(own.triples(graph)) for graph in graphs]
 
 
-DEEP = 20_000
+DEEP = 6_000
 BROKEN = {
     "a.nq": (b"<a:b> <a:c> .", "not N-Quads"),
     "b.nq": (b"", "empty"),

@@ -31,6 +31,7 @@ SHAPE_FILES = {
     "tasks": ("tasks.ttl",),
     "datasets": ("datasets.ttl",),
     "published": ("published.ttl",),
+    "stores": ("stores.ttl",),
 }
 
 _EVALUATION_SHAPE = f"{BASE}shapes/Evaluation"

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is said of servers and of who writes to one has its shapes, and what has not is refused."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+
+from kgbench import resources, shapes
+from kgbench.store import Iris, open_store
+from kgbench.vocab import BASE
+
+PAGE = (Path(__file__).parents[2] / "docs" / "remote-store.md").read_text(encoding="utf-8")
+(OURS,) = re.findall(r"```turtle\n(.*?)```", PAGE, re.DOTALL)
+KINDS = resources.text("store", "back-ends.ttl")
+
+
+def wrong(turtle):
+    """What the shapes say of a description."""
+    return shapes.report(ox.parse(turtle, ox.RdfFormat.TURTLE, base_iri=BASE), "stores")
+
+
+@pytest.mark.parametrize("text", [OURS, KINDS])
+def test_descriptions_conform(text):
+    """The declared kinds, and the description of the manual, are as the shapes say."""
+    assert wrong(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        (OURS, "kgb:updateEndpoint <", "kgb:dataEndpoint <"),
+        (OURS, "http://127.0.0.1:7878/query", "http://ada:secret@127.0.0.1/query"),
+        (OURS, "<http://127.0.0.1:7878/query>", '"http://127.0.0.1:7878/query"'),
+        (OURS, "2000000", "20"),
+        (OURS, "kgb:ofKind", "kgb:engine"),
+        (KINDS, 'kgb:resultFormat "tsv"', 'kgb:resultFormat "csv"'),
+        (KINDS, "skos:notation", "rdfs:comment"),
+        (KINDS, "$value", "value"),
+        (KINDS, "kgb:updatePath", "kgb:dataPath"),
+    ],
+)
+def test_mutants_are_refused(text, old, new):
+    """Each change makes a description that the shapes do not accept."""
+    assert old in text
+    assert wrong(text.replace(old, new)) != []
+
+
+def test_a_lease_conforms(remote):
+    """What a writer says of itself, while it loads something, is as the shapes say."""
+    iris = Iris()
+    with open_store(remote) as store:
+        store._lease.note_loading(iris.mint("runGraph", run="x"))
+        triples = list(store.triples(iris.mint("leaseGraph")))
+        assert shapes.report(triples, "stores") == []
+        for triple in triples:
+            left = [one for one in triples if one != triple]
+            needed = not triple.predicate.value.endswith(("#loading", "#type"))
+            assert (shapes.report(left, "stores") != []) is needed

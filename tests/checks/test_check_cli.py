@@ -51,7 +51,7 @@ def test_faults_are_told_and_fail(dump: Path) -> None:
     dump.write_text(dump.read_text().replace(f"{outcome}unparsable>", f"{outcome}unheard-of>", 1))
     code, said = asked("--check", str(dump))
     assert code == 1
-    told = r"^failed .*shapes\n    .*Evaluation In: https://\S+ in all\.nq: "
+    told = r"^failed .*shapes\n(?:    .*\n)*?    \S+/Evaluation In: https://\S+ in all\.nq: "
     assert re.search(told, said, re.MULTILINE)
     assert said.splitlines()[-1].endswith("faults")
     code, said = asked("--check", str(dump), "--json")

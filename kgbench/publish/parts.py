@@ -74,7 +74,9 @@ def parts(view: View, settings: Settings) -> Parts:
     wanted = {reading.find_run(view, name).iri for name in settings.runs}
     runs = tuple(
         run
-        for run in sorted(_runs(view, described, stamps), key=lambda one: (_began(view, one), one))
+        for run in sorted(
+            _runs(view, described, stamps), key=lambda one: (_began(view, one), one.run)
+        )
         if not wanted or run.run in wanted
     )
     if not runs:

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What MkDocs is told beyond ``mkdocs.yml``: the generated pages, and how our blocks are marked."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+from docs.reference_pages import pages
+
+#: The opening line of a block with more than a language, such as ``json file=cases.json``.
+MARKED = re.compile(r"^(```\w+) [^\n`]+$", re.MULTILINE)
+
+
+def on_files(files: Files, *, config: MkDocsConfig) -> Files:
+    """Add the reference pages to the written ones."""
+    for name, text in pages().items():
+        files.append(File.generated(config, name, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, **_context: Any) -> str:
+    """Open every block with its language alone; what else stands there is for the tests."""
+    return MARKED.sub(r"\1", markdown)

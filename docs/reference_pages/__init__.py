@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The reference pages, made from what is declared; none of them is kept in the repository.
+
+``make site`` puts them beside the written pages (see :mod:`docs.hooks`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from docs.reference_pages import command_line, configuration, drawing, metrics, queries, vocabulary
+
+
+@cache
+def pages() -> Mapping[str, str]:
+    """The text of every page and drawing, by its path below ``docs/``."""
+    return {
+        "reference/command-line.md": command_line.page(),
+        "reference/configuration.md": configuration.page(),
+        "reference/metrics.md": metrics.metrics_page(),
+        "reference/queries.md": queries.page(),
+        "reference/tasks.md": metrics.tasks_page(),
+        "reference/vocabulary.md": vocabulary.page(),
+        "reference/vocabulary.svg": drawing.vocabulary(),
+        "result-graph.svg": drawing.result_graph(),
+    }

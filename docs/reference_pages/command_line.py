@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: every command with its arguments and options, from the commands themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import typer.main
+
+from docs.reference_pages.declared import cell
+from kgbench.cli import app
+
+INTRODUCTION = """\
+# Command line
+
+Made from the commands themselves; `kgbench COMMAND --help` says the same. Every command takes
+`--help` (`-h`). Before the command, `kgbench` takes `--debug` (the traceback of an error),
+`--version`, and the options of [shell completion](../completion.md).
+
+| exit code | meaning |
+|---|---|
+| 0 | done |
+| 1 | refused or failed, with words |
+| 2 | wrong usage |
+| 3 | a run with dialogues that are still open |
+| 130 | interrupted |
+"""
+
+
+def commands() -> Iterator[tuple[str, Any]]:
+    """Every command that does something, with its whole name, such as ``kgbench store copy``."""
+    yield from _below("kgbench", typer.main.get_command(app))
+
+
+def _below(name: str, found: Any) -> Iterator[tuple[str, Any]]:
+    inner = getattr(found, "commands", None)
+    if inner is None:
+        yield name, found
+        return
+    for each in sorted(inner):
+        yield from _below(f"{name} {each}", inner[each])
+
+
+def flags(parameter: Any) -> list[str]:
+    """How an option is written, its negation included."""
+    return [*parameter.opts, *parameter.secondary_opts]
+
+
+def page() -> str:
+    """The page in Markdown."""
+    lines = [INTRODUCTION]
+    for name, found in commands():
+        lines.append(f"## {name}\n")
+        lines.append(f"{found.help}\n" if found.help else "")
+        usage = " ".join([name, *_arguments(found), "[OPTIONS]"])
+        lines.append(f"```text\n{usage}\n```\n")
+        lines += _table(found)
+    return "\n".join(lines)
+
+
+def _arguments(found: Any) -> Iterator[str]:
+    for parameter in found.params:
+        if parameter.param_type_name == "argument":
+            word = (parameter.metavar or parameter.name or "").upper().strip("[]").rstrip(".")
+            several = "..." if parameter.nargs == -1 or parameter.multiple else ""
+            yield f"{word}{several}" if parameter.required else f"[{word}{several}]"
+
+
+def _table(found: Any) -> Iterator[str]:
+    yield "| argument, option | does | default |\n|---|---|---|"
+    for parameter in found.params:
+        if parameter.param_type_name == "argument":
+            shown = f"`{(parameter.metavar or parameter.name or '').upper()}`"
+        else:
+            shown = ", ".join(f"`{flag}`" for flag in flags(parameter))
+        yield f"| {shown} | {cell(parameter.help or '')} | {_default(parameter)} |"
+    yield ""
+
+
+def _default(parameter: Any) -> str:
+    """The value of an option that is not given; what a place decides is not told."""
+    value = parameter.default
+    if value is None or callable(value) or value in ((), [], "", False) or parameter.required:
+        return ""
+    if value is True:
+        return f"`{parameter.opts[0]}`"
+    return f"`{value}`"

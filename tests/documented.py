@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pages of ``docs/`` as they are read: files to write, commands to give, outputs to expect.
+
+A block that is marked ``LANGUAGE file=NAME`` is a file. A block that is marked ``console`` is a
+session: commands after ``$``, with here documents and continued lines, then what they print. A
+line ``...`` of an output stands for any lines; a command without output must only succeed, and one
+that ends with ``&`` is a server, which runs until the page is done.
+
+``python -m tests.documented PAGE ...`` writes the outputs of pages anew; where an output should be
+put in for the first time, the page has a line ``?``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple, Self
+
+from tests.readme import lasting, tidy
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+BLOCK = re.compile(r"^```([^\n`]+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+#: The folder and the port that a reader sees in place of those of a test.
+SHOWN_FOLDER, SHOWN_PORT = "/path/to/folder", "8080"
+TIMES = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|\+00:00))?")
+DIGESTS = re.compile(r"(?<=/)(\d+-)[0-9a-f]{8}\b")
+IDENTIFIERS = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def free_port() -> int:
+    """A port of the loopback interface that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port: int = listening.getsockname()[1]
+    return port
+
+
+class File(NamedTuple):
+    """A file that a page has its reader write."""
+
+    name: str
+    text: str
+
+
+class Command(NamedTuple):
+    """A command of a page: its lines after ``$``, and what the page says that it prints."""
+
+    text: str
+    output: str
+
+
+def page(name: str) -> str:
+    """The text of the page ``docs/NAME``."""
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def blocks(text: str) -> list[tuple[str, str]]:
+    """The blocks of a page: how each is marked, and what it holds."""
+    return BLOCK.findall(text)
+
+
+def steps(text: str) -> Iterator[File | Command]:
+    """The files and commands of a page, in their order."""
+    for mark, body in blocks(text):
+        named = re.fullmatch(r"\w+ file=(\S+)", mark)
+        if named:
+            yield File(named[1], body)
+        elif mark == "console":
+            yield from commands(body)
+
+
+def commands(body: str) -> Iterator[Command]:
+    """The commands of a session."""
+    lines = iter([*body.splitlines(keepends=True), ""])
+    line = next(lines)
+    while line:
+        assert line.startswith("$ "), line
+        command, output = [line[2:]], ""
+        until = re.search(r"<<'(\w+)'", line)
+        while until or command[-1].endswith("\\\n"):
+            command.append(next(lines))
+            if until and command[-1] == f"{until[1]}\n":
+                break
+        line = next(lines)
+        while line and not line.startswith("$ "):
+            output += line
+            line = next(lines)
+        yield Command("".join(command), output)
+
+
+class Reader:
+    """Somebody who does what a page says, in an empty folder and with a store of their own."""
+
+    def __init__(self, folder: Path, **variables: str) -> None:
+        self.folder = folder
+        self.port = str(free_port())
+        self._servers: list[subprocess.Popen[str]] = []
+        programs = folder / ".programs"
+        programs.mkdir()
+        for name, words in (("kgbench", "-m kgbench"), ("python", ""), ("pytest", "-m pytest")):
+            program = programs / name
+            program.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
+            program.chmod(0o755)
+        own = {name: value for name, value in os.environ.items() if "KGBENCH" not in name}
+        self.environment = own | {
+            "PATH": f"{programs}{os.pathsep}{own['PATH']}",
+            "KGBENCH_STORE": str(folder / "kgbench-results"),
+            "KGBENCH_DATASETS": str(folder / "datasets"),
+            "COLUMNS": "100",
+            "NO_COLOR": "1",
+            **variables,
+        }
+
+    def does(self, step: File | Command) -> str:
+        """Write the file, or give the command and hear what it prints."""
+        if isinstance(step, File):
+            path = self.folder / step.name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(step.text, encoding="utf-8")
+            return ""
+        text = step.text.replace(SHOWN_PORT, self.port)
+        said = self._begins(text) if text.rstrip().endswith("&") else self._gives(text)
+        shown = said.replace(str(self.folder), SHOWN_FOLDER).replace(self.port, SHOWN_PORT)
+        return tidy(shown)
+
+    def _gives(self, command: str) -> str:
+        done = subprocess.run(
+            ["bash", "-c", command],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{command}\n{done.stderr}{done.stdout}"
+        return done.stdout
+
+    def _begins(self, command: str) -> str:
+        """Start a server, and read what it says before it serves; its third line is the last."""
+        started = subprocess.Popen(
+            ["bash", "-c", f"exec {command.rstrip().removesuffix('&')}"],
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._servers.append(started)
+        assert started.stdout is not None
+        return "".join(started.stdout.readline() for _ in range(3))
+
+    def stops(self) -> None:
+        """End the servers that were started."""
+        for server in self._servers:
+            server.terminate()
+            server.communicate(timeout=30)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.stops()
+
+
+def agrees(shown: str, said: str) -> bool:
+    """Whether a page shows what a command says, but for what every run makes anew."""
+    whole = re.split(r"^\.\.\.\n", masked(shown), flags=re.MULTILINE)
+    parts = [re.escape(part).replace(r"\.\.\.", "[^\n]*") for part in whole]
+    return re.fullmatch(r"(?:.*\n)*?".join(parts), masked(said)) is not None
+
+
+def masked(text: str) -> str:
+    """``text`` without identifiers, times and seconds."""
+    text = TIMES.sub("...", IDENTIFIERS.sub("...", lasting(text)))
+    return re.sub(r" +", " ", DIGESTS.sub(r"\1...", text))
+
+
+def renewed(text: str, folder: Path) -> str:
+    """A page with its outputs as they are now, where the page shows them whole."""
+    with Reader(folder) as reader:
+        for step in steps(text):
+            said = reader.does(step)
+            if isinstance(step, Command) and step.output and "..." not in step.output:
+                text = text.replace(f"$ {step.text}{step.output}", f"$ {step.text}{said}", 1)
+    return text
+
+
+def main() -> None:
+    """Rewrite the pages that are named."""
+    for name in sys.argv[1:]:
+        with tempfile.TemporaryDirectory() as folder:
+            text = renewed(page(name), Path(folder))
+        (DOCS / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -33,6 +33,7 @@ OWN = frozenset(
 ) | frozenset(("queries", "version", "thing", "catalog", "void", "SHA256SUMS", ".well-known"))
 _SUFFIXES = (".html", ".ttl", ".jsonld", ".nt")
 _SEGMENT = re.compile(r"[^\x00-\x1f\x7f\\?*:|\"<>]{1,200}")
+_LONGEST_NAME = 200  # bytes; file systems take 255, suffixes included
 _SAFE = "!$&'()*+,;=~-._@"
 
 
@@ -113,7 +114,13 @@ def _path(rest: str) -> str | None:
     parts = [unquote(part) for part in rest.split("/")]
     if not rest or parts[0] in OWN or any(parts[0] == name + s for name in OWN for s in _SUFFIXES):
         return None
-    safe = all(_SEGMENT.fullmatch(part) and part[0] != "." and "/" not in part for part in parts)
+    safe = all(
+        _SEGMENT.fullmatch(part)
+        and part[0] != "."
+        and "/" not in part
+        and len(part.encode("utf-8", "surrogatepass")) <= _LONGEST_NAME
+        for part in parts
+    )
     # A file with the data of one thing must not stand where another has its folder.
     if not safe or any(part.endswith(_SUFFIXES) for part in parts) or len(rest) > 800:  # noqa: PLR2004
         return None

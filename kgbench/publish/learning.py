@@ -6,6 +6,7 @@ Hosts and paths stand in the names of models, in configurations and in messages.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -40,9 +41,15 @@ def renamed(view: View, scrubber: Scrubber) -> dict[str, str]:
         base_urls = things.values(view, iri, KGB.baseUrl)
         said = [t.value for p in (RDFS.label, SKOS.notation) for t in things.values(view, iri, p)]
         leaks = any(scrubber.text(text) != text for text in said) or any(
-            name in segment for name in scrubber.names
+            _names(segment, name) for name in scrubber.names
         )
         if leaks or any(scrubber.text(url.value) != url.value for url in base_urls):
             kept = slug(scrubber.text(said[0] if said else "model"))
             found[segment] = f"{kept}-{digest(iri)[:8]}"
     return found
+
+
+def _names(segment: str, name: str) -> bool:
+    """Whether a path segment names a machine or person: not in the middle of a word."""
+    pattern = rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])"
+    return re.search(pattern, segment) is not None

@@ -65,7 +65,7 @@ _PATH = re.compile(
     r"|\b[A-Za-z]:\\+[^\s\"'<>|]+|\\\\\\?\\?[\w.-]+\\+[^\s\"'<>|]+"
 )
 _HOMES = re.compile(r"(?:/home/|/Users/|[A-Za-z]:\\+Users\\+)([\w.@+-]+)")
-_PLAIN = re.compile(r"[\w. ,;=+()-]*")
+_PLAIN = re.compile(r"(?!.*localhost)[\w ,;=+()-]*")  # nothing that could be an address
 _COMMON = frozenset(
     (
         *(
@@ -186,9 +186,15 @@ def hosts_and_people(texts: Iterable[str]) -> set[str]:
             found |= {n for n in (parts.username, parts.password) if n}
             if host and not is_public(f"http://{host}/"):
                 found.add(host)
-                found.add(host.partition(".")[0] if not _is_address(host) else host)
+                found |= _machine(host)
         found |= set(_HOMES.findall(text))
     return found
+
+
+def _machine(host: str) -> set[str]:
+    """The name of a machine alone, where it looks like one: ``gpu-7``, not ``api`` or ``llama``."""
+    first = host.partition(".")[0]
+    return {first} if re.search(r"[0-9-]", first) and not _is_address(host) else set()
 
 
 def here() -> set[str]:

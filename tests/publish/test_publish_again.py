@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import shutil
 
@@ -12,10 +13,11 @@ import pytest
 from kgbench.errors import PublicationRefused
 from kgbench.publish import running
 from kgbench.publish.folder import STATE
+from kgbench.publish.settings import Settings
 from kgbench.record import invalidation
 from kgbench.store import open_store
-from kgbench.vocab import DCAT
-from tests.publish.conftest import BASE, command, publish
+from kgbench.vocab import DCAT, KGB, PROV, RDF, RDFS, XSD
+from tests.publish.conftest import ABOUT, BASE, command, publish, publish_site
 from tests.publish.reading import dump, load
 from tests.serve import stores
 
@@ -200,3 +202,39 @@ def test_iris_that_are_no_paths(tmp_path):
     assert {p.name for p in (tmp_path / "deep").iterdir()} == {"site"}
     pages = list((out / "thing").glob("*/index.html"))
     assert len(pages) >= len(names)
+
+
+def test_an_interruption_ends_all_processes(growing, monkeypatch):
+    """Ctrl-C ends the work of other processes, too; publishing again finishes it."""
+    place, out = growing
+    monkeypatch.setattr(running, "_FEW", 0)
+    before = set(multiprocessing.active_children())
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    settings = Settings(str(place), out, BASE, about=ABOUT, processes=2)
+    with pytest.raises(KeyboardInterrupt):
+        publish_site(settings, interrupted)
+    assert set(multiprocessing.active_children()) <= before
+    report = publish(place, out)
+    assert len(dump(out, "all.nq")) == report.triples
+
+
+def test_runs_that_began_together(tmp_path):
+    """Two runs with the same start are both published, always in the same order."""
+    run, graph = (ox.NamedNode(f"{stores.BASE}{path}") for path in ("run/9", "graph/run/9"))
+    catalogue = ox.NamedNode(f"{stores.BASE}graph/catalogue")
+    began = ox.Literal("2026-11-20T12:00:00Z", datatype=ox.NamedNode(XSD.dateTime))
+    suite = ox.NamedNode(f"{stores.BASE}suite/kgbench-1")
+    extra = [
+        ox.Quad(run, ox.NamedNode(RDF.type), ox.NamedNode(KGB.Run), graph),
+        ox.Quad(run, ox.NamedNode(RDFS.label), ox.Literal("another"), graph),
+        ox.Quad(run, ox.NamedNode(KGB.suite), suite, graph),
+        ox.Quad(run, ox.NamedNode(PROV.startedAtTime), began, graph),
+        ox.Quad(graph, ox.NamedNode(RDF.type), ox.NamedNode(KGB.ResultGraph), catalogue),
+        ox.Quad(graph, ox.NamedNode(KGB.describes), run, catalogue),
+    ]
+    place = stores.make(tmp_path / "store", extra=extra)
+    report = publish(place, tmp_path / "site", runs=(f"{stores.BASE}run/1", run.value))
+    assert report.runs == 2

@@ -193,6 +193,7 @@ def test_bases_move_and_origins_stay_known(site):
     assert next(found.quads_for_pattern(None, None, ox.NamedNode(KGB.Metric)), None)
 
 
+@pytest.mark.usefixtures("quick")
 def test_same_base_moves_nothing(recorded, tmp_path):
     """Published at the store's own base, nothing is renamed, and nothing has another origin."""
     publish(recorded, tmp_path / "site", base=STORE)

@@ -244,6 +244,15 @@ def test_own_names_and_secrets_go(monkeypatch):
     assert found.tells("so: a value like no other.")
 
 
+def test_words_are_not_taken_for_machines():
+    """The host ``llama.corp`` says nothing against models called llama."""
+    names = scrubbing.hosts_and_people(["http://llama.corp/v1", "http://gpu-7.corp/v1"])
+    found = scrubbing.Scrubber(names)
+    assert found.text("llama-3 at llama.corp, gpu-7") == "llama-3 at [host], [name]"
+    assert scrubbing.Scrubber().text("cannot reach db.internal") == "cannot reach [host]"
+    assert scrubbing.Scrubber().text("nothing on localhost") == "nothing on [host]"
+
+
 def test_cases_of_unknown_classes_are_withheld_whole():
     """What nobody declared to be asked may be a reference answer."""
     data = {"question": "what?", "mySolution": "this", "steps": [1, 2], "uid": "u"}

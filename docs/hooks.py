@@ -8,11 +8,14 @@ from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 from docs.reference_pages import pages
 
 #: The opening line of a block with more than a language, such as ``json file=cases.json``.
 MARKED = re.compile(r"^(```\w+) [^\n`]+$", re.MULTILINE)
+#: A link of a page to a file of the repository that is no page.
+OUTSIDE = re.compile(r"\[([^\]]+)\]\(\.\./[^)]*\)")
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
@@ -22,6 +25,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, **_context: Any) -> str:
-    """Open every block with its language alone; what else stands there is for the tests."""
-    return MARKED.sub(r"\1", markdown)
+def on_page_markdown(markdown: str, *, page: Page, **_context: Any) -> str:
+    """Open blocks with their language alone, and name files of the repository without a link."""
+    text = MARKED.sub(r"\1", markdown)
+    return text if "/" in page.file.src_uri else OUTSIDE.sub(r"\1", text)

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from tests import documented_package
 from tests.readme import lasting, tidy
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -95,7 +96,10 @@ def commands(body: str) -> Iterator[Command]:
 
 
 class Reader:
-    """Somebody who does what a page says, in an empty folder and with a store of their own."""
+    """Somebody who does what a page says, in an empty folder and with a store of their own.
+
+    A package whose ``pyproject.toml`` the page shows is installed at once.
+    """
 
     def __init__(self, folder: Path, **variables: str) -> None:
         self.folder = folder
@@ -112,6 +116,7 @@ class Reader:
             "PATH": f"{programs}{os.pathsep}{own['PATH']}",
             "KGBENCH_STORE": str(folder / "kgbench-results"),
             "KGBENCH_DATASETS": str(folder / "datasets"),
+            "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)]),
             "COLUMNS": "100",
             "NO_COLOR": "1",
             **variables,
@@ -123,6 +128,8 @@ class Reader:
             path = self.folder / step.name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(step.text, encoding="utf-8")
+            if step.name == "pyproject.toml":
+                documented_package.install(self.folder)
             return ""
         text = step.text.replace(SHOWN_PORT, self.port)
         said = self._begins(text) if text.rstrip().endswith("&") else self._gives(text)
@@ -131,7 +138,7 @@ class Reader:
 
     def _gives(self, command: str) -> str:
         done = subprocess.run(
-            ["bash", "-c", command],
+            ["bash", "-o", "pipefail", "-c", command],
             cwd=self.folder,
             env=self.environment,
             capture_output=True,

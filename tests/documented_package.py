@@ -26,6 +26,12 @@ def write(folder: Path) -> Path:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+    install(folder)
+    return folder
+
+
+def install(folder: Path) -> None:
+    """Put what ``pip install`` would note of the package in ``folder`` beside its modules."""
     project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
     info = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
     info.mkdir()
@@ -37,7 +43,6 @@ def write(folder: Path) -> Path:
         for group, points in project["entry-points"].items()
     ]
     (info / "entry_points.txt").write_text("\n".join(lines))
-    return folder
 
 
 def python(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pages of ``docs/`` that are done as they stand: their files, their commands, their outputs."""
+
+import pytest
+
+from tests import documented
+
+#: The pages that are read from top to bottom, each in an empty folder of its own.
+PAGES = (
+    "analyses.md",
+    "gpu-server.md",
+    "new-connector.md",
+    "new-data-set.md",
+    "own-compass.md",
+    "tutorial.md",
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PAGES)
+def test_the_page_is_true(name, tmp_path):
+    """Every command of the page works after those before it, and prints what the page shows."""
+    steps = list(documented.steps(documented.page(name)))
+
+    assert any(isinstance(step, documented.Command) for step in steps)
+    with documented.Reader(tmp_path) as reader:
+        for step in steps:
+            said = reader.does(step)
+            if isinstance(step, documented.Command) and step.output:
+                assert documented.agrees(step.output, said), f"$ {step.text}{said}"
+
+
+@pytest.mark.parametrize(
+    ("shown", "said", "so"),
+    [
+        ("a\nb\n", "a\nb\n", True),
+        ("a\n", "a\nb\n", False),
+        ("a\n...\nc\n", "a\nb\nb\nc\n", True),
+        ("a\n...\nc\n", "a\nc\n", True),
+        ("a\n...\nc\n", "a\nb\n", False),
+        ("1 run, ... statements\n", "1 run, 15,022 statements\n", True),
+        ("1 run, ... statements\n", "2 runs, 15,022 statements\n", False),
+        ("in 1.0 s\n", "in 2.5 s\n", True),
+    ],
+)
+def test_outputs_are_compared_strictly(shown, said, so):
+    """Only what a page leaves out, and what every run makes anew, may differ."""
+    assert documented.agrees(shown, said) is so

@@ -6,6 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Validators of other communities, used by tests only; one of them needs a package under the LGPL.
 VALIDATORS := .venv-validators
+SITE := build/site
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # What to hand on:  make run RUN="my-configuration.yml"   make test TEST="-k friend"
@@ -17,7 +18,7 @@ YASGUI := kgbench/serve/static/yasgui
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format readme bench yasgui clean distclean
+.PHONY: help run test lint format readme site bench yasgui clean distclean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -39,6 +40,10 @@ format: $(VENV)/.installed-dev  ## put the code into the agreed format
 
 readme: $(VENV)/.installed-dev  ## write the outputs that README.md shows anew
 	$(BIN)/python -m tests.readme
+
+site: $(VENV)/.installed-dev  ## the documentation as a site, in build/site
+	$(BIN)/python -m mkdocs build --strict --quiet --site-dir $(SITE)
+	@echo "$(SITE)/index.html"
 
 bench: $(VENV)/.installed-dev  ## time kgbench itself (minutes)
 	$(strip $(BIN)/python -m bench $(BENCH))

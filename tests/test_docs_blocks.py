@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every page has its test, every block can be read, and every command and option is told of."""
+
+import json
+import re
+import shlex
+import subprocess
+import tomllib
+
+import pyoxigraph as ox
+import pytest
+import ruamel.yaml
+
+from docs.reference_pages import command_line
+from tests import documented
+from tests.test_docs_sessions import PAGES
+
+#: Who executes what a page shows, as far as that can be done without a network, and what cannot
+#: be executed is read by the tests of this file. Pages in ``PAGES`` are done from top to bottom.
+TESTED_BY = {
+    "completion.md": "test_completion.py",
+    "configuration.md": "test_config_docs.py",
+    "data-model.md": "test_docs_data_model.py",
+    "doctor.md": "test_doctor.py",
+    "exports.md": "exports/test_exports_docs.py",
+    "inspect.md": "test_inspect.py",
+    "new-task-class.md": "documented_package.py",
+    "publish.md": "publish/test_publish_docs.py",
+    "remote-store.md": "store/test_store_docs.py",
+    "running.md": "test_engine_docs.py",
+    "serve.md": "serve/test_serve_docs.py",
+    "testing.md": "test_testing.py",
+    "text2kgbench.md": "test_text2kg_docs.py",
+} | dict.fromkeys(PAGES, "test_docs_sessions.py")
+#: Pages whose commands need another machine, a key of one's own or a release; they are read here.
+READ_ONLY = {"leak-protection.md", "releasing.md"}
+
+TEXTS = {path.name: path.read_text("utf-8") for path in sorted(documented.DOCS.glob("*.md"))}
+BLOCKS = [
+    pytest.param(mark.split()[0], body, id=f"{name}-{number}")
+    for name, text in TEXTS.items()
+    for number, (mark, body) in enumerate(documented.blocks(text))
+]
+COMMANDS = dict(command_line.commands())
+
+
+def given(text):
+    """The lines of a page that are commands of kgbench, as words; comments and pipes left out."""
+    for mark, body in documented.blocks(text):
+        if mark.split()[0] in {"console", "sh", "text"}:
+            for line in re.sub(r"\\\n\s*", "", body).splitlines():
+                found = re.match(r"(?:\$ )?(?:\S+=\S+ )*(?:\S*/)?(kgbench .*)$", line)
+                if found and (line.startswith("$ ") or mark != "console"):
+                    lexer = shlex.shlex(found[1], posix=True, punctuation_chars="|><&;")
+                    lexer.whitespace_split = True
+                    words = list(lexer)
+                    ends = [k for k, word in enumerate(words) if set(word) <= set("|><&;")]
+                    yield words[: ends[0]] if ends else words
+
+
+def test_every_page_with_blocks_has_its_test():
+    """A page that shows something to be done is in the register, and its test reads it."""
+    with_blocks = {name for name, text in TEXTS.items() if documented.blocks(text)}
+
+    assert with_blocks == set(TESTED_BY) | READ_ONLY
+    for name, test in TESTED_BY.items():
+        assert name in (documented.ROOT / "tests" / test).read_text("utf-8"), name
+
+
+@pytest.mark.parametrize(("language", "body"), BLOCKS)
+def test_every_block_can_be_read(language, body):
+    """A block is what it is marked as: it parses."""
+    if language == "python":
+        compile(body, "block", "exec")
+    elif language == "turtle":
+        assert list(ox.parse(body, ox.RdfFormat.TURTLE, base_iri="https://example.org/"))
+    elif language == "sparql":
+        ox.Store().query(body)
+    elif language == "yaml":
+        assert ruamel.yaml.YAML(typ="safe").load(body)
+    elif language == "json":
+        assert json.loads(body)
+    elif language == "toml":
+        assert tomllib.loads(body)
+    elif language == "sh":
+        subprocess.run(["bash", "-n"], input=body, text=True, check=True)
+    elif language == "console":
+        script = "".join(command.text for command in documented.commands(body))
+        subprocess.run(["bash", "-n"], input=script, text=True, check=True)
+    else:
+        assert language == "text"
+
+
+@pytest.mark.parametrize("name", sorted(TEXTS))
+def test_every_command_that_is_shown_exists(name):
+    """Each command of kgbench in a block is one, and has the options that it is shown with."""
+    for words in given(TEXTS[name]):
+        path = next((p for k in (3, 2) if (p := " ".join(words[:k])) in COMMANDS), None)
+        alone = set(words[1:]) <= {"--install-completion", "--show-completion", "--version"}
+        assert path or alone, words
+        known = {o for p in COMMANDS[path].params for o in command_line.flags(p)} if path else set()
+        shown = {word.partition("=")[0] for word in words if re.match(r"--?[a-zA-Z]", word)}
+        assert alone or shown <= known | {"--help", "--debug"}, words
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_command_and_option_is_told_of(name):
+    """Some page says what the command is for, and names each of its options."""
+    text = "\n".join(TEXTS.values())
+    short = name.removeprefix("kgbench ")
+
+    assert re.search(rf"\b{re.escape(name)}\b|`{re.escape(short.split()[-1])}`", text)
+    missing = [
+        flag
+        for parameter in COMMANDS[name].params
+        if parameter.param_type_name == "option"
+        for flag in command_line.flags(parameter)
+        if flag.startswith("--") and not re.search(rf"(?<![\w-]){flag}(?![\w-])", text)
+    ]
+    assert missing == []

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The documentation as a site: built without a warning, whole, and from this machine alone."""
+
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from rdflib import OWL, RDF, RDFS
+
+from docs.reference_pages import command_line, declared, drawing, pages
+from kgbench.analysis import queries
+from kgbench.tasks import catalogue
+from tests import documented
+
+LOADING = {("link", "href"), ("script", "src"), ("img", "src"), ("iframe", "src")}
+
+
+class Page(HTMLParser):
+    """What a page links to and loads, and which anchors it has."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.links, self.loaded, self.anchors = [], [], set()
+        self.feed(path.read_text("utf-8"))
+
+    def handle_starttag(self, tag, attrs):
+        """Note the element."""
+        values = dict(attrs)
+        self.anchors.add(values.get("id"))
+        for name, value in values.items():
+            if (tag, name) in LOADING and values.get("rel") != "canonical":
+                self.loaded.append(value)
+            if name in {"href", "src"}:
+                self.links.append(value)
+
+
+@pytest.fixture(scope="module")
+def site(repository, tmp_path_factory):
+    """The site, as ``make site`` builds it."""
+    pytest.importorskip("mkdocs")
+    folder = tmp_path_factory.mktemp("site")
+    words = ["-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    built = subprocess.run(
+        [sys.executable, *words], cwd=repository, capture_output=True, text=True, check=False
+    )
+    assert built.returncode == 0, built.stderr + built.stdout
+    assert "WARNING" not in built.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def read(site):
+    """Every page of the site by its path, parsed."""
+    return {path: Page(path) for path in site.rglob("*.html") if path.name != "404.html"}
+
+
+@pytest.mark.slow
+def test_nothing_is_loaded_from_elsewhere(site, read):
+    """Styles, scripts, fonts and pictures are files of the site."""
+    foreign = [url for page in read.values() for url in page.loaded if urlsplit(url).netloc]
+    styles = [path.read_text("utf-8") for path in site.rglob("*.css")]
+
+    assert read
+    assert foreign == []
+    assert not [text for text in styles if re.search(r"url\(['\"]?(?:https?:)?//", text)]
+
+
+@pytest.mark.slow
+def test_links_lead_somewhere(site, read):
+    """Every link between pages leads to a page, and to a place in it that exists."""
+    broken = []
+    for path, page in read.items():
+        for link in page.links:
+            parts = urlsplit(link or "")
+            if parts.scheme or parts.netloc:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            target = target / "index.html" if target.is_dir() else target
+            anchors = read[target].anchors if target in read else None
+            if not target.is_file() or (parts.fragment and parts.fragment not in (anchors or ())):
+                broken.append(f"{path.relative_to(site)}: {link}")
+
+    assert broken == []
+
+
+@pytest.mark.slow
+def test_lists_and_tables_are_shown_as_such(read):
+    """No paragraph of a page begins with the sign of a list or holds the bars of a table."""
+    for path in read:
+        text = re.sub(r"<(pre|code)[ >].*?</\1>", "", path.read_text("utf-8"), flags=re.DOTALL)
+        for paragraph in re.findall(r"<p>(.*?)</p>", text, re.DOTALL):
+            assert not re.search(r"^(?:[*-] |\|)", paragraph, re.MULTILINE), paragraph
+
+
+def test_the_reference_is_complete():
+    """Each class, property, query, metric, task class and command has its place in the pages."""
+    made = pages()
+    ontology = declared.graph("ontology", "kgbench.ttl")
+    kinds = (OWL.Class, OWL.ObjectProperty, OWL.DatatypeProperty)
+    terms = {declared.short(ontology, t) for k in kinds for t in ontology.subjects(RDF.type, k)}
+
+    assert terms <= set(re.findall(r"^### (\S+)$", made["reference/vocabulary.md"], re.MULTILINE))
+    headings = {
+        name: set(re.findall(r"^## (.+)$", text, re.MULTILINE)) for name, text in made.items()
+    }
+    assert headings["reference/queries.md"] == set(queries.names())
+    assert headings["reference/tasks.md"] == set(catalogue.task_classes())
+    assert headings["reference/command-line.md"] == {n for n, _ in command_line.commands()}
+    for name in catalogue.task_classes():
+        described = catalogue.task_class(name)
+        start = made["reference/metrics.md"].index(f"## {name} {described.version}\n")
+        section = made["reference/metrics.md"][start:].split("\n## ")[0]
+        assert set(described.metrics) == set(re.findall(r"^\| `([^`]+)`", section, re.MULTILINE)), (
+            name
+        )
+
+
+@pytest.mark.parametrize("edge", drawing.VOCABULARY_EDGES, ids=" ".join)
+def test_every_arrow_of_the_vocabulary_is_declared(edge):
+    """The picture shows properties between the classes that they are declared for."""
+    found = declared.graph("ontology", "kgbench.ttl")
+    term = declared.KGB[edge.label]
+    of = {*found.objects(term, RDFS.domain), *found.objects(term, declared.SCHEMA.domainIncludes)}
+    values = set(found.objects(term, RDFS.range))
+
+    assert full(edge.start) in {declared.short(found, each) for each in of}
+    assert full(edge.end) in {declared.short(found, each) for each in values}
+
+
+def full(name):
+    """A name in the picture with its prefix."""
+    return name if ":" in name else f"kgb:{name}"
+
+
+def test_every_page_is_in_the_contents(repository):
+    """The contents of the site name every written and every generated page."""
+    named = set(
+        re.findall(r"^\s+- .*: (\S+\.md)$", (repository / "mkdocs.yml").read_text(), re.MULTILINE)
+    )
+    written = {path.name for path in documented.DOCS.glob("*.md")}
+
+    assert named == written | {name for name in pages() if name.endswith(".md")}

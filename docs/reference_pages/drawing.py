@@ -14,12 +14,16 @@ CELL = (216, 96)
 BOX = (150, 36)
 MARGIN = 32
 STYLE = """\
-.ground { fill: #ffffff } .zone { fill: #f3f6f9; stroke: #c3cfdb } .box { fill: #ffffff; stroke:
-#31597c; stroke-width: 1.4 } .edge { stroke: #5b6b7a; stroke-width: 1.2 } .head { fill: #5b6b7a }
+.ground { fill: #ffffff }
+.zone { fill: #f3f6f9; stroke: #c3cfdb }
+.box { fill: #ffffff; stroke: #31597c; stroke-width: 1.4 }
+.edge { stroke: #5b6b7a; stroke-width: 1.2 }
+.head { fill: #5b6b7a }
 text { font-family: system-ui, sans-serif; font-size: 13px; fill: #14212e; text-anchor: middle }
-.name { font-weight: 600 } .label { font-size: 11px; fill: #3d4c5a; paint-order: stroke; stroke: #f3f6f9 }
-.label { stroke-width: 4px } .title { font-size: 12px;
-fill: #31597c; text-anchor: start }
+.name { font-weight: 600 }
+.label { font-size: 11px; fill: #3d4c5a }
+.label { paint-order: stroke; stroke: #f3f6f9; stroke-width: 4px }
+.title { font-size: 12px; fill: #31597c; text-anchor: start }
 """
 HEAD = (
     '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" '

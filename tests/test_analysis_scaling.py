@@ -54,7 +54,8 @@ def test_lines_agree_with_scipy(pairs):
     assert found.slope == pytest.approx(expected.slope, abs=1e-9)
     assert found.r == pytest.approx(expected.rvalue, abs=1e-9)
     half = stats.t.ppf(0.975, len(xs) - 2) * expected.stderr
-    assert found.high - found.slope == pytest.approx(half, abs=1e-6)
+    # Of points on a line scipy gives the square root of a rounding error, times up to 12.7.
+    assert found.high - found.slope == pytest.approx(half, abs=1e-5 * max(1, abs(found.slope)))
     if expected.stderr > 1e-6:
         assert found.p == pytest.approx(expected.pvalue, abs=1e-9)
 

@@ -4,9 +4,9 @@
 Inspect AI is installed into an environment of its own, kept in the user's cache folder for the
 next time (or found by ``KGBENCH_BENCH_INSPECT``, the Python of such an environment). Both sides
 get ``KGBENCH_BENCH_SAMPLES`` samples (else 1,000), in turn, in one run. Its mock model gets
-outputs with usage set, so that it counts no tokens by itself; its logs are full. Only the time of
-its ``eval`` counts, while the whole command counts for kgbench: start, imports, configuration,
-judging in child processes, leaderboard.
+outputs with usage set, so that it counts no tokens by itself; its logs are full. Its ``eval()`` is
+timed alone, and so is our ``run_plan()``, the start of judging children included; beside it stands
+the whole command: start, imports, configuration, leaderboard.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bench.harness import LEAST, Result, Timing
-from bench.running import DIALOGUES, measured_run
+from bench.running import DIALOGUES, LABELS, MODEL, measured_run
 from kgbench.rdf import canonical_json, digest
 
 PACKAGES = ("inspect_ai>=0.3.285,<0.4", "openai")
@@ -61,6 +61,23 @@ seconds = time.perf_counter() - begin
 assert log.status == "success" and log.results.completed_samples == samples, log.status
 print(json.dumps({"seconds": seconds}))
 """
+_RUN_PLAN = """
+import asyncio, json, sys, time
+from kgbench import config
+from kgbench.engine import Settings, run_plan
+from kgbench.store import open_store
+
+folder, model, dialogues, *labels = sys.argv[1:]
+plan = config.quick_start(
+    models=[model], tasks=labels, iterations=int(dialogues) // len(labels)
+)
+with open_store(folder) as store:
+    begin = time.perf_counter()
+    done = asyncio.run(run_plan(store, plan, Settings()))
+    seconds = time.perf_counter() - begin
+assert done.complete == int(dialogues), done
+print(json.dumps({"seconds": seconds}))
+"""
 _PROMPT = 1000  # characters, about what our prompts have
 
 
@@ -71,12 +88,14 @@ def run() -> list[Result]:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         ours: list[float] = []
+        alone: list[float] = []
         theirs: dict[str, list[float]] = {name: [] for name in CONFIGURATIONS}
         for turn in range(LEAST):
             ours.append(measured_run(place / f"store{turn}", samples)["seconds"])
+            alone.append(_run_plan(place / f"alone{turn}", samples))
             for name, options in CONFIGURATIONS.items():
                 theirs[name].append(_eval(python, place / "logs", samples, options))
-    mine = Timing(tuple(ours))
+    mine, engine = Timing(tuple(ours)), Timing(tuple(alone))
     timings = {name: Timing(tuple(seconds)) for name, seconds in theirs.items()}
     best = min(timings, key=lambda name: timings[name].median)
     note = f"{_version(python)}, {samples:,} samples, medians of {LEAST}; its best is '{best}'"
@@ -84,11 +103,22 @@ def run() -> list[Result]:
         Result(f"Inspect AI, {name}", samples / one.median, "samples/s", note=_spread(one))
         for name, one in timings.items()
     ]
-    results.append(
-        Result("run, instant model", samples / mine.median, "dialogues/s", note=_spread(mine))
-    )
-    ratio = timings[best].median / mine.median
-    return [*results, Result("run", ratio, "x", "Inspect AI", "5", note)]
+    for what, one in (("run, whole command", mine), ("run_plan() alone", engine)):
+        results.append(Result(what, samples / one.median, "dialogues/s", note=_spread(one)))
+    whole = timings[best].median / mine.median
+    ratio = timings[best].median / engine.median
+    return [
+        *results,
+        Result("whole command", whole, "x", "eval() of Inspect AI", note=note),
+        Result("run_plan()", ratio, "x", "eval() of Inspect AI", "5", note),
+    ]
+
+
+def _run_plan(store: Path, samples: int) -> float:
+    words = [sys.executable, "-c", _RUN_PLAN, str(store), MODEL, str(samples), *LABELS]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)  # noqa: S603
+    seconds: float = json.loads(done.stdout.splitlines()[-1])["seconds"]
+    return seconds
 
 
 def _spread(one: Timing) -> str:

@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from kgbench.causes import cause
 from kgbench.comparison import Comparison, DialogueScores
@@ -34,7 +34,9 @@ from kgbench.tasks import catalogue, graphs, succession
 
 _BATCH = 64  # dialogues judged by one call of the executor
 _PATIENCE = 10.0  # seconds for the other engine, when a cause is looked for
-_AHEAD = 4  # batches under way while an earlier one is written
+_AHEAD = 8  # batches under way while an earlier one is written
+_Part = Sequence[tuple[Dialogue, Case]]
+Of = TypeVar("Of")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,27 +160,26 @@ class _Work:
     ) -> Iterator[Block]:
         """The evaluations of all chosen dialogues; :attr:`result` fills up on the way."""
         before = reading.pass_scores(self._store, self._base.graph)
-        for execution, recorded in self._executions(chosen):
-            todo = self._judgeable(execution, recorded)
-            todo = self._with_results(execution, todo)
-            cases = {dialogue.iri: case for dialogue, case in todo}
-            if not todo:
-                continue
+        for recorded, part, verdicts in _judged(self._parts(chosen), executor, limits):
             task = succession.judged_as(recorded)
             renamed = succession.renamed_metrics(recorded, self._store.iris)
-            for dialogue, verdicts in judged(todo, executor, limits):
+            for (dialogue, case), said in zip(part, verdicts, strict=True):
                 recorded_scores = before.get(dialogue.iri, {})
                 self._note(recorded_scores, renamed)
                 earlier = _renamed(recorded_scores, renamed)
-                found = self._evaluations(task, dialogue, verdicts)
+                found = self._evaluations(task, dialogue, said)
                 entry = self._compare(task, dialogue, earlier, found, renamed)
                 if entry is not None and any(seen.scores for seen in earlier.values()):
-                    case = cases[dialogue.iri]
-                    self._differing.append(
-                        _Differing(entry, dialogue, case, task, verdicts, earlier)
-                    )
+                    self._differing.append(_Differing(entry, dialogue, case, task, said, earlier))
                 lines = [line for one in found for line in self.recorder.evaluation(one, dialogue)]
                 yield Block(self.recorder.pass_graph, lines)
+
+    def _parts(self, chosen: Selection) -> Iterator[tuple[Task, _Part]]:
+        """The chosen dialogues with their cases, in parts of one task each."""
+        for execution, recorded in self._executions(chosen):
+            todo = self._with_results(execution, self._judgeable(execution, recorded))
+            for start in range(0, len(todo), _BATCH):
+                yield recorded, todo[start : start + _BATCH]
 
     def _with_results(
         self, execution: Execution, todo: Sequence[tuple[Dialogue, Case]]
@@ -290,27 +291,38 @@ def judged(
     limits: JudgeLimits,
 ) -> Iterator[tuple[Dialogue, list[Verdict]]]:
     """Every dialogue with the verdicts on all its answers, in order; a few batches run ahead."""
-    waiting: deque[tuple[Sequence[tuple[Dialogue, Case]], Future[list[Verdict]]]] = deque()
-    for start in range(0, len(todo), _BATCH):
-        part = todo[start : start + _BATCH]
+    parts = ((None, todo[k : k + _BATCH]) for k in range(0, len(todo), _BATCH))
+    for _, part, verdicts in _judged(parts, executor, limits):
+        for (dialogue, _), said in zip(part, verdicts, strict=True):
+            yield dialogue, said
+
+
+def _judged(
+    parts: Iterable[tuple[Of, _Part]], executor: concurrent.futures.Executor, limits: JudgeLimits
+) -> Iterator[tuple[Of, _Part, list[list[Verdict]]]]:
+    """Each part with the verdicts on each answer of each dialogue, in order.
+
+    While a part is written, those after it are read and judged.
+    """
+    waiting: deque[tuple[Of, _Part, Future[list[Verdict]]]] = deque()
+    for of, part in parts:
         requests = [
             JudgeRequest(case, dialogue.answers[: k + 1])
             for dialogue, case in part
             for k in range(len(dialogue.answers))
         ]
-        waiting.append((part, executor.submit(judge_batch, requests, limits)))
+        waiting.append((of, part, executor.submit(judge_batch, requests, limits)))
         if len(waiting) > _AHEAD:
-            yield from _unpacked(*waiting.popleft())
+            yield _unpacked(*waiting.popleft())
     while waiting:
-        yield from _unpacked(*waiting.popleft())
+        yield _unpacked(*waiting.popleft())
 
 
 def _unpacked(
-    part: Sequence[tuple[Dialogue, Case]], future: Future[list[Verdict]]
-) -> Iterator[tuple[Dialogue, list[Verdict]]]:
+    of: Of, part: _Part, future: Future[list[Verdict]]
+) -> tuple[Of, _Part, list[list[Verdict]]]:
     verdicts = iter(future.result())
-    for dialogue, _ in part:
-        yield dialogue, [next(verdicts) for _ in dialogue.answers]
+    return of, part, [[next(verdicts) for _ in dialogue.answers] for dialogue, _ in part]
 
 
 def _renamed(scores: DialogueScores, names: Mapping[str, str]) -> DialogueScores:

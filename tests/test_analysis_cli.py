@@ -95,6 +95,7 @@ def test_store_in_use_is_still_analysed(run, location):
         ("analyze", "leaderboard", "--significance", "--samples", "20"),
         ("analyze", "dialogue"),
         ("analyze", "characterization"),
+        ("analyze", "outcomes", "--task", "Pick-*"),
         ("analyze", "leaderboard", "--explain", "model-a::Pick-*"),
         ("compare", "model-a", "model-b", "--samples", "20"),
         ("compare", "model-a", "model-b", "--flips"),

@@ -24,6 +24,7 @@ from kgbench.analysis.format_preference import (
     format_preference_details,
 )
 from kgbench.analysis.leaders import leaders
+from kgbench.analysis.outcomes import outcomes
 from kgbench.analysis.passes import compare_passes
 from kgbench.analysis.rendering import as_latex
 from kgbench.analysis.selection import select
@@ -33,6 +34,7 @@ from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.analysis.task_scores import task_scores
 from kgbench.analysis.xlsx import as_xlsx
 from kgbench.errors import QueryError
+from kgbench.model import Outcome
 from tests.analysis_store import iri, small
 
 FORMATS = FormatComparison(
@@ -223,6 +225,18 @@ def test_characterization_by_hand():
     assert rows["understand", "Model A"]["tasks"] == 3
     assert rows["analyze", "Model A"]["score"] == pytest.approx((11 / 18 + 5 / 12) / 2)
     assert rows["low", "Model B"]["n"] == 2
+
+
+def test_outcomes_by_hand():
+    """Each outcome has its rate of the answers, and what waits for an answer is counted."""
+    rows = {(r["task"], r["model"]): r for r in outcomes(small(), select(small())).records()}
+    for row in rows.values():
+        shares = [row[one.value] for one in Outcome]
+        assert sum(share for share in shares if share is not None) == pytest.approx(1.0)
+    assert rows["Pick-jsonld", "Model B"]["open"] == 1
+    assert rows["Mend-turtle", "Model B"]["timeout"] > 0
+    with pytest.raises(QueryError, match="no answers fit"):
+        outcomes(small(), select(small()), tasks="None-*")
 
 
 def test_workbook_holds_numbers_and_text():

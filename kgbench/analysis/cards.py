@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -12,13 +13,13 @@ from kgbench.analysis import scores as fetch
 from kgbench.analysis.compass import Compass, compass, compass_table
 from kgbench.analysis.declarations import ScoreSet
 from kgbench.analysis.leaderboard import leaderboard
+from kgbench.analysis.outcomes import of_answers
 from kgbench.analysis.rendering import as_markdown, markdown_text, one_line, shown
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
 from kgbench.store.protocol import Store
-from kgbench.vocab import OUTCOME
 
 _STYLE = (
     "body{font:16px/1.5 sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
@@ -119,17 +120,9 @@ def _only(table: Table, model: str) -> Table:
 
 
 def _outcomes(store: Store, selection: Selection, model: fetch.ModelInfo) -> Table:
-    counts: dict[str, int] = {}
-    for row in queries.run(
-        store,
-        "outcome-counts",
-        passGraph=list(selection.pass_graphs),
-        model=model.iri,
-        latest=selection.latest,
-    ):
-        if row["round"] is not None:  # answers; whole dialogues have no round
-            name = row["outcome"].value.removeprefix(OUTCOME)
-            counts[name] = counts.get(name, 0) + int(row["count"].value)
+    counts: Counter[str] = Counter()
+    for of_task in of_answers(store, selection, model.iri).values():
+        counts += of_task
     total = sum(counts.values())
     return Table(
         title="Outcomes of answers",

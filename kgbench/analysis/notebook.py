@@ -113,6 +113,12 @@ class Results:
 
         return feedback_gains(self.store, self.selection)
 
+    def outcomes(self, **options: str) -> Table:
+        """See :func:`kgbench.analysis.outcomes.outcomes`."""
+        from kgbench.analysis import outcomes as analysis
+
+        return analysis.outcomes(self.store, self.selection, **options)
+
     def characterization(self) -> Table:
         """See :func:`kgbench.analysis.characterization.characterization`."""
         from kgbench.analysis import characterization as analysis

@@ -268,6 +268,29 @@ def characterization(
     write(table, Form.JSON if json_ else form, out)
 
 
+@analyses.command("outcomes")
+def outcomes(
+    *,
+    task: TaskOption = "*",
+    model: ModelOption = "*",
+    store: options.Store = None,
+    suite: options.Suite = None,
+    which: options.Pass = "first",
+    form: FormOption = Form.TABLE,
+    json_: options.AsJson = False,
+    out: OutOption = None,
+) -> None:
+    """How answers ended: the rate of each outcome, for every task and model."""
+    from kgbench.analysis import outcomes as analysis
+
+    def made(opened: Store, chosen: Selection) -> Table:
+        return analysis.outcomes(opened, chosen, tasks=task, models=model)
+
+    chosen_by = {"task": task, "model": model}
+    table = read(made, store, suite, which, name="outcomes", arguments=chosen_by)
+    write(table, Form.JSON if json_ else form, out)
+
+
 @analyses.command("scaling")
 def scaling(
     *,

@@ -124,7 +124,7 @@ def hostile_queries(port) -> Iterator[tuple[str, Hostile]]:
     yield (
         "endless in a filter",
         ended(
-            "time",
+            "time memory",
             query(
                 *(
                     f"SELECT * {{ ?s ?p ?o FILTER NOT EXISTS {{ {patterns(n)} "

@@ -11,7 +11,12 @@ as much. In each format a row leaves a mark that quoted text cannot forge.
 
 from __future__ import annotations
 
-_MARKS = {"json": b'},{"', "xml": b"<result>", "tsv": b"\n"}
+import re
+
+_MARKS = {"xml": b"<result>", "tsv": b"\n"}
+# Between two rows; at the end of a text that looks like it, a brace or a comma follows the quote.
+_JSON = re.compile(rb'\},\{"[^},]')
+_JSON_TAIL = 4  # bytes: one less than what matches
 
 
 class Counter:
@@ -20,6 +25,7 @@ class Counter:
     def __init__(self, form: str) -> None:
         self._mark = _MARKS.get(form, b"\r\n")
         self._csv = form == "csv"
+        self._json = form == "json"
         self._quoted = False
         self._tail = b""
         # JSON marks stand between rows; the first line of CSV and TSV is the heading.
@@ -34,6 +40,10 @@ class Counter:
     def add(self, chunk: bytes) -> None:
         """Count the marks in the next bytes of the answer."""
         data = self._tail + chunk
+        if self._json:
+            self._marks += sum(1 for _ in _JSON.finditer(data))
+            self._tail = data[-_JSON_TAIL:]
+            return
         keep = len(self._mark) - 1
         if not self._csv:
             self._marks += data.count(self._mark)

@@ -7,7 +7,7 @@ import json
 
 import pyoxigraph as ox
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kgbench.pages import drawing
@@ -116,6 +116,8 @@ VALUES = st.text(st.sampled_from("a\"'\\,{}\r\n\t<>;é"), max_size=8)
 
 
 @given(st.lists(st.tuples(VALUES, VALUES), min_size=2, max_size=12), st.integers(1, 9))
+@example([("", ""), ("", "},{")], 1)
+@example([("", "}},{"), ('"}},{', "},{")], 3)
 @pytest.mark.parametrize("form", ["json", "xml", "csv", "tsv"])
 def test_rows_are_counted_from_bytes(form, rows, size):
     """No text in a row makes the count wrong, wherever the bytes are cut."""

@@ -70,8 +70,7 @@ class Batching:
     """The batches of one model; a :class:`~kgbench.engine.calls.Channel` for its dialogues.
 
     ``refused`` says why the model is asked no more, where that is so. ``scale`` shortens waits in
-    tests. ``told`` is called whenever
-    ``awaited`` has changed.
+    tests. ``told`` hears how many requests are under way, whenever that has changed.
     """
 
     MOST = MOST_REQUESTS  # in a batch

@@ -47,9 +47,9 @@ class Summary:
     """What an import brought; the lists hold IRIs.
 
     ``grown`` are activities of which the store had a part, ``there`` those that it had with the
-    same content, ``elsewhere`` those that it
-    has under the IRI that they were published from (published IRI, IRI in the store). ``foreign``
-    counts statements that were kept beside the results, ``left_out`` those that were not taken.
+    same content, ``elsewhere`` those that it has under the IRI that they were published from
+    (published IRI, IRI in the store). ``foreign`` counts statements that were kept beside the
+    results, ``left_out`` those that were not taken.
     """
 
     sources: list[Origin]
@@ -83,8 +83,8 @@ def load(
     """Write what a staged data set brings to ``store``; what it has already stays as it is.
 
     ``scratch`` is a folder for what is in between; ``progress`` is told of statements that have
-    been copied there. Raises :class:`~kgbench.errors.ImportRefused`,
-    before anything is written, for a data set that is not as it should be.
+    been copied there. Raises :class:`~kgbench.errors.ImportRefused`, before anything is written,
+    for a data set that is not as it should be.
     """
     sorted_ = sort(contents, store.iris)
     summary = Summary(list(origins), foreign=len(sorted_.foreign), left_out=sorted_.left_out)

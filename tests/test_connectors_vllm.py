@@ -22,7 +22,7 @@ from kgbench.errors import (
     RateLimited,
 )
 from kgbench.model import Outcome, Reply
-from tests.connectors import KEY, answer, asked, setup_for
+from tests.connectors import KEY, PATIENCE, SHORT, answer, asked, setup_for
 from tests.connectors.vllm_signatures import (
     RECORDED,
     Conversation,
@@ -62,7 +62,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Any:
     return module
 
 
-def _all(*prompts: str, timeout: float = 10, **rest: Any) -> list[Reply | BaseException]:
+def _all(*prompts: str, timeout: float = PATIENCE, **rest: Any) -> list[Reply | BaseException]:
     """The answers to ``prompts``, asked at once."""
 
     async def talk() -> list[Reply | BaseException]:
@@ -206,10 +206,10 @@ def test_a_servers_failure_is_the_error_it_means(kind: str, error: type[Provider
     with LoopbackServer(OpenAISpeech(), script=always(kind)) as server:
         setup = setup_for("vllm", "org/model", server.url)
         with pytest.raises(ProviderError, match="vllm:org/model") as raised:
-            answer(vllm, setup, timeout=0.5)
+            answer(vllm, setup, timeout=SHORT if kind == scripts.HANG else PATIENCE)
 
         assert error is type(raised.value)
-        assert len(server.ledger) == 1
+        assert len(server.requests(1)) == 1
 
 
 @pytest.mark.parametrize(

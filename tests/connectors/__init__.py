@@ -19,6 +19,8 @@ CASE = Case(
     digest="0" * 64,
 )
 KEY = "sk-planted-0123456789abcdef"
+PATIENCE = 60.0  # seconds for a call that is to be answered: far beyond what a busy machine needs
+SHORT = 2.0  # seconds for a call that is to end at its deadline, sent long before on any machine
 
 
 def setup_for(
@@ -42,7 +44,7 @@ def asked(*messages: str, seed: str = "0") -> Request:
 
 
 def replies(
-    module: ModuleType, setup: ModelSetup, requests: Sequence[Request], timeout: float = 10.0
+    module: ModuleType, setup: ModelSetup, requests: Sequence[Request], timeout: float = PATIENCE
 ) -> list[Reply]:
     """The answers of one connector to ``requests``, asked one after the other."""
 
@@ -53,6 +55,8 @@ def replies(
     return asyncio.run(talk())
 
 
-def answer(module: ModuleType, setup: ModelSetup, *messages: str, timeout: float = 10.0) -> Reply:
+def answer(
+    module: ModuleType, setup: ModelSetup, *messages: str, timeout: float = PATIENCE
+) -> Reply:
     """The answer to one conversation."""
     return replies(module, setup, [asked(*messages)], timeout)[0]

@@ -116,6 +116,13 @@ class LoopbackServer:
         """The requests whose answers went out whole, in the order they came."""
         return [entry for entry in self.ledger if entry.acknowledged is not None]
 
+    def requests(self, number: int) -> list[Entry]:
+        """The ledger once it holds ``number`` requests: one whose client gave up may come late."""
+        end = time.monotonic() + 30
+        while len(self.ledger) < number and time.monotonic() < end:
+            time.sleep(0.01)
+        return self.ledger
+
     def __enter__(self) -> Self:
         self._thread.start()
         if not self._ready.wait(10):

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from kgbench.analysis.histogram import Histogram
 
+CONFIDENCE = 0.95  # of every interval that tables and figures show
+
 
 class Interval(NamedTuple):
     """A two-sided confidence interval."""
@@ -20,14 +22,14 @@ class Interval(NamedTuple):
         return (self.high - self.low) / 2
 
 
-def t_quantile(share: float, freedom: float) -> float:
-    """The quantile of Student's t distribution at ``share`` (0 to 1) for ``freedom`` degrees."""
+def half_width(error: float, freedom: float) -> float:
+    """Half the interval of what has the standard ``error``, by Student's t."""
     from scipy.special import stdtrit  # type: ignore[import-untyped]
 
-    return float(stdtrit(freedom, share))
+    return float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error
 
 
-def mean_interval(values: Histogram, confidence: float = 0.95) -> Interval | None:
+def mean_interval(values: Histogram) -> Interval | None:
     """The interval of the mean by Student's t; ``None`` for fewer than two values.
 
     Constant values give an interval without width.
@@ -37,5 +39,5 @@ def mean_interval(values: Histogram, confidence: float = 0.95) -> Interval | Non
         return None
     if error == 0:
         return Interval(mean, mean)
-    half = t_quantile((1 + confidence) / 2, values.n - 1) * error
+    half = half_width(error, values.n - 1)
     return Interval(mean - half, mean + half)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kgbench.analysis.declarations import Declared, ScoreSet
-from kgbench.analysis.intervals import t_quantile
+from kgbench.analysis.intervals import half_width
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.scores import models
 from kgbench.analysis.selection import Selection
@@ -125,7 +125,7 @@ def _read(declared: Declared) -> list[ModelRecord]:
     return found
 
 
-def line(xs: Sequence[float], ys: Sequence[float], confidence: float = 0.95) -> Line | None:
+def line(xs: Sequence[float], ys: Sequence[float]) -> Line | None:
     """The least-squares line through points (``scipy.stats.linregress``), with Student's interval.
 
     ``None`` for fewer than three points or where all have the same x.
@@ -142,7 +142,7 @@ def line(xs: Sequence[float], ys: Sequence[float], confidence: float = 0.95) -> 
     slope = sxy / sxx
     rest = math.fsum((y - mean_y - slope * (x - mean_x)) ** 2 for x, y in zip(xs, ys, strict=True))
     error = math.sqrt(rest / (n - 2) / sxx)
-    half = t_quantile((1 + confidence) / 2, n - 2) * error
+    half = half_width(error, n - 2)
     correlation = 0.0 if syy == 0 else max(-1.0, min(1.0, sxy / math.sqrt(sxx * syy)))
     p = (1.0 if slope == 0 else 0.0) if error == 0 else two_sided(slope / error, n - 2)
     return Line(slope, slope - half, slope + half, p, correlation)

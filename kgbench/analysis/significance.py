@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from kgbench.analysis.histogram import Histogram
-from kgbench.analysis.intervals import Interval, t_quantile
+from kgbench.analysis.intervals import CONFIDENCE, Interval, half_width
 
 
 class TTest(NamedTuple):
@@ -25,7 +25,7 @@ class TTest(NamedTuple):
     interval: Interval
 
 
-def t_test(first: Histogram, second: Histogram, confidence: float = 0.95) -> TTest | None:
+def t_test(first: Histogram, second: Histogram) -> TTest | None:
     """Student's two-sample test with equal variances (``scipy.stats.ttest_ind``).
 
     ``None`` where a side is empty, both have one value, or both are the same constant.
@@ -35,24 +35,10 @@ def t_test(first: Histogram, second: Histogram, confidence: float = 0.95) -> TTe
     freedom = first.n + second.n - 2
     squares = (first.n - 1) * (first.variance or 0.0) + (second.n - 1) * (second.variance or 0.0)
     error = math.sqrt(squares / freedom * (1 / first.n + 1 / second.n))
-    return _test(_difference(first, second), error, freedom, confidence)
+    return _test(_difference(first, second), error, freedom)
 
 
-def welch_test(first: Histogram, second: Histogram, confidence: float = 0.95) -> TTest | None:
-    """Welch's two-sample test, which lets the variances differ (``ttest_ind(equal_var=False)``).
-
-    ``None`` where a side has fewer than two values, or both are the same constant.
-    """
-    if first.variance is None or second.variance is None:
-        return None
-    a, b = first.variance / first.n, second.variance / second.n
-    if a + b == 0:
-        return _test(_difference(first, second), 0.0, first.n + second.n - 2, confidence)
-    freedom = (a + b) ** 2 / (a * a / (first.n - 1) + b * b / (second.n - 1))
-    return _test(_difference(first, second), math.sqrt(a + b), freedom, confidence)
-
-
-def paired_test(differences: Iterable[float], confidence: float = 0.95) -> TTest | None:
+def paired_test(differences: Iterable[float]) -> TTest | None:
     """Student's test of paired differences against zero (``ttest_rel``).
 
     ``None`` for fewer than two differences, or where all are zero.
@@ -60,7 +46,7 @@ def paired_test(differences: Iterable[float], confidence: float = 0.95) -> TTest
     values = Histogram.of(differences)
     if values.mean is None or values.standard_error is None:
         return None
-    return _test(values.mean, values.standard_error, values.n - 1, confidence)
+    return _test(values.mean, values.standard_error, values.n - 1)
 
 
 def _difference(first: Histogram, second: Histogram) -> float:
@@ -69,13 +55,13 @@ def _difference(first: Histogram, second: Histogram) -> float:
     return first.mean - second.mean
 
 
-def _test(difference: float, error: float, freedom: float, confidence: float) -> TTest | None:
+def _test(difference: float, error: float, freedom: float) -> TTest | None:
     if error == 0:
         if difference == 0:
             return None
         certain = math.copysign(math.inf, difference)
         return TTest(difference, certain, freedom, 0.0, Interval(difference, difference))
-    half = t_quantile((1 + confidence) / 2, freedom) * error
+    half = half_width(error, freedom)
     statistic = difference / error
     interval = Interval(difference - half, difference + half)
     return TTest(difference, statistic, freedom, two_sided(statistic, freedom), interval)
@@ -140,12 +126,12 @@ def bootstrap_means(
     return [float(value) for value in means]
 
 
-def percentile_interval(drawn: Sequence[float], confidence: float = 0.95) -> Interval | None:
+def percentile_interval(drawn: Sequence[float]) -> Interval | None:
     """The middle share of a bootstrap distribution; ``None`` where it is empty."""
     if not drawn:
         return None
     values = Histogram.of(drawn)
-    low, high = (1 - confidence) / 2, (1 + confidence) / 2
+    low, high = (1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2
     bottom, top = values.quantile(low), values.quantile(high)
     assert bottom is not None
     assert top is not None

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias
 
@@ -60,10 +60,6 @@ class Table:
     def records(self) -> list[dict[str, Value]]:
         """The rows as dictionaries."""
         return [dict(zip(self.names, row, strict=True)) for row in self.rows]
-
-    def with_notes(self, notes: Sequence[str]) -> Table:
-        """The same table with further notes."""
-        return replace(self, notes=(*self.notes, *notes))
 
     def as_json(self) -> dict[str, Any]:
         """The table as a JSON object; the inverse of :meth:`from_json`."""

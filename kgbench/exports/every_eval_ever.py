@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from kgbench import resources
-from kgbench.analysis.intervals import mean_interval
+from kgbench.analysis.intervals import CONFIDENCE, mean_interval
 from kgbench.errors import PublicationRefused
 from kgbench.exports.cells import Cell, cells
 from kgbench.exports.outgoing_run import OutgoingRun
@@ -28,11 +28,8 @@ from kgbench.vocab import KGB, PROV, RDFS, SCHEMA, SKOS
 
 VERSION = "0.3.0"
 
-RELATIONS = ("first_party", "third_party", "collaborative", "other")
-
 _TYPED = ("temperature", "top_p", "top_k", "max_tokens")  # what the format has fields for
 _HOSTED = ("openai", "anthropic", "google", "google_legacy")
-_CONFIDENCE = 0.95
 
 
 def records(run: OutgoingRun, organisation: str, relation: str, now: datetime) -> dict[str, Json]:
@@ -158,7 +155,7 @@ def _bound(value: str | None, unbounded: float) -> float | str:
 def _uncertainty(cell: Cell) -> Json:
     values = cell.values
     found: dict[str, Json] = {"num_samples": values.n}
-    interval = mean_interval(values, _CONFIDENCE)
+    interval = mean_interval(values)
     if interval is not None:
         found |= {
             "standard_deviation": values.sd,
@@ -166,7 +163,7 @@ def _uncertainty(cell: Cell) -> Json:
             "confidence_interval": {
                 "lower": interval.low,
                 "upper": interval.high,
-                "confidence_level": _CONFIDENCE,
+                "confidence_level": CONFIDENCE,
                 "method": "Student's t",
             },
         }

@@ -8,51 +8,13 @@ range, cut loose from the class they must have. A mutant names the constraint th
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from rdflib import RDF, SH, XSD, BNode, Graph, Literal, URIRef
-from rdflib.collection import Collection
-from rdflib.paths import InvPath, MulPath, Path, SequencePath, ZeroOrMore
-from rdflib.term import Node
+from rdflib import SH, BNode, Graph, URIRef
 
-Triple = tuple[Node, Node, Node]
-_ODD_TEXTS = ("~ no match ~", " blank before", "https://example.org/a")
-STRANGER = URIRef("https://example.org/stranger")
-_KINDS = (SH.NodeShape, SH.PropertyShape)
-
-
-class Constraint(NamedTuple):
-    """One constraint of a shape: where it stands, on which path (``None``: the node itself)."""
-
-    shape: URIRef
-    path: Node | None
-    parameter: URIRef
-    value: Node
-    property_shape: Node
-
-    def __str__(self) -> str:
-        local = str(self.shape).removeprefix("https://w3id.org/kgbench/")
-        path = (
-            ""
-            if self.path is None
-            else f" {self.path.n3() if isinstance(self.path, URIRef) else 'path'}"
-        )
-        return f"{local}{path} {self.parameter.fragment} {self.value.n3()}"
-
-
-class Mutant(NamedTuple):
-    """A change to a conforming graph, the node it spoils and the component that must complain."""
-
-    name: str
-    shape: URIRef
-    focus: URIRef | BNode
-    remove: tuple[Triple, ...]
-    add: tuple[Triple, ...]
-    component: URIRef
-
+from tests.mutant_makers import MAKERS, NODE_MAKERS, Triple
+from tests.shape_constraints import Constraint, constraints, focus_nodes
 
 COMPONENTS = {
     SH.minCount: SH.MinCountConstraintComponent,
@@ -76,63 +38,23 @@ COMPONENTS = {
     SH.xone: SH.XoneConstraintComponent,
     SH.closed: SH.ClosedConstraintComponent,
 }
-_NO_CONSTRAINTS = {
-    RDF.type, SH.path, SH.property, SH.targetClass, SH.targetSubjectsOf, SH.targetObjectsOf,
-    SH.message, SH.name, SH.description, SH.order, SH.ignoredProperties,
-}  # fmt: skip
 
 
-def constraints(shapes: Graph) -> list[Constraint]:
-    """Every constraint of every named node shape, and of the property shapes it holds directly."""
-    found = []
-    named = {s for s in shapes.subjects(RDF.type, SH.NodeShape) if isinstance(s, URIRef)}
-    for shape in sorted(named):
-        for holder in [shape, *shapes.objects(shape, SH.property)]:
-            path = shapes.value(holder, SH.path)
-            found += [
-                Constraint(shape, path, p, o, holder)
-                for p, o in shapes.predicate_objects(holder)
-                if p not in _NO_CONSTRAINTS
-            ]
-    return sorted(found, key=str)
+class Mutant(NamedTuple):
+    """A change to a conforming graph, the node it spoils and the component that must complain."""
 
-
-def focus_nodes(shapes: Graph, data: Graph, shape: Node) -> list[Node]:
-    """The nodes of ``data`` that ``shape`` applies to, by its targets or through other shapes."""
-    found: set[Node] = set()
-    for cls in shapes.objects(shape, SH.targetClass):
-        found |= set(data.subjects(RDF.type, cls))
-    for prop in shapes.objects(shape, SH.targetSubjectsOf):
-        found |= set(data.subjects(prop))
-    for prop in shapes.objects(shape, SH.targetObjectsOf):
-        found |= set(data.objects(None, prop))
-    for user in shapes.subjects(SH.node, shape):
-        path = shapes.value(user, SH.path)
-        if path is None:
-            found |= set(focus_nodes(shapes, data, user))
-        for owner in shapes.subjects(SH.property, user):
-            for node in focus_nodes(shapes, data, owner):
-                found |= set(data.objects(node, path_of(shapes, path)))
-    return sorted(found, key=str)
-
-
-def path_of(shapes: Graph, node: Node) -> URIRef | Path:
-    """A SHACL property path as rdflib evaluates it."""
-    if isinstance(node, URIRef):
-        return node
-    inverse = shapes.value(node, SH.inversePath)
-    if inverse is not None:
-        return InvPath(path_of(shapes, inverse))
-    repeated = shapes.value(node, SH.zeroOrMorePath)
-    if repeated is not None:
-        return MulPath(path_of(shapes, repeated), ZeroOrMore)
-    return SequencePath(*(path_of(shapes, step) for step in Collection(shapes, node)))
+    name: str
+    shape: URIRef
+    focus: URIRef | BNode
+    remove: tuple[Triple, ...]
+    add: tuple[Triple, ...]
+    component: URIRef
 
 
 def mutants(shapes: Graph, data: Graph) -> Iterator[tuple[Constraint, list[Mutant]]]:
     """Each constraint with its mutants; an empty list where none could be made."""
     for constraint in constraints(shapes):
-        makers = _NODE_MAKERS if constraint.path is None else _MAKERS
+        makers = NODE_MAKERS if constraint.path is None else MAKERS
         maker = makers.get(constraint.parameter)
         made: list[Mutant] = []
         nodes = focus_nodes(shapes, data, constraint.shape)
@@ -145,258 +67,3 @@ def mutants(shapes: Graph, data: Graph) -> Iterator[tuple[Constraint, list[Mutan
             if made:
                 break  # one focus node that the constraint bites on is enough
         yield constraint, made
-
-
-# --- makers: (removed triples, added triples, spoilt node) --------------------------------------
-
-_Change = tuple[tuple[Triple, ...], tuple[Triple, ...], Node]
-_Maker = Callable[[Graph, Graph, Constraint, Node], Iterator[_Change]]
-
-
-def _triples(shapes: Graph, data: Graph, focus: Node, path: Node | None) -> tuple[Triple, ...]:
-    """The triples whose objects are the values of ``path``, a property or a sequence of steps."""
-    assert path is not None
-    whole = path_of(shapes, path)
-    if isinstance(whole, URIRef):
-        return tuple(sorted(data.triples((focus, whole, None))))
-    if not isinstance(whole, SequencePath):
-        return ()
-    *before, last = whole.args
-    holders = data.objects(focus, SequencePath(*before) if len(before) > 1 else before[0])
-    return tuple(triple for holder in holders for triple in data.triples((holder, last, None)))
-
-
-def _replaced(
-    shapes: Graph, data: Graph, constraint: Constraint, focus: Node, *values: Node
-) -> Iterator[_Change]:
-    for old in _triples(shapes, data, focus, constraint.path)[:1]:
-        for value in values:
-            yield (old,), ((*old[:2], value),), focus
-
-
-def _removed(shapes: Graph, data: Graph, constraint: Constraint, focus: Node) -> Iterator[_Change]:
-    inverse = shapes.value(constraint.path, SH.inversePath)
-    if inverse is not None:
-        old = tuple(data.triples((None, inverse, focus)))
-    else:
-        old = _triples(shapes, data, focus, constraint.path)
-    if old:
-        yield old, (), focus
-
-
-def _doubled(shapes: Graph, data: Graph, constraint: Constraint, focus: Node) -> Iterator[_Change]:
-    inverse = shapes.value(constraint.path, SH.inversePath)
-    if inverse is not None:
-        yield (), ((STRANGER, inverse, focus),), focus
-        return
-    old = _triples(shapes, data, focus, constraint.path)
-    if old:
-        missing = int(constraint.value) + 1 - len(old)
-        new = tuple((*old[0][:2], _another(old[0][2], n)) for n in range(missing))
-        yield (), new, focus
-
-
-def _another(value: Node, number: int) -> Node:
-    """Another value of the same kind and datatype."""
-    if not isinstance(value, Literal):
-        return URIRef(f"{value}-other-{number}")
-    if value.datatype == XSD.boolean:
-        return Literal(not value.toPython())
-    if value.datatype in (XSD.integer, XSD.double):
-        return Literal(f"{value.toPython() + number + 1}", datatype=value.datatype)
-    by_datatype = {
-        XSD.dateTime: f"20{30 + number}{value[4:]}",
-        XSD.base64Binary: "AAAA",
-        RDF.JSON: f"[{number}]",
-    }
-    other = by_datatype.get(value.datatype)
-    if other is not None:
-        return Literal(other, datatype=value.datatype)
-    return Literal(f"{value}{number}", lang=value.language)
-
-
-def _retyped(shapes: Graph, data: Graph, constraint: Constraint, focus: Node) -> Iterator[_Change]:
-    wrong: list[Node] = [STRANGER]
-    if constraint.value in (XSD.string, RDF.langString):
-        wrong.append(Literal(7))
-    else:
-        wrong.append(Literal("no such value"))
-    if constraint.value == XSD.double:
-        wrong += [Literal(1), Literal("0.5", datatype=XSD.decimal)]
-    if constraint.value in (XSD.integer, XSD.double, XSD.boolean, XSD.dateTime):
-        wrong.append(Literal("no such value", datatype=constraint.value, normalize=False))
-    if constraint.value == XSD.integer:
-        wrong.append(Literal("1.0", datatype=XSD.double))
-    yield from _replaced(shapes, data, constraint, focus, *wrong)
-
-
-def _other_kind(
-    shapes: Graph, data: Graph, constraint: Constraint, focus: Node
-) -> Iterator[_Change]:
-    wrong: list[Node] = [STRANGER if constraint.value == SH.Literal else Literal("a literal")]
-    if constraint.value == SH.IRI:
-        wrong.append(BNode("nameless"))
-    yield from _replaced(shapes, data, constraint, focus, *wrong)
-
-
-def _strange(shapes: Graph, data: Graph, constraint: Constraint, focus: Node) -> Iterator[_Change]:
-    inverse = shapes.value(constraint.path, SH.inversePath)
-    if inverse is not None:
-        old = tuple(data.triples((None, inverse, focus)))
-        yield old, ((STRANGER, inverse, focus),), focus
-        return
-    yield from _replaced(shapes, data, constraint, focus, STRANGER)
-
-
-def _not_listed(
-    shapes: Graph, data: Graph, constraint: Constraint, focus: Node
-) -> Iterator[_Change]:
-    listed = list(Collection(shapes, constraint.value))
-    yield from _replaced(shapes, data, constraint, focus, _another(listed[0], 0))
-
-
-def _mismatched(
-    shapes: Graph, data: Graph, constraint: Constraint, focus: Node
-) -> Iterator[_Change]:
-    pattern = re.compile(str(constraint.value))
-    wrong = [next(Literal(text) for text in _ODD_TEXTS if pattern.search(text) is None)]
-    old = _triples(shapes, data, focus, constraint.path)
-    if old and isinstance(old[0][2], URIRef):
-        wrong = [STRANGER if pattern.search(STRANGER) is None else URIRef("odd:iri")]
-    elif old and old[0][2].datatype == XSD.double:
-        wrong = [Literal(word, datatype=XSD.double) for word in ("NaN", "INF", "-INF")]
-    yield from _replaced(shapes, data, constraint, focus, *wrong)
-
-
-def _shortened(
-    shapes: Graph, data: Graph, constraint: Constraint, focus: Node
-) -> Iterator[_Change]:
-    yield from _replaced(
-        shapes, data, constraint, focus, Literal("x" * (int(constraint.value) - 1))
-    )
-
-
-def _lengthened(
-    shapes: Graph, data: Graph, constraint: Constraint, focus: Node
-) -> Iterator[_Change]:
-    yield from _replaced(
-        shapes, data, constraint, focus, Literal("x" * (int(constraint.value) + 1))
-    )
-
-
-def _at_the_bound(
-    shapes: Graph, data: Graph, constraint: Constraint, focus: Node
-) -> Iterator[_Change]:
-    yield from _replaced(shapes, data, constraint, focus, constraint.value)
-
-
-def _below(shapes: Graph, data: Graph, constraint: Constraint, focus: Node) -> Iterator[_Change]:
-    yield from _beyond(shapes, data, constraint, focus, -1)
-
-
-def _above(shapes: Graph, data: Graph, constraint: Constraint, focus: Node) -> Iterator[_Change]:
-    yield from _beyond(shapes, data, constraint, focus, 1)
-
-
-def _beyond(
-    shapes: Graph, data: Graph, constraint: Constraint, focus: Node, sign: int
-) -> Iterator[_Change]:
-    bound = constraint.value.toPython()
-    old = _triples(shapes, data, focus, constraint.path)
-    if not old:
-        return
-    datatype = old[0][2].datatype
-    wrong = [Literal(str(bound + sign), datatype=datatype)]
-    if datatype == XSD.double:
-        wrong += [
-            Literal(repr(math.nextafter(bound, sign * math.inf)), datatype=datatype),
-            Literal("INF" if sign > 0 else "-INF", datatype=datatype),
-        ]
-    yield from _replaced(shapes, data, constraint, focus, *wrong)
-
-
-def _without(shapes: Graph, data: Graph, constraint: Constraint, focus: Node) -> Iterator[_Change]:
-    triple = (focus, constraint.path, constraint.value)
-    if triple in data:
-        yield (triple,), (), focus
-
-
-def _same_language(
-    shapes: Graph, data: Graph, constraint: Constraint, focus: Node
-) -> Iterator[_Change]:
-    for _, path, value in _triples(shapes, data, focus, constraint.path):
-        if value.language is not None:
-            yield (), ((focus, path, Literal(f"{value}, again", lang=value.language)),), focus
-
-
-def _unequal(shapes: Graph, data: Graph, constraint: Constraint, focus: Node) -> Iterator[_Change]:
-    old = tuple(data.triples((focus, constraint.value, None)))
-    if old:
-        yield old, ((focus, constraint.value, _another(old[0][2], 7)),), focus
-
-
-def _reversed(shapes: Graph, data: Graph, constraint: Constraint, focus: Node) -> Iterator[_Change]:
-    if (focus, constraint.value, None) in data:
-        for old in _triples(shapes, data, focus, constraint.path):
-            yield (old,), ((*old[:2], _another(old[2], 9)),), focus
-
-
-def _alternative(
-    shapes: Graph, data: Graph, constraint: Constraint, focus: Node
-) -> Iterator[_Change]:
-    yield from _replaced(shapes, data, constraint, focus, STRANGER)
-
-
-def _renamed(data: Graph, focus: Node, name: URIRef | BNode) -> _Change:
-    """The focus node under another name, wherever it stands."""
-    old = set(data.triples((focus, None, None))) | set(data.triples((None, None, focus)))
-    new = {tuple(name if part == focus else part for part in triple) for triple in old}
-    return tuple(old), tuple(new), name  # type: ignore[arg-type]
-
-
-def _misnamed(shapes: Graph, data: Graph, constraint: Constraint, focus: Node) -> Iterator[_Change]:
-    yield _renamed(data, focus, STRANGER)
-
-
-def _nameless(shapes: Graph, data: Graph, constraint: Constraint, focus: Node) -> Iterator[_Change]:
-    yield _renamed(data, focus, BNode("nameless"))
-
-
-def _talkative(
-    shapes: Graph, data: Graph, constraint: Constraint, focus: Node
-) -> Iterator[_Change]:
-    yield (), ((focus, URIRef("https://w3id.org/kgbench/ns#mispelt"), Literal("x")),), focus
-
-
-def _classless(
-    shapes: Graph, data: Graph, constraint: Constraint, focus: Node
-) -> Iterator[_Change]:
-    yield ((focus, RDF.type, constraint.value),), (), focus
-
-
-_MAKERS: dict[Node, _Maker] = {
-    SH.minCount: _removed,
-    SH.maxCount: _doubled,
-    SH.datatype: _retyped,
-    SH.nodeKind: _other_kind,
-    SH["class"]: _strange,
-    SH.node: _strange,
-    SH["in"]: _not_listed,
-    SH.pattern: _mismatched,
-    SH.minLength: _shortened,
-    SH.maxLength: _lengthened,
-    SH.minExclusive: _at_the_bound,
-    SH.minInclusive: _below,
-    SH.maxInclusive: _above,
-    SH.hasValue: _without,
-    SH.uniqueLang: _same_language,
-    SH.equals: _unequal,
-    SH.lessThanOrEquals: _reversed,
-    SH["or"]: _alternative,
-}
-_NODE_MAKERS: dict[Node, _Maker] = {
-    SH.nodeKind: _nameless,
-    SH.pattern: _misnamed,
-    SH["class"]: _classless,
-    SH.closed: _talkative,
-}

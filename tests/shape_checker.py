@@ -18,7 +18,7 @@ from pyshacl.validator import Validator
 from rdflib import SH, Graph
 from rdflib.term import Node
 
-from tests.rdf_mutants import Triple
+from tests.mutant_makers import Triple
 
 Change = tuple[tuple[Triple, ...], tuple[Triple, ...]]
 

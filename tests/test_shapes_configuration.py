@@ -11,8 +11,9 @@ from rdflib import SH, Graph, URIRef
 
 from kgbench import resources
 from kgbench.vocab import BASE
-from tests.rdf_mutants import Constraint, Mutant, mutants
+from tests.rdf_mutants import Mutant, mutants
 from tests.shape_checker import Checker, quiet
+from tests.shape_constraints import Constraint
 
 SAMPLE = Path(__file__).parent / "graphs" / "configuration.ttl"
 NAMESPACE = f"{BASE}shapes/configuration#"

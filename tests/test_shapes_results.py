@@ -12,8 +12,10 @@ from rdflib.term import Node
 
 from kgbench import resources, shapes
 from kgbench.vocab import BASE, DQV, KGB, OUTCOME, PROV, QB, SCHEMA, compact
-from tests.rdf_mutants import STRANGER, Constraint, Mutant, Triple, focus_nodes, mutants
+from tests.mutant_makers import STRANGER, Triple
+from tests.rdf_mutants import Mutant, mutants
 from tests.shape_checker import Checker, quiet
+from tests.shape_constraints import Constraint, focus_nodes
 from tests.validation import assert_conforms
 
 GRAPHS = Path(__file__).parent / "graphs"

@@ -80,10 +80,10 @@ def test_changed_prompt_is_named(server, monkeypatch):
     """A prompt in other words is asked anew, and only the prompt is to blame."""
     exercises = planning.exercises
 
-    def reworded(plan, cases_of):
+    def reworded(plan):
         return {
             label: [replace(one, prompt_digest="0" * 64) for one in asked]
-            for label, asked in exercises(plan, cases_of).items()
+            for label, asked in exercises(plan).items()
         }
 
     with open_store("memory:") as store:

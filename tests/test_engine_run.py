@@ -19,6 +19,7 @@ from kgbench.errors import ModelSpecError, StoreError, TaskError
 from kgbench.model import Outcome
 from kgbench.record import reading
 from kgbench.store import open_reader, open_store
+from kgbench.tasks import catalogue
 from tests.servers import scripts
 from tests.servers.loopback import LoopbackServer
 from tests.servers.openai_server import OpenAISpeech
@@ -275,11 +276,13 @@ def test_unknown_run_names_those_there_are():
         assert reading.find_run(store, "quick-start") == reading.find_run(store, None)
 
 
-def test_suite_without_cases_is_refused():
+def test_suite_without_cases_is_refused(monkeypatch):
     """A plan whose task has no cases in its suite is refused."""
     plan = plan_of("baseline:silent", iterations=1, labels=LABELS[:1])
+    module = catalogue.module(plan.tasks[0].task_class)
+    monkeypatch.setattr(module, "cases", lambda *_: [])
     with open_store("memory:") as store, pytest.raises(TaskError, match="no cases"):
-        asyncio.run(run_plan(store, plan, Settings(), cases_of=lambda *_: []))
+        asyncio.run(run_plan(store, plan, Settings()))
 
 
 def test_interrupt_finishes_calls_in_flight_and_says_how_to_continue(tmp_path, loopback):

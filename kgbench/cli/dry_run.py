@@ -40,8 +40,8 @@ def say(
             require(model)
 
     complete = set() if run is None else _complete(plan, location, run)
-    exercises = _published(plan, location, endpoint=endpoint)
-    models = list(foreseen(plan, complete, declared(plan.prices), exercises))
+    asked = _asked(plan, location, endpoint=endpoint)
+    models = list(foreseen(plan, complete, declared(plan.prices), asked))
     if json_:
         said = {
             "name": plan.name,
@@ -69,16 +69,15 @@ def say(
     typer.echo(f"Estimated: {RULE}.")
 
 
-def _published(
-    plan: Plan, location: str | None, *, endpoint: bool
-) -> Mapping[str, Sequence[Exercise]] | None:
-    """The exercises of a suite of imported results; ``None`` for others, which need no store."""
+def _asked(plan: Plan, location: str | None, *, endpoint: bool) -> Mapping[str, Sequence[Exercise]]:
+    """The exercises of each task label; only those of imported results need a store."""
     from kgbench.config.names import suites_of_results
+    from kgbench.engine import planning
     from kgbench.engine.published import stored_exercises
     from kgbench.store import open_reader
 
     if plan.suite not in suites_of_results():
-        return None
+        return planning.exercises(plan)
     with open_reader(location) as store:
         return stored_exercises(store, plan, endpoint=endpoint)
 

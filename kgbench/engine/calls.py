@@ -22,6 +22,7 @@ from kgbench.model import Call, Outcome, Reply, Request
 FIRST_WAIT = 1.0  # seconds
 LONGEST_WAIT = 60.0
 CHARACTERS_PER_TOKEN = 4  # of English text, about; only ever used for estimates
+_SPARE = 100  # repetitions beyond one for each call
 _REFUSALS_PER_RETRY = 4  # a refusal for the pace costs nothing, so it may come more often
 
 
@@ -49,14 +50,14 @@ class Patience:
 
     Each call may be repeated ``max_retries`` times after failures, and four times as often where a
     provider only asked for fewer calls. All calls together may be repeated as often as there were
-    calls, and ``spare`` times more: where a provider is down, that ends the knocking.
+    calls, and a hundred times more: where a provider is down, that ends the knocking.
     ``scale`` shortens the waits in tests.
     """
 
-    def __init__(self, max_retries: int, scale: float = 1.0, spare: int = 100) -> None:
+    def __init__(self, max_retries: int, scale: float = 1.0) -> None:
         self._max_retries = max_retries
         self._scale = scale
-        self._left = spare
+        self._left = _SPARE
 
     def begun(self) -> None:
         """A call was made for the first time."""

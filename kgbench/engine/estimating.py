@@ -51,13 +51,12 @@ def foreseen(
     plan: Plan,
     complete: Collection[str],
     prices: Sequence[Entry],
-    exercises: Mapping[str, Sequence[Exercise]] | None = None,
+    asked: Mapping[str, Sequence[Exercise]],
 ) -> Iterator[Foreseen]:
     """The estimate of each model; ``complete`` are the digests of dialogues that are done.
 
-    ``exercises`` are those of an imported suite; our own are made from ``plan``.
+    ``asked`` are the exercises of each task label.
     """
-    asked = exercises or planning.exercises(plan, planning.generated_cases(plan))
     sizes = {iri: _size(e) for es in asked.values() for e in es for iri in (e.case.iri,)}
     for model in plan.models:
         todo = list(planning.planned(plan, asked, model))
@@ -77,7 +76,10 @@ def _size(exercise: Exercise) -> tuple[int, int, int]:
 
 def most(exercise: Exercise) -> tuple[int, int]:
     """The tokens that a dialogue reads and writes at most, by the rule."""
-    prompt, answer, rounds = _size(exercise)
+    return _most(*_size(exercise))
+
+
+def _most(prompt: int, answer: int, rounds: int) -> tuple[int, int]:
     return sum((k + 1) * prompt + k * answer for k in range(rounds)), rounds * answer
 
 
@@ -90,10 +92,8 @@ def _of_model(
     read = sum(prompt for prompt, _, _ in sizes)
     written = sum(answer for _, answer, _ in sizes)
     calls = sum(rounds for _, _, rounds in sizes)
-    read_most = sum(
-        (k + 1) * prompt + k * answer for prompt, answer, rounds in sizes for k in range(rounds)
-    )
-    written_most = sum(rounds * answer for _, answer, rounds in sizes)
+    whole = [_most(*size) for size in sizes]
+    read_most, written_most = sum(read for read, _ in whole), sum(written for _, written in whole)
     return Foreseen(
         model,
         planned,

@@ -22,8 +22,6 @@ from kgbench.tasks import catalogue
 
 _KEPT = 256  # exercises of each task: more than models can be apart
 
-CasesOf = Callable[[Task, int], Sequence[Case]]
-
 
 @dataclass(frozen=True, slots=True)
 class Exercise:
@@ -59,23 +57,16 @@ def ingredients(model: ModelSetup, exercise: Exercise, iteration: int) -> dict[s
     }
 
 
-def generated_cases(plan: Plan) -> CasesOf:
-    """The cases that a task's own module gives."""
-
-    def cases(task: Task, count: int) -> Sequence[Case]:
-        return catalogue.module(task.task_class).cases(task, plan.suite, plan.seed, count)
-
-    return cases
-
-
-def exercises(plan: Plan, cases_of: CasesOf) -> dict[str, Sequence[Exercise]]:
+def exercises(plan: Plan) -> dict[str, Sequence[Exercise]]:
     """The exercises of each task label, in the order in which iterations take them.
 
+    Their cases are those that the module of the task gives.
     Raises :class:`~kgbench.errors.TaskError` for a task without cases in the plan's suite.
     """
     found: dict[str, Sequence[Exercise]] = {}
     for task in plan.tasks:
-        cases = cases_of(task, plan.iterations)
+        module = catalogue.module(task.task_class)
+        cases = module.cases(task, plan.suite, plan.seed, plan.iterations)
         if not cases:
             raise TaskError(f"the task {task.label} has no cases in the suite {plan.suite}")
         found[task.label] = OnDemand(len(cases), _maker(task, cases))

@@ -34,7 +34,7 @@ def exercises(
     """
     if plan.suite in suites_of_results():
         return stored_exercises(store, plan, endpoint=endpoint)
-    return planning.exercises(plan, planning.generated_cases(plan))
+    return planning.exercises(plan)
 
 
 def stored_exercises(

@@ -50,7 +50,6 @@ async def run_plan(
     *,
     stop: Stop | None = None,
     watch: Watch | None = None,
-    cases_of: planning.CasesOf | None = None,
 ) -> Progress:
     """Run every dialogue of ``plan`` that is not complete yet, and return the final counts.
 
@@ -58,11 +57,7 @@ async def run_plan(
     :class:`~kgbench.errors.ResourceError` before anything is written, and
     :class:`~kgbench.errors.StoreError` when the store cannot be written.
     """
-    asked = (
-        planning.exercises(plan, cases_of)
-        if cases_of
-        else published.exercises(store, plan, endpoint=settings.endpoint is not None)
-    )
+    asked = published.exercises(store, plan, endpoint=settings.endpoint is not None)
     replay.SOURCE.set(store.location)
     found = _found(store, settings)
     limits = Limits(plan.max_cost, plan.max_tokens)

@@ -24,7 +24,7 @@ have been merged by hand) become runs of their own, so that scores are attribute
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -95,17 +95,11 @@ class ImportedRun:
         return sum(len(e.scores) for _, found in self.items for e in found)
 
 
-def read_runs(
-    file: ResultFile,
-    iris: Iris,
-    suite: str | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> list[ImportedRun]:
+def read_runs(file: ResultFile, iris: Iris, suite: str | None = None) -> list[ImportedRun]:
     """The runs in a result file: one, or one for each commit and generation that it mixes.
 
-    ``suite`` overrides the suite of the generation, ``llm-kg-bench-1`` to ``-3``. ``progress`` is
-    told of each converted record. Raises :class:`~kgbench.errors.ImportRefused` for the first
-    record that is not as it should be.
+    ``suite`` overrides the suite of the generation, ``llm-kg-bench-1`` to ``-3``. Raises
+    :class:`~kgbench.errors.ImportRefused` for the first record that is not as it should be.
     """
     records = [read_record(raw, file.name, k) for k, raw in enumerate(file.records())]
     corrected = published_cases.corrected_graphs(r for r in records if r.generation == 1)
@@ -118,11 +112,7 @@ def read_runs(
         conversion = _Conversion(
             iris, suite or f"llm-kg-bench-{generation}", id_from(origin), corrected
         )
-        items = []
-        for record in part:
-            items.append(conversion.item(record))
-            if progress is not None:
-                progress(1)
+        items = [conversion.item(record) for record in part]
         found.append(conversion.run(file, generation, commit, part, items))
     return found
 

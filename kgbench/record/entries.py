@@ -59,8 +59,8 @@ def case_entry(iris: Iris, case: Case, version: str) -> list[str]:
     return lines
 
 
-def model_entry(model: ModelSetup, source_id: str | None = None) -> list[str]:
-    """A model as a software agent; ``source_id`` is how an imported result set calls it."""
+def model_entry(model: ModelSetup) -> list[str]:
+    """A model as a software agent."""
     node = iri(model.iri)
     lines = [
         f"{node} {t.TYPE} {t.MODEL} .",
@@ -75,8 +75,6 @@ def model_entry(model: ModelSetup, source_id: str | None = None) -> list[str]:
     if model.sampling or model.options:
         asked = {**model.options, **model.sampling}
         lines.append(f"{node} {t.SAMPLING} {json_literal(asked)} .")
-    if source_id is not None:
-        lines.append(f"{node} {t.SOURCE_MODEL_ID} {string(source_id)} .")
     return lines
 
 

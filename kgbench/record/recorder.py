@@ -123,10 +123,6 @@ class Recorder:
             [f"<{metric}> {t.SUPERSEDES} <{before}> ." for metric, before in earlier.items()],
         )
 
-    def pass_end(self, ended: datetime) -> Block:
-        """That the pass is complete."""
-        return Block(self.pass_graph, [f"<{self.evaluation_pass}> {t.ENDED} {moment(ended)} ."])
-
     def session_start(
         self, number: int, started: datetime, agent: str, plan: Plan, planned_dialogues: int
     ) -> list[str]:

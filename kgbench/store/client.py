@@ -36,11 +36,9 @@ _GRAPH_FORMS = ("CONSTRUCT", "DESCRIBE")
 class Client:
     """Speaks with one back end; may be used by several threads."""
 
-    def __init__(self, back_end: BackEnd, *, patience: float | None = None) -> None:
+    def __init__(self, back_end: BackEnd) -> None:
         self.back_end = back_end
-        self._http = Connections(
-            Credentials.from_environment(), patience=patience, agent=f"kgbench/{__version__}"
-        )
+        self._http = Connections(Credentials.from_environment(), agent=f"kgbench/{__version__}")
 
     # --- queries ----------------------------------------------------------------------------
 

@@ -59,12 +59,10 @@ class Answer:
 class Connections:
     """Sends requests to a server; may be used by several threads."""
 
-    def __init__(
-        self, credentials: Credentials, *, patience: float | None = None, agent: str = "kgbench"
-    ) -> None:
+    def __init__(self, credentials: Credentials, *, agent: str) -> None:
         self.credentials = credentials
-        self._patience = _seconds("KGBENCH_STORE_PATIENCE", PATIENCE, patience)
-        self._timeout = _seconds("KGBENCH_STORE_TIMEOUT", TIMEOUT, None)
+        self._patience = _seconds("KGBENCH_STORE_PATIENCE", PATIENCE)
+        self._timeout = _seconds("KGBENCH_STORE_TIMEOUT", TIMEOUT)
         self._agent = agent
         self._idle: dict[tuple[str, str], list[http.client.HTTPConnection]] = {}
         self._lock = threading.Lock()
@@ -242,9 +240,7 @@ def _retry_after(headers: Mapping[str, str]) -> float:
     return 0.0
 
 
-def _seconds(name: str, default: float, given: float | None) -> float:
-    if given is not None:
-        return given
+def _seconds(name: str, default: float) -> float:
     text = os.environ.get(name)
     if not text:
         return default

@@ -101,13 +101,9 @@ def make_case(
     return Case(iri, suite, task_class, dict(parameters), dict(data), of_content, uid)
 
 
-def metric_iris(class_name: str, version: str | None = None) -> dict[str, str]:
-    """The metric IRIs of a task class by short name; those of another ``version`` if given."""
-    of = task_class(class_name)
-    if version is None or version == of.version:
-        return {name: metric.iri for name, metric in of.metrics.items()}
-    mint = Iris().mint
-    return {n: mint("metric", task_class=of.name, version=version, name=n) for n in of.metrics}
+def metric_iris(class_name: str) -> dict[str, str]:
+    """The metric IRIs of a task class by short name."""
+    return {name: metric.iri for name, metric in task_class(class_name).metrics.items()}
 
 
 def folder(class_name: str) -> Path:

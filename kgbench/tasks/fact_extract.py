@@ -46,7 +46,7 @@ def prompt(case: Case) -> str:
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     """Compare the triples saved from the answer with the reference, as a whole and in parts."""
     answer = answers[-1]
-    wanted = normal_triples.expected(case, "optimal", executor)
+    wanted = normal_triples.expected(case, executor)
     found = tolerant_parsing.parse(answer, executor)
     nothing = Agreement(1.0, 0.0, 0.0)
     scores = {

@@ -11,20 +11,20 @@ from kgbench.scoring.graphs import alike
 from kgbench.scoring.similarity import ratio
 
 
-def expected(case: Case, key: str, executor: Executor) -> tuple[str, ...]:
-    """The triples of the document under ``key`` in the data of ``case``.
+def expected(case: Case, executor: Executor) -> tuple[str, ...]:
+    """The triples of the ``optimal`` document in the data of ``case``.
 
     Raises :class:`~kgbench.errors.EvaluationError` where the case has none, as published cases of
     2023 may, or where it does not parse.
     """
-    document = case.data.get(key)
+    document = case.data.get("optimal")
     if not document:
         raise EvaluationError(
-            f"the case {case.iri} has no '{key}' to compare with: it was not published"
+            f"the case {case.iri} has no 'optimal' to compare with: it was not published"
         )
     found = executor.parse(document, "turtle")
     if found.triples is None:
-        raise EvaluationError(f"the '{key}' of the case {case.iri} does not parse: {found.error}")
+        raise EvaluationError(f"the 'optimal' of the case {case.iri} does not parse: {found.error}")
     return found.triples
 
 

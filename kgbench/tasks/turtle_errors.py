@@ -44,7 +44,7 @@ def prompt(case: Case) -> str:
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     """Compare the answer, and the triples that can be saved from it, with the correct document."""
     answer = answers[-1]
-    wanted = normal_triples.expected(case, "optimal", executor)
+    wanted = normal_triples.expected(case, executor)
     optimal: str = case.data["optimal"]
     question = ratio(case.data["task"].strip(), optimal.strip())
     found = tolerant_parsing.parse(answer, executor)

@@ -15,7 +15,7 @@ import pyoxigraph as ox
 
 from kgbench.validation.data import Data, Term
 from kgbench.validation.literals import comparable, is_before_or_same, is_well_formed
-from kgbench.vocab import RDF, SH, compact
+from kgbench.vocab import SH, compact
 
 if TYPE_CHECKING:
     from kgbench.validation.compiling import Shape
@@ -29,9 +29,6 @@ class Constraint(NamedTuple):
 
     component: str
     check: Callable[[Data, Term, list[Term]], Broken]
-
-
-_LANG = RDF.langString
 
 
 def _each(component: str, holds: Callable[[Data, Term], bool], message: str) -> Constraint:

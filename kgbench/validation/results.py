@@ -16,24 +16,19 @@ from kgbench.vocab import DQV, SCHEMA, XSD
 _BOUNDS = (("sh:minInclusive", SCHEMA.minValue), ("sh:maxInclusive", SCHEMA.maxValue))
 
 
-def result_shapes(data: Data, more: Iterable[str] = ()) -> list[Shape]:
-    """The shapes that results must conform to, the metrics being those that ``data`` declares.
-
-    ``more`` names further files of ``shapes/`` that are read together with them.
-    """
+def result_shapes(data: Data) -> list[Shape]:
+    """The shapes that results must conform to, the metrics being those that ``data`` declares."""
     metrics = sorted(
         (metric.value, tuple(_range(data, metric)))
         for metric in data.instances(ox.NamedNode(DQV.Metric))
         if isinstance(metric, ox.NamedNode)
     )
-    return list(_compiled((*SHAPE_FILES["results"], *more), tuple(metrics)))
+    return list(_compiled(tuple(metrics)))
 
 
 @lru_cache(maxsize=4)
-def _compiled(
-    files: tuple[str, ...], metrics: tuple[tuple[str, tuple[str, ...]], ...]
-) -> tuple[Shape, ...]:
-    graph = declared_shapes(files)
+def _compiled(metrics: tuple[tuple[str, tuple[str, ...]], ...]) -> tuple[Shape, ...]:
+    graph = declared_shapes(SHAPE_FILES["results"])
     if metrics:
         text = metric_shapes([(metric, list(bounds)) for metric, bounds in metrics])
         graph.load(text.encode(), format=ox.RdfFormat.TURTLE)

@@ -131,9 +131,19 @@ def spin(case, argument, executor):
 
 
 def nap(case, argument, executor):
-    """Sleep a little."""
-    time.sleep(float(argument))
-    return {}
+    """Sleep longer than anybody waits."""
+    time.sleep(3600)
+
+
+def rest(case, argument, executor):
+    """Show in a folder that work has begun, and go on when somebody says so there.
+
+    Folders can be made and seen though no file can be opened.
+    """
+    Path(argument, "begun", str(os.getpid())).mkdir(parents=True)
+    while not Path(argument, "leave").exists():
+        time.sleep(0.01)
+    return {"pid": os.getpid()}
 
 
 def signal_self(case, argument, executor):
@@ -176,6 +186,18 @@ INSTRUCTIONS = {
     function.__name__.replace("_", "-"): function
     for function in (
         *(echo, query, query_and_dawdle, unguarded, bare, parse, break_out, environment, note),
-        *(hoard, spin, nap, signal_self, leave, fail, quit_python, recurse, no_json, no_number),
+        *(
+            hoard,
+            spin,
+            nap,
+            rest,
+            signal_self,
+            leave,
+            fail,
+            quit_python,
+            recurse,
+            no_json,
+            no_number,
+        ),
     )
 }

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Questions to the probe, what its judging is limited to, and a listener that nobody may reach."""
+
+import json
+import os
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
+from kgbench.model import Case, Outcome
+from kgbench.rdf import digest
+from kgbench.tasks import catalogue
+
+TASKS = catalogue.labelled_tasks()  # as they are without the probe
+PROBE = str(Path(__file__).parent / "probe")
+GRAPH = "<http://e/a> <http://e/b> " + ", ".join(map(str, range(60))) + " ."
+ENDLESS = "SELECT (COUNT(*) AS ?n) { " + " ".join(f"?s{i} ?p{i} ?o{i} ." for i in range(9)) + " }"
+GREEDY = (
+    "SELECT DISTINCT ?o1 ?o2 ?o3 ?o4 ?o5 { "
+    + " ".join(f"?s{i} ?p{i} ?o{i} ." for i in range(6))
+    + " } ORDER BY ?o1"
+)
+#: What a busy machine may take for work of milliseconds, and for what must end of itself.
+PATIENCE = 120.0  # seconds
+PATIENT = JudgeLimits(seconds=PATIENCE)
+SMALL = JudgeLimits(seconds=PATIENCE, memory_bytes=300 << 20)
+#: For what never ends; the harmless answers around it are judged within the same limit.
+HASTY = JudgeLimits(seconds=3.0)
+
+
+def case(number=0, task_class="Probe", graph=GRAPH):
+    """A case of the probe."""
+    iri = f"https://w3id.org/kgbench/case/test/{task_class}/{number}"
+    data = {"graph": graph, "number": number}
+    return Case(iri, "test", task_class, {}, data, digest(json.dumps(data)), uid=str(number))
+
+
+def requests(*answers, **options):
+    """A batch of instructions, each about a case of its own."""
+    return [JudgeRequest(case(i, **options), (answer,)) for i, answer in enumerate(answers)]
+
+
+def judge(answer, limits=PATIENT, **options):
+    """The verdict on one instruction between two harmless ones, which must be unharmed."""
+    before, verdict, after = judge_batch(requests("echo a", answer, "echo b", **options), limits)
+    assert (before.infos["argument"], before.outcome) == ("a", Outcome.SCORED)
+    assert (after.infos["argument"], after.outcome) == ("b", Outcome.SCORED)
+    return verdict
+
+
+def listener():
+    """A server on this machine that notes who connects."""
+    server = socket.create_server(("127.0.0.1", 0))
+    server.settimeout(0.2)
+    return server
+
+
+def nobody_came(server):
+    """Whether the server saw no connection."""
+    try:
+        server.accept()
+    except TimeoutError:
+        return True
+    return False
+
+
+def wait_until(condition):
+    """Return as soon as ``condition`` holds, and fail where it does not within :data:`PATIENCE`."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.01)
+
+
+def running(pid):
+    """Whether a process runs; one that only waits to be buried does not."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    done = subprocess.run(
+        ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip() != "" and not done.stdout.startswith("Z")

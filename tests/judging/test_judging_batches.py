@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What goes into a batch comes out of it: verdicts, in order, whatever the answers say."""
+
+import pytest
+
+from kgbench.execution import judging
+from kgbench.execution.judging import JudgeLimits, JudgeRequest, end_child, judge_batch
+from kgbench.model import Case, Outcome
+from tests.judging.probing import PATIENT, case, judge, requests
+
+
+def test_verdicts_come_back_in_order():
+    """Each request gets the verdict on its own answer and case."""
+    batch = requests(*(f"echo {number}" for number in range(300)))
+    verdicts = judge_batch(batch, PATIENT)
+    assert [v.infos["argument"] for v in verdicts] == [str(number) for number in range(300)]
+    assert [v.infos["uid"] for v in verdicts] == [request.case.uid for request in batch]
+    assert len({v.infos["pid"] for v in verdicts}) == 1
+
+
+def test_an_empty_batch_has_no_verdicts():
+    """Where there is nothing to judge there are no verdicts."""
+    assert judge_batch([], PATIENT) == []
+
+
+def test_only_the_last_answer_is_judged():
+    """Earlier answers of a dialogue are context."""
+    [verdict] = judge_batch([JudgeRequest(case(), ("fail x", "echo last"))], PATIENT)
+    assert verdict.infos["argument"] == "last"
+
+
+def test_cases_are_sent_once(monkeypatch):
+    """A case travels with its first request; an altered one under the same name travels again."""
+    end_child()
+    sent = []
+    real = judging.frames.case_to_json
+    monkeypatch.setattr(judging.frames, "case_to_json", lambda c: sent.append(c.uid) or real(c))
+    same = case(7)
+    judge_batch([JudgeRequest(same, ("echo",))] * 5, PATIENT)
+    judge_batch([JudgeRequest(case(7), ("echo",))] * 5, PATIENT)
+    assert sent == ["7"]
+    altered = Case(same.iri, "test", "Probe", {}, {"graph": ""}, same.digest, uid="altered")
+    [verdict] = judge_batch([JudgeRequest(altered, ("echo",))], PATIENT)
+    assert verdict.infos["uid"] == "altered"
+
+
+def test_cases_beyond_what_a_child_remembers(monkeypatch):
+    """With more cases than a child keeps, every answer still meets its own case."""
+    monkeypatch.setattr(judging, "_MOST_CASES", 3)
+    order = [0, 1, 2, 3, 0, 4, 5, 1, 6, 0, 2]
+    verdicts = judge_batch([JudgeRequest(case(n), ("echo",)) for n in order], PATIENT)
+    assert [v.infos["uid"] for v in verdicts] == [str(n) for n in order]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ud800 \udfff",
+        "\ud83d\ude00",
+        "\U0001f600",
+        "\x00\x01\r\n\u2028\ufeff",
+        '"\\',
+        "ä" * 10_000,
+    ],
+)
+def test_texts_arrive_as_they_are(text):
+    """Lone surrogates, also two that would make a pair, NUL and line ends survive the pipe."""
+    assert judge(f"echo {text}").infos["argument"] == text
+
+
+def test_large_answers_do_not_block():
+    """Batches pass that are larger than the pipe, in both directions at once."""
+    batch = requests(*["echo " + "ä" * 6_000_000] * 4)
+    assert [v.infos["length"] for v in judge_batch(batch, PATIENT)] == [6_000_000] * 4
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ("fail because", "RuntimeError: because (kgbench_probe.py, line"),
+        ("quit-python 3", "SystemExit: 3"),
+        ("recurse", "RecursionError"),
+        ("no-json", "not JSON"),
+        ("no-number", "could not convert"),
+        ("unknown", "KeyError: 'unknown'"),
+    ],
+)
+def test_defects_of_judges_are_reported(answer, message):
+    """An exception is an outcome with kind, message and place, and the child lives on."""
+    verdict = judge(answer)
+    assert verdict.outcome == Outcome.EVALUATOR_ERROR
+    assert message in verdict.infos["message"]
+    assert verdict.scores == {}
+
+
+def test_unknown_task_classes_are_reported():
+    """A case of a class that nobody registered is a defect, not an end."""
+    [verdict] = judge_batch(requests("echo", task_class="Nobody"), PATIENT)
+    assert verdict.outcome == Outcome.EVALUATOR_ERROR
+    assert "Nobody cannot be used" in verdict.infos["message"]
+
+
+@pytest.mark.parametrize("engine", ["oxigraph", "rdflib"])
+def test_refused_queries_are_recorded_as_such(engine):
+    """A query with SERVICE is not run; the judge learns that it was refused."""
+    query = "SELECT * { SERVICE # \n SILENT <http://127.0.0.1:9/> { ?s ?p ?o } }"
+    infos = judge(f"query {query}", JudgeLimits(engine=engine)).infos
+    assert (infos["refused"], infos["rows"], infos["syntax"]) == (True, 0, None)

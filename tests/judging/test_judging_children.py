@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How judging children begin, and how they end: killed, of themselves, with their parent."""
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from kgbench.errors import EvaluationError
+from kgbench.execution.judging import JudgeLimits, judge_batch
+from kgbench.model import Outcome
+from tests.judging.probing import PATIENT, PROBE, SMALL, judge, requests, running, wait_until
+
+
+def test_the_child_stays_for_the_next_batch():
+    """A second batch of the same thread meets the same process, another limit another one."""
+    first, second = (judge_batch(requests("echo"), PATIENT)[0].infos["pid"] for _ in range(2))
+    assert first == second
+    assert judge_batch(requests("echo"), SMALL)[0].infos["pid"] != first
+
+
+@pytest.mark.parametrize(
+    "how", ["signal-self SIGKILL", "signal-self SIGTERM", "leave 3", "leave 0"]
+)
+def test_a_child_that_ends_is_tried_twice(how):
+    """An end without a reason is a defect, and is reported as one after a second trial."""
+    verdict = judge(how)
+    assert verdict.outcome == Outcome.EVALUATOR_ERROR
+    assert how.split()[1] in verdict.infos["message"]
+    assert verdict.scores == {}
+
+
+def test_a_child_killed_from_outside_is_started_again(tmp_path):
+    """The answer under way is judged again, and the batch goes on in order."""
+    begun, leave = tmp_path / "begun", tmp_path / "leave"
+    with ThreadPoolExecutor(1) as pool:
+        batch = pool.submit(judge_batch, requests("echo a", f"rest {tmp_path}", "echo b"), PATIENT)
+        try:
+            wait_until(lambda: list(begun.glob("*")))
+            [pid] = [int(place.name) for place in begun.iterdir()]
+            os.kill(pid, 9)
+        finally:
+            leave.mkdir()
+        first, rest, last = batch.result()
+    assert first.infos["pid"] == pid
+    assert rest.outcome == Outcome.SCORED
+    assert rest.infos["pid"] == last.infos["pid"]
+    assert last.infos["argument"] == "b"
+    assert last.infos["pid"] != pid
+
+
+def test_a_child_killed_between_batches_is_started_again():
+    """A batch that finds its child gone gets another one, and its verdict as if nothing were."""
+    pid = judge_batch(requests("echo"), PATIENT)[0].infos["pid"]
+    os.kill(pid, 9)
+    [verdict] = judge_batch(requests("echo"), PATIENT)
+    assert (verdict.outcome, verdict.infos["pid"] != pid) == (Outcome.SCORED, True)
+
+
+def test_a_child_that_cannot_start_is_told():
+    """Without a child there is no verdict, but an error that says why."""
+    with pytest.raises(EvaluationError, match="no engine 'jena'"):
+        judge_batch(requests("echo"), JudgeLimits(engine="jena"))
+
+
+def test_threads_have_their_own_children():
+    """Batches in several threads do not meet, and the children end with their threads."""
+    barrier = threading.Barrier(3)
+
+    def work(name):
+        barrier.wait()
+        verdicts = judge_batch(requests(*[f"echo {name}"] * 50), PATIENT)
+        barrier.wait()
+        assert {v.infos["argument"] for v in verdicts} == {str(name)}
+        return verdicts[0].infos["pid"]
+
+    with ThreadPoolExecutor(3) as pool:
+        pids = list(pool.map(work, range(3)))
+    assert len(set(pids)) == 3
+    for pid in pids:
+        wait_until(lambda pid=pid: not running(pid))
+
+
+def test_children_end_with_their_parent(repository):
+    """A parent that is killed leaves no orphan, not even one in the middle of an endless query."""
+    code = f"""
+        import sys, threading
+        sys.path[:0] = [{PROBE!r}, {str(repository)!r}]
+        from kgbench.execution import judging
+        from tests.judging.probing import *
+        pid = judge_batch(requests("echo"), PATIENT)[0].infos["pid"]
+        child = judging._own.process
+        def tell():
+            wait_until(lambda: child.query is not None)
+            print(pid, flush=True)
+        threading.Thread(target=tell).start()
+        judge_batch(requests("query " + ENDLESS), PATIENT)
+    """
+    parent = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True
+    )
+    with parent:
+        child = int(parent.stdout.readline())
+        parent.kill()
+    wait_until(lambda: not running(child))

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Judging children can open nothing, and have what they need nevertheless."""
+
+import subprocess
+import sys
+
+import pytest
+
+from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
+from kgbench.model import Outcome
+from kgbench.tasks import catalogue
+from tests.judging.probing import PATIENCE, TASKS, judge, listener, nobody_came, requests
+
+
+def test_children_can_open_nothing():
+    """No file, socket or process; what they print goes nowhere and disturbs nobody."""
+    with listener() as server:
+        tried = judge(f"break-out {server.getsockname()[1]}").infos
+        assert nobody_came(server)
+    closed = "Too many open files"
+    assert tried.pop("stdin") == ""
+    assert tried == dict.fromkeys(("file", "socket", "udp", "pipe", "process"), closed)
+
+
+@pytest.mark.parametrize("instruction", ["unguarded", "bare"])
+def test_with_the_lexer_off_nothing_is_asked(instruction):
+    """SERVICE reaches the engine, and the engine reaches nobody."""
+    with listener() as server:
+        port = server.getsockname()[1]
+        query = f"SELECT * {{ SERVICE <http://127.0.0.1:{port}/> {{ ?s ?p ?o }} }}"
+        infos = judge(f"{instruction} {query}").infos
+        assert nobody_came(server)
+    assert infos["error"]
+    assert "never executed" not in infos["error"]
+
+
+def test_the_listener_hears_those_who_can_speak():
+    """The test above has teeth: outside of a child the same query arrives."""
+    with listener() as server:
+        port = server.getsockname()[1]
+        query = f"SELECT * {{ SERVICE <http://127.0.0.1:{port}/> {{ ?s ?p ?o }} }}"
+        code = "import sys, pyoxigraph; list(pyoxigraph.Store().query(sys.argv[1]))"
+        asking = subprocess.Popen([sys.executable, "-c", code, query], stderr=subprocess.DEVNULL)
+        server.settimeout(PATIENCE)
+        try:
+            connection, _ = server.accept()
+            connection.close()
+        finally:
+            asking.kill()
+            asking.wait()
+
+
+@pytest.mark.parametrize("engine", ["oxigraph", "rdflib"])
+def test_engines_work_behind_closed_doors(engine):
+    """Whatever an engine loads late has been loaded before."""
+    typed = (
+        '<http://e/a> <http://e/b> "P1D"^^<http://www.w3.org/2001/XMLSchema#duration>, '
+        '"<p>"^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#HTML>, 1.5e0, "x"@en-GB, true .'
+    )
+    answers = [
+        f"parse turtle {typed}",
+        'parse json-ld {"@context": {"a": "http://e/a"}, "a": {"@list": [1, 2.5, null]}}',
+        "parse ntriples <http://e/a> <http://e/b> <http://e/c> .",
+        'parse xml <a xmlns="http://e/"><b><c/></b></a>',
+        (
+            "query SELECT ?o (GROUP_CONCAT(STR(?p)) AS ?g) { ?s ?p ?o FILTER(LANG(?o) = '') "
+            "BIND(SHA1('x') AS ?h) BIND(STRUUID() AS ?u) BIND(TZ(NOW()) AS ?t) "
+            "BIND(xsd:date(NOW()) AS ?d) MINUS { ?s <http://e/x>+ ?o } } GROUP BY ?o"
+        ),
+    ]
+    verdicts = judge_batch(requests(*answers), JudgeLimits(engine=engine))
+    assert [v.infos["error"] for v in verdicts] == [None] * 5
+    assert [v.infos["triples"] for v in verdicts[:4]] == [5, 5, 1, 3]
+    assert verdicts[4].infos["rows"] == 60
+
+
+@pytest.mark.parametrize("engine", ["oxigraph", "rdflib"])
+def test_task_classes_work_behind_closed_doors(engine):
+    """Each task that ships judges the best answer, a bad one and none without opening anything."""
+    batch = []
+    for task in TASKS.values():
+        module = catalogue.module(task.task_class)
+        for each in module.cases(task, "kgbench-1", 0, 1):
+            answers = (module.reference(each), "```\nSELECT <a> <b>\n```", "")
+            batch.extend(JudgeRequest(each, (answer,)) for answer in answers)
+    verdicts = judge_batch(batch, JudgeLimits(engine=engine))
+    defects = [
+        (request.case.task_class, dict(verdict.infos))
+        for request, verdict in zip(batch, verdicts, strict=True)
+        if verdict.outcome in (Outcome.EVALUATOR_ERROR, Outcome.TIMEOUT)
+    ]
+    assert batch
+    assert not defects
+
+
+def test_texts_of_tasks_are_read_before():
+    """A judge may use the texts beside its task, though no file can be opened any more."""
+    assert judge("note").infos["note"] == "read before the doors were closed"
+
+
+def test_children_know_no_keys(monkeypatch):
+    """The environment of a child has no variable that it does not need."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    monkeypatch.setenv("KGBENCH_TASK_KEY", "secret")
+    assert "secret" not in str(judge("environment").infos)
+
+
+def test_installed_graphs_can_be_queried(tmp_path):
+    """A graph that a case names is read from a file that was opened before."""
+    file = tmp_path / "graph.nt"
+    file.write_text("<http://e/a> <http://e/b> <http://e/c> .\n" * 3)
+    limits = JudgeLimits(graphs=(("beasts", str(file)),))
+    assert judge("query SELECT * { ?s ?p ?o }", limits, graph="beasts").infos["rows"] == 1

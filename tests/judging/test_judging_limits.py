@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers that take too much time, memory or stack are ended, and nothing else is."""
+
+import pytest
+
+from kgbench.execution.judging import JudgeLimits
+from kgbench.model import Outcome
+from tests.judging.probing import ENDLESS, GREEDY, HASTY, SMALL, judge
+
+
+def test_an_endless_query_is_ended():
+    """The answer has the outcome of the limit, and scores as if the query had no rows."""
+    verdict = judge(f"query {ENDLESS}", HASTY)
+    assert verdict.outcome == Outcome.TIMEOUT
+    assert verdict.scores == {"obeyed": 1.0}
+    assert verdict.infos["expired"]
+    assert verdict.infos["limit"] == "time"
+    assert verdict.infos["syntax"] is None
+    assert (verdict.next_prompt, verdict.feedback) == ("again", "empty-result")
+
+
+def test_an_endless_query_is_ended_in_rdflib():
+    """The other engine is under the same limits."""
+    verdict = judge(f"query {ENDLESS}", JudgeLimits(HASTY.seconds, engine="rdflib"))
+    assert (verdict.outcome, verdict.infos["limit"]) == (Outcome.TIMEOUT, "time")
+
+
+def test_endless_evaluation_while_checking_is_ended():
+    """An engine that begins to evaluate when it checks is ended there."""
+    values = " ".join(f"VALUES ?v{i} {{ {' 1' * 500} }}" for i in range(9))
+    verdict = judge(f"query SELECT (COUNT(*) AS ?n) {{ {values} }}", HASTY)
+    assert (verdict.outcome, verdict.infos["expired"]) == (Outcome.TIMEOUT, True)
+
+
+@pytest.mark.parametrize("answer", ["spin", "nap", f"query-and-dawdle {ENDLESS[:7]} * {{}}"])
+def test_an_endless_judge_is_ended(answer):
+    """Outside of queries there is nothing to score; holding the interpreter does not help."""
+    verdict = judge(answer, HASTY)
+    assert verdict.outcome == Outcome.TIMEOUT
+    assert verdict.scores == {}
+    assert verdict.infos["limit"] == "time"
+
+
+def test_greedy_queries_hit_the_memory_limit():
+    """A query that takes too much memory ends its child only, and counts as without rows."""
+    verdict = judge(f"query {GREEDY}", SMALL)
+    assert (verdict.outcome, verdict.infos["limit"]) == (Outcome.TIMEOUT, "memory")
+    assert verdict.infos["expired"]
+
+
+def test_greedy_judges_hit_the_memory_limit():
+    """Memory that Python takes is under the same limit."""
+    verdict = judge("hoard", SMALL)
+    assert (verdict.outcome, verdict.infos["limit"]) == (Outcome.TIMEOUT, "memory")
+    assert verdict.scores == {}
+
+
+def test_large_answers_hit_the_memory_limit():
+    """An answer that does not even fit is a matter of the limit, too."""
+    verdict = judge("echo " + "x" * (90 << 20), SMALL)
+    assert (verdict.outcome, verdict.infos["limit"]) == (Outcome.TIMEOUT, "memory")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * { FILTER(" + "!" * 200_000 + "true) }",
+        "SELECT * { {}" + " UNION {}" * 100_000 + " }",
+    ],
+    ids=["signs", "unions"],
+)
+def test_deep_queries_hit_the_stack_limit(query):
+    """What overflows the stack of the engine ends its child only."""
+    verdict = judge(f"query {query}")
+    assert (verdict.outcome, verdict.infos["limit"]) == (Outcome.TIMEOUT, "stack")
+    assert verdict.infos["expired"]

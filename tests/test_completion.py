@@ -93,7 +93,7 @@ def test_bash_takes_the_script(tmp_path):
 
 
 def test_models_and_data_sets():
-    """Baselines whole, connectors up to the colon; data sets by name."""
+    """Baselines are completed whole, connectors up to the colon, data sets by name."""
     assert completing.models("baseline:o") == ["baseline:oracle"]
     assert "openai:" in completing.models("")
     assert completing.data_sets("text") == ["text2kgbench"]
@@ -101,7 +101,7 @@ def test_models_and_data_sets():
 
 
 def test_runs_of_the_store(store, tmp_path):
-    """Ids of the store that is meant, by option or environment; none where there is no store."""
+    """Ids of runs are completed from the store that is meant, if there is one."""
     place, run = store
 
     assert run in completed("zsh", f"kgbench status --store {place} ")

@@ -44,7 +44,7 @@ def test_every_example_is_accepted(folder, text):
 
 
 def test_the_example_in_turtle_is_accepted(folder):
-    """Turtle too."""
+    """The page's configuration in Turtle is accepted like those in YAML."""
     (text,) = [text for kind, text in BLOCKS if kind == "turtle"]
     (folder / "example.ttl").write_text(text)
 

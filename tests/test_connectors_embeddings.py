@@ -91,6 +91,6 @@ def test_what_is_no_vector_is_refused(vector: object) -> None:
     ],
 )
 def test_models_without_embeddings_are_refused(setup: object) -> None:
-    """Before any call, with words that say what to name instead."""
+    """A model that gives no embeddings is refused before any call, with words."""
     with pytest.raises(ModelSpecError, match="gives no embeddings"):
         embeddings.embed(setup, ["a"])  # type: ignore[arg-type]

@@ -38,7 +38,7 @@ def datasets(*arguments: str | Path) -> str:
 
 
 def test_it_is_listed_and_described() -> None:
-    """It is there to be installed, with its source, and says that no licence is known."""
+    """The graph is listed with its source, and says that no licence is known."""
     listed = {each["name"]: each for each in json.loads(datasets("list", "--json"))}
     assert listed["beastiary"] == {"name": "beastiary", "title": "Beastiary", "installed": False}
     said = json.loads(datasets("show", "beastiary", "--json"))

@@ -241,7 +241,7 @@ def test_servers_that_the_environment_names_are_asked_without_keys(server, monke
 
 
 def test_a_sound_store(location):
-    """Place, size, snapshots, layout and content of a store that is well."""
+    """Place, size, snapshots, layout and content of a sound store are told."""
     found = by_name(storage.store(str(location), network=False))
 
     assert {condition.state for condition in found.values()} <= {State.OK, State.NOTE}
@@ -312,7 +312,7 @@ def test_a_store_on_a_server_is_asked_only_with_leave(monkeypatch):
 
 
 def test_data_sets_there_gone_and_unknown(tmp_path, monkeypatch):
-    """One that is there, whose files are gone, or whose note is unreadable; and a foreign one."""
+    """Data sets that are there, gone, unreadable or foreign are told apart."""
     monkeypatch.setenv(home.VARIABLE, str(tmp_path))
     assert {c.state for c in files.data_sets()} == {State.ABSENT}
     for name in ("beastiary", "another"):

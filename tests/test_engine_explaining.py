@@ -51,7 +51,7 @@ def why(store, plan):
 
 
 def test_failures_and_new_parts_are_told_apart(server):
-    """What failed, what is new, and by which part of the plan."""
+    """What failed and what is new are told apart, and by which part of the plan."""
     with open_store("memory:") as store:
         hold(store, plan_of(server))
         (info,) = reading.runs(store)
@@ -114,7 +114,7 @@ def test_complete_run_has_nothing_to_explain():
 
 
 def test_what_is_invalidated_is_told_apart(server):
-    """It is not counted and not complete, and is held again only when that is asked for."""
+    """What is invalidated is neither new nor failed, and has a reason of its own."""
     plan = plan_of(server)
     with open_store("memory:") as store:
         hold(store, plan)

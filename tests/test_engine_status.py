@@ -43,7 +43,7 @@ def test_outcomes_have_counts_and_rates(place):
 
 
 def test_batches_under_way_are_named(place):
-    """With the id of the provider where it is known, and how they are collected."""
+    """Open batches have the provider's id where it is known, and how they are collected."""
     with open_store(str(place)) as store:
         (info,) = reading.runs(store)
         setup = config.model_setup("openai:m")
@@ -65,7 +65,7 @@ def test_batches_under_way_are_named(place):
 
 
 def test_why_tells_of_invalidated_dialogues(place):
-    """Nothing would be asked, but not because everything is complete."""
+    """Where nothing would be asked, invalidated dialogues are told from complete ones."""
     kgbench("invalidate", "quick-start", "--reason", "a test", "--by", "me")
     said = kgbench("status", "--why").output
 
@@ -82,7 +82,7 @@ def test_a_configuration_to_compare_with_needs_a_why(place, tmp_path):
 
 
 def test_models_without_batches_are_refused_by_a_dry_run(place):
-    """Before anything is estimated that could not be run."""
+    """A model without batches is refused before anything is estimated."""
     refused = kgbench("run", "--batch", "--dry-run", "--model", "google:m", "--task", LABEL)
     told = kgbench("run", "--batch", "--dry-run", "--model", "openai:gpt-4o", "--task", LABEL)
     live = kgbench("run", "--dry-run", "--model", "openai:gpt-4o", "--task", LABEL, "--json")

@@ -188,7 +188,7 @@ def test_select(executor):
 
 
 def test_well_known_prefixes_need_no_declaration(executor):
-    """They are those that rdflib knows; what the judge passes takes precedence."""
+    """Prefixes that rdflib knows are declared; what the judge passes takes precedence."""
     graph = '<http://e/a> <http://www.w3.org/2000/01/rdf-schema#label> "x" .'
     query = "SELECT * { ?s rdfs:label ?o }"
     assert len(executor.select(query, graph, {}).rows) == 1
@@ -198,7 +198,7 @@ def test_well_known_prefixes_need_no_declaration(executor):
 
 
 def test_undeclared_prefixes_fail_when_run(executor):
-    """They pass the check, which is one of grammar, and the run says which it is."""
+    """Undeclared prefixes pass the check, which is one of grammar; the run names them."""
     query = "SELECT * { ?s nobody:knows ?o }"
     assert executor.check(query, {}) is None
     result = executor.select(query, GRAPH, {})
@@ -211,7 +211,7 @@ def test_undeclared_prefixes_fail_when_run(executor):
     ["SELECT * {\n ?s ?p }", "SELECT * {\n ?s nobody:x ?o", "SELECT * {\n ?s ?p \ud800 }"],
 )
 def test_errors_of_queries_name_line_and_column(executor, query):
-    """Feedback can say where a query is wrong."""
+    """An error of a query has line and column, so that feedback can name them."""
     error = executor.check(query, {})
     assert "line 2, column" in error or "(line:2, col:" in error or "(line:1, col:1)" in error
     assert executor.select(query, GRAPH, {}).error
@@ -229,7 +229,7 @@ def test_refused_queries_may_have_good_grammar(executor, query):
 
 
 def test_updates_fail_check_and_run(executor):
-    """An update is no query."""
+    """An update is no query: it fails the check, and is refused when it is to be run."""
     assert executor.check("INSERT DATA { <http://e/> <http://e/> 1 }", {})
     assert executor.select("INSERT DATA { <http://e/> <http://e/> 1 }", GRAPH, {}).refused
 
@@ -276,13 +276,13 @@ def test_installed_graphs_must_be_readable(tmp_path):
 
 
 def test_a_graph_that_does_not_parse_is_a_defect(executor):
-    """The graph of a case is ours."""
+    """A case whose graph does not parse is a defect, as that graph is ours."""
     with pytest.raises(EvaluationError, match="graph of the case"):
         executor.select("SELECT * { ?s ?p ?o }", "no turtle", {})
 
 
 def test_deep_nesting_is_an_error_of_syntax():
-    """The default engine descends recursively, so it is not asked."""
+    """A deeply nested query is refused before an engine that descends recursively sees it."""
     error = engine("oxigraph").check("SELECT * " + "{" * 1_000 + "}" * 1_000, {})
     assert "nested deeper than" in error
 

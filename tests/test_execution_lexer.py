@@ -128,6 +128,6 @@ def test_service_is_replaced_in_place():
     ("query", "depth"), [("", 0), ("{([])}", 3), ("{}{}", 1), ("'((('", 0), ("# (((\n(", 1)]
 )
 def test_depth(query, depth):
-    """Brackets count where they are brackets."""
+    """Brackets count where they are brackets, and nowhere else."""
     assert not lexer.is_deeper(query, depth)
     assert depth == 0 or lexer.is_deeper(query, depth - 1)

@@ -37,7 +37,7 @@ def test_local_pools_judge(spec):
 
 
 def test_local_pools_have_a_thread_per_processor():
-    """Unless a number is given."""
+    """A local pool has a thread for each processor unless a number is given."""
     with executor("local") as pool:
         assert pool._max_workers == os.cpu_count()
 

@@ -253,7 +253,7 @@ def test_what_is_not_as_it_should_be_is_refused(logs, place, value, message, tmp
 
 
 def test_more_answers_than_rounds_are_refused(logs, tmp_path):
-    """A task of one answer has no dialogue."""
+    """A sample with more answers than its task takes is refused."""
     content = copy.deepcopy(logs[ONE])
     content["samples"][0]["metadata"]["kgbench_turns"] *= 2
     with pytest.raises(ImportRefused, match="2 answers are more than the task takes"):

@@ -75,7 +75,7 @@ def test_other_machines_cannot_be_reached(address):
 
 
 def test_datagrams_stay_at_home():
-    """Nor does a datagram leave."""
+    """A datagram to another machine is refused before it leaves, too."""
     with (
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender,
         pytest.raises(RuntimeError, match=r"192\.0\.2\.1"),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What holds for the files of the repository as a whole."""
 
+import ast
 import os
 import re
 import subprocess
@@ -11,6 +12,8 @@ import pytest
 from docs.reference_pages import pages
 
 LONGEST = 400
+#: Four words at least, and a full stop; the length of lines is held by the linters.
+SENTENCE = re.compile(r"\S+( \S+){3,}(?<=\.)")
 LARGEST = 1024 * 1024
 
 
@@ -52,15 +55,39 @@ def test_python_files_carry_their_licence(repository, tracked):
 
 
 def test_modules_are_short(repository, tracked):
-    """No module of the package or of the benchmarks is longer than 400 lines."""
-    code = [name for name in tracked if re.match(r"(kgbench|bench)/.*\.py$|hatch_build", name)]
+    """No Python file of the repository, those of tests included, is longer than 400 lines."""
+    python = [name for name in tracked if name.endswith(".py")]
 
+    assert {name.partition("/")[0] for name in python} >= {"kgbench", "bench", "docs", "tests"}
     long = [
         name
-        for name in code
+        for name in python
         if len((repository / name).read_text(encoding="utf-8").splitlines()) > LONGEST
     ]
     assert not long
+
+
+def test_tests_say_what_must_hold(repository, tracked):
+    """Each test has a docstring whose first line is a whole sentence."""
+    said = {}
+    for name in tracked:
+        if re.fullmatch(r"tests/(.+/)?test_\w+\.py", name):
+            for test in _tests(ast.parse((repository / name).read_text(encoding="utf-8"))):
+                said[f"{name}:{test.lineno}"] = ast.get_docstring(test) or ""
+
+    assert len(said) > 1000
+    lines = {place: text.partition("\n")[0] for place, text in said.items()}
+    assert not [place for place, line in lines.items() if not SENTENCE.fullmatch(line)]
+
+
+def _tests(module):
+    """The functions of a test module that pytest runs."""
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return (
+        node
+        for node in ast.walk(module)
+        if isinstance(node, functions) and node.name.startswith("test_")
+    )
 
 
 def test_nothing_large_is_tracked(repository, tracked):

@@ -34,7 +34,7 @@ def test_description_names_its_folder(path: Path) -> None:
 
 
 def test_there_are_descriptions() -> None:
-    """The tests above speak of something."""
+    """Descriptions are found, so that the tests above speak of something."""
     assert len(TASKS) >= 3
 
 

@@ -24,7 +24,7 @@ def test_an_empty_batch_has_no_verdicts():
 
 
 def test_only_the_last_answer_is_judged():
-    """Earlier answers of a dialogue are context."""
+    """Of a dialogue the last answer is judged, with the earlier ones as its context."""
     [verdict] = judge_batch([JudgeRequest(case(), ("fail x", "echo last"))], PATIENT)
     assert verdict.infos["argument"] == "last"
 

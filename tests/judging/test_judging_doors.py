@@ -13,7 +13,7 @@ from tests.judging.probing import PATIENCE, TASKS, judge, listener, nobody_came,
 
 
 def test_children_can_open_nothing():
-    """No file, socket or process; what they print goes nowhere and disturbs nobody."""
+    """A child opens no file, socket or process; what it prints goes nowhere."""
     with listener() as server:
         tried = judge(f"break-out {server.getsockname()[1]}").infos
         assert nobody_came(server)
@@ -52,7 +52,7 @@ def test_the_listener_hears_those_who_can_speak():
 
 @pytest.mark.parametrize("engine", ["oxigraph", "rdflib"])
 def test_engines_work_behind_closed_doors(engine):
-    """Whatever an engine loads late has been loaded before."""
+    """Engines judge behind closed doors: whatever they load late has been loaded before."""
     typed = (
         '<http://e/a> <http://e/b> "P1D"^^<http://www.w3.org/2001/XMLSchema#duration>, '
         '"<p>"^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#HTML>, 1.5e0, "x"@en-GB, true .'

@@ -20,7 +20,7 @@ def test_an_endless_query_is_ended():
 
 
 def test_an_endless_query_is_ended_in_rdflib():
-    """The other engine is under the same limits."""
+    """An endless query in the other engine is under the same limits."""
     verdict = judge(f"query {ENDLESS}", JudgeLimits(HASTY.seconds, engine="rdflib"))
     assert (verdict.outcome, verdict.infos["limit"]) == (Outcome.TIMEOUT, "time")
 
@@ -56,7 +56,7 @@ def test_greedy_judges_hit_the_memory_limit():
 
 
 def test_large_answers_hit_the_memory_limit():
-    """An answer that does not even fit is a matter of the limit, too."""
+    """An answer that does not even fit into memory hits the same limit."""
     verdict = judge("echo " + "x" * (90 << 20), SMALL)
     assert (verdict.outcome, verdict.infos["limit"]) == (Outcome.TIMEOUT, "memory")
 

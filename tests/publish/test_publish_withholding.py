@@ -229,7 +229,7 @@ def test_declared_things_are_not_scrubbed(site, recorded):
     ],
 )
 def test_scrubbing(text, expected):
-    """What is removed, and what only looks alike."""
+    """Keys, hosts, paths and names are removed, and what only looks like them stays."""
     assert scrubbing.Scrubber().text(text) == expected
 
 

@@ -43,7 +43,7 @@ def fetch(url, query, accept="text/csv"):
 
 
 def test_curl_gets_an_answer(server):
-    """What people type works."""
+    """A query that people type with curl gets its answer."""
     if shutil.which("curl") is None:
         pytest.skip("there is no curl")
     done = subprocess.run(

@@ -337,7 +337,7 @@ def test_head_has_no_body(client):
 
 
 def test_options_permit_other_origins(client):
-    """A browser on another page may ask."""
+    """A browser is permitted to ask from a page of another origin."""
     response = client.options("/sparql", headers={"Origin": "http://example.org"})
 
     assert 204 == response.status_code

@@ -78,7 +78,7 @@ def test_a_late_write_does_not_lower_a_stamp(remote):
 
 
 def test_loading_over_a_bad_line(remote):
-    """Bulk loads are whole, too."""
+    """A bulk load is there whole and once, however its requests fail."""
     chance = random.Random(3)
     blocks = [Block(GRAPH, [f'<urn:s{k}> <urn:p> "{k}" .' for k in range(2_000)])]
     with Proxy(remote) as proxy, open_store(proxy.url) as store:

@@ -23,7 +23,7 @@ from tests.servers.dask_cluster import cluster
 from tests.store.servers import Oxigraph
 
 pytest.importorskip("distributed")
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.servers
 
 OF_THE_WORK = re.compile(r"prov#(wasAssociatedWith|startedAtTime|endedAtTime)>")
 

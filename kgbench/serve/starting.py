@@ -20,7 +20,7 @@ _PATIENCE = 2  # seconds for answers under way when the server ends
 
 def start(settings: Settings, host: str, port: int) -> None:
     """Serve until SIGTERM or Ctrl-C."""
-    app = application(settings)
+    running = server(settings)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # With its protocol named, asyncio sends small answers at once instead of after 40 ms.
     with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
@@ -34,8 +34,14 @@ def start(settings: Settings, host: str, port: int) -> None:
         url = f"http://{shown}:{listener.getsockname()[1]}/"
         sys.stdout.write(f"serving {settings.location}\npages  {url}\nSPARQL {url}sparql\n")
         sys.stdout.flush()
-        config = uvicorn.Config(
-            app,
+        running.run(sockets=[listener])
+
+
+def server(settings: Settings) -> uvicorn.Server:
+    """A server of ``settings`` that is not yet started, for sockets that listen already."""
+    return uvicorn.Server(
+        uvicorn.Config(
+            application(settings),
             http=Connection,  # bounds the size and time of a request's head
             loop="asyncio",  # uvloop made no difference that could be measured
             ws="none",
@@ -46,4 +52,4 @@ def start(settings: Settings, host: str, port: int) -> None:
             timeout_keep_alive=15,
             timeout_graceful_shutdown=_PATIENCE,
         )
-        uvicorn.Server(config).run(sockets=[listener])
+    )

@@ -3,35 +3,38 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import socket
+import time
 from urllib.parse import quote, urlsplit
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kgbench.serve import admission
+from kgbench.serve import admission, connections
 from kgbench.serve.admission import admit
 from kgbench.serve.refusals import Refused
 from tests.serve import stores
-from tests.serve.processes import serving
+from tests.serve.listening import listening
 
+PATIENCE = 60  # seconds for what is to come: far beyond what a busy machine needs
 RUN = "<https://w3id.org/kgbench/ns#Run>"
 LOOKUP = f"SELECT ?p ?o {{ GRAPH ?g {{ {RUN} ?p ?o }} }}"
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """Host and port of a server in a process of its own."""
+    """Host and port of a server."""
     folder = stores.make(tmp_path_factory.mktemp("lookups") / "results")
-    with serving(folder, "--workers", "1", "--heavy", "1") as server:
-        yield urlsplit(server.url).netloc
+    with listening(folder, quick=1, heavy=1) as url:
+        yield urlsplit(url).netloc
 
 
 def get(place, target, headers=()):
     """Status, headers and body of a response."""
-    connection = http.client.HTTPConnection(place, timeout=20)
+    connection = http.client.HTTPConnection(place, timeout=PATIENCE)
     try:
         connection.request("GET", target, headers=dict(headers))
         response = connection.getresponse()
@@ -67,39 +70,37 @@ def test_known_answer_is_not_sent_again(place):
 
 
 def spoken(place, *pieces):
-    """All that the server answers to bytes, until it closes or has nothing to say."""
+    """All that the server answers to bytes before it closes, which it must do."""
     host, _, port = place.partition(":")
     received = b""
-    with socket.create_connection((host, int(port)), timeout=1) as connection:
-        try:
-            for piece in pieces:
-                connection.sendall(piece)
-            while piece := connection.recv(65_536):
-                received += piece
-        except TimeoutError:
-            return received, False
-        except (ConnectionResetError, BrokenPipeError):
-            pass
-    return received, True
+    with (
+        socket.create_connection((host, int(port)), timeout=PATIENCE) as connection,
+        contextlib.suppress(ConnectionResetError, BrokenPipeError),
+    ):
+        for piece in pieces:
+            connection.sendall(piece)
+        while piece := connection.recv(65_536):
+            received += piece
+    return received
 
 
 def test_requests_sent_together_are_answered_in_order(place):
     """Look-ups and other requests in one piece get their answers one after the other."""
     one = f"GET /sparql?query={quote(LOOKUP)} HTTP/1.1\r\nHost: x\r\nAccept: text/csv\r\n\r\n"
     other = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
-    received, closed = spoken(place, (one + other + one + one + other).encode())
+    last = "GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    received = spoken(place, (one + other + one + one + other + one + last).encode())
 
-    assert not closed
-    assert 5 == received.count(b"HTTP/1.1 200 OK")
+    assert 7 == received.count(b"HTTP/1.1 200 OK")
     order = [b"snapshot" in part for part in received.split(b"HTTP/1.1 ")[1:]]
-    assert [False, True, False, False, True] == order
+    assert [False, True, False, False, True, False, True] == order
 
 
 def test_body_of_a_look_up_is_passed_over(place):
     """A GET with a body is answered once, and what follows is the next request."""
     head = f"GET /sparql?query={quote(LOOKUP)} HTTP/1.1\r\nHost: x\r\nContent-Length: 20\r\n\r\n"
-    after = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
-    received, _ = spoken(place, head.encode(), b"GET /sparql HTTP/1.1", after)
+    after = b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    received = spoken(place, head.encode(), b"GET /sparql HTTP/1.1", after)
 
     assert 2 == received.count(b"HTTP/1.1 200 OK")
     assert b'"snapshot"' in received
@@ -122,11 +123,42 @@ TWO_LENGTHS = b"Host: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r
 )
 def test_heads_have_an_end(place, pieces, status):
     """What is too long or malformed gets a status, not memory."""
-    received, closed = spoken(place, *pieces)
+    received = spoken(place, *pieces)
 
-    assert closed
     assert not received or received.startswith(b"HTTP/1.1 " + status)
     assert 200 == get(place, "/health")[0]
+
+
+def eventually(holds):
+    """Wait until something holds; how long that takes is the machine's affair."""
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end, "it never came to hold"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("start", [b"", b"\r\n\r\n", b"GET /health HTTP/1.1\r\nHost:"])
+def test_who_sends_no_head_is_let_go(place, start, monkeypatch):
+    """A connection on which no request begins, or none goes on, is closed after its time."""
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.2)
+    assert spoken(place, start) == b""
+
+
+def test_who_does_not_read_is_let_go(place, monkeypatch):
+    """An answer that nobody takes ends with its connection, and its worker is free again."""
+    monkeypatch.setattr(connections, "READ_SECONDS", 0.2)
+    stalled = []
+    pause = connections.Connection.pause_writing
+    monkeypatch.setattr(
+        connections.Connection, "pause_writing", lambda self: (stalled.append(self), pause(self))
+    )
+    long = quote("SELECT * { GRAPH ?g { ?s ?p ?o } GRAPH ?h { ?a ?b ?c } }")
+    host, _, port = place.partition(":")
+    with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
+        connection.sendall(f"GET /sparql?query={long} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        eventually(lambda: stalled and stalled[0].transport.is_closing())
+
+    assert 200 == get(place, f"/sparql?query={quote(LOOKUP)}&way=long")[0]
 
 
 IRIS = st.sampled_from([RUN, "<http://a/b#c>", "<https://a/?x=(1)&y=*>", "<a>", "<http://a/'b>"])

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stores of every back end, empty, by their locations."""
+"""Stores of every back end, empty, by their locations.
+
+A remote store is on a SPARQL server in this process, unless tests marked ``servers`` are asked for:
+then also on an Oxigraph server and on Virtuoso, which are programs of their own.
+"""
 
 from __future__ import annotations
 
@@ -11,25 +15,47 @@ from kgbench.store.back_ends import find
 from kgbench.store.client import Client
 from kgbench.vocab import KGB
 from tests.store import servers
+from tests.store.in_process import InProcess
 from tests.store.servers import Oxigraph, empty
 
 GRAPHS = """SELECT DISTINCT ?g WHERE { GRAPH ?g { ?s ?p ?o }
   FILTER (STRSTARTS(STR(?g), "https://w3id.org/kgbench/")) }"""
-BACK_ENDS = ("embedded", "remote", "virtuoso")
+OXIGRAPH = pytest.param("oxigraph", marks=pytest.mark.servers)
+VIRTUOSO = pytest.param("virtuoso", marks=pytest.mark.servers)
 
 
 @pytest.fixture(scope="session")
-def oxigraph(tmp_path_factory):
+def in_process_url():
+    """One SPARQL server in this process for all its tests."""
+    with InProcess() as server:
+        yield server.url
+
+
+@pytest.fixture(scope="session")
+def oxigraph_url(tmp_path_factory):
     """One Oxigraph server for all tests of a process."""
     with Oxigraph(tmp_path_factory.mktemp("oxigraph")) as server:
-        yield server
+        yield server.url
 
 
 @pytest.fixture
-def remote(oxigraph):
+def in_process(in_process_url):
+    """The location of an empty store on a server in this process."""
+    empty(in_process_url)
+    return in_process_url
+
+
+@pytest.fixture
+def oxigraph(oxigraph_url):
+    """The location of an empty store on an Oxigraph server."""
+    empty(oxigraph_url)
+    return oxigraph_url
+
+
+@pytest.fixture(params=["in_process", OXIGRAPH])
+def remote(request):
     """The location of an empty store on a server."""
-    empty(oxigraph.url)
-    return oxigraph.url
+    return request.getfixturevalue(request.param)
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +75,7 @@ def only_layout(store):
         store.bulk_load([Block(store.iris.catalogue, [line])])
 
 
-@pytest.fixture(params=BACK_ENDS)
+@pytest.fixture(params=["embedded", "in_process", OXIGRAPH, VIRTUOSO])
 def any_store(request, tmp_path):
     """The location of an empty store, on each back end in turn."""
     if request.param == "embedded":

@@ -79,7 +79,7 @@ def shape(store, run):
     return [Counter(t.predicate.value for t in store.triples(g)) for g in (run.graph, live.graph)]
 
 
-@pytest.mark.slow
+@pytest.mark.servers
 def test_five_restarts_during_a_thousand_dialogues(tmp_path):
     """Exactly the plan, nothing twice, nothing asked again: as if the server had never gone."""
     wanted = plan(1_000)
@@ -107,7 +107,7 @@ def test_five_restarts_during_a_thousand_dialogues(tmp_path):
     assert found == reference
 
 
-@pytest.mark.slow
+@pytest.mark.servers
 def test_a_server_that_stays_away_stops_the_run_resumably(tmp_path, monkeypatch):
     """When patience is over the run ends with words; the same plan then continues it."""
     monkeypatch.setenv("KGBENCH_STORE_PATIENCE", "0.5")

@@ -49,15 +49,19 @@ def content(location):
 @pytest.mark.parametrize(
     ("origin", "target"),
     [
-        *itertools.product(["embedded", "remote"], ["folder", "backup"]),
-        *(("embedded", kind) for kind in ("remote", "virtuoso")),
-        ("virtuoso", "folder"),
+        *itertools.product(["embedded", "in_process"], ["folder", "backup"]),
+        ("embedded", "in_process"),
+        *(
+            pytest.param(*way, marks=pytest.mark.servers)
+            for kind in ("oxigraph", "virtuoso")
+            for way in (("embedded", kind), (kind, "folder"))
+        ),
     ],
 )
 def test_a_copy_is_the_same(request, tmp_path, origin, target):
     """In every direction; and what had no entry is not copied."""
     places = {"embedded": str(tmp_path / "a"), "folder": str(tmp_path / "b")}
-    for name in ("remote", "virtuoso"):
+    for name in ("in_process", "oxigraph", "virtuoso"):
         if name in (origin, target):
             places[name] = request.getfixturevalue(name)
     filled(places[origin])

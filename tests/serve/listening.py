@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``kgbench serve`` as it listens, in a thread of this process: its connections are real."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+
+from kgbench.serve import starting
+from kgbench.serve.settings import Limits, Settings
+
+
+@contextlib.contextmanager
+def listening(folder, **limits):
+    """The root of a running server over the store at ``folder``."""
+    server = starting.server(Settings(location=str(folder), limits=Limits(**limits)))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()  # who connects before it accepts is kept waiting by the listener
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        finally:
+            server.should_exit = True
+            thread.join()

@@ -10,6 +10,7 @@ import csv
 import io
 import json
 import math
+import os
 import shutil
 import sys
 import unicodedata
@@ -17,7 +18,6 @@ from collections.abc import Callable
 
 from kgbench.analysis.tables import Column, Kind, Table, Value
 
-_UNBOUNDED = 1_000  # columns; wide enough for any table that is not shown on a terminal
 _SMALLEST_P = 0.0001
 _DIGITS = {Kind.SCORE: 3, Kind.P: 4}
 _LATEX = {
@@ -170,23 +170,21 @@ TEXT_FORMATS: dict[str, Callable[[Table], str]] = {
 
 def as_terminal(table: Table, width: int | None = None) -> str:
     """The table for a terminal ``width`` columns wide; without one, as wide as it needs to be."""
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table as RichTable
-    from rich.text import Text
+    from kgbench.analysis import terminal
 
-    grid = RichTable(box=SIMPLE_HEAD, title=Text(one_line(table.title)), title_justify="left")
-    for column in table.columns:
-        grid.add_column(Text(column.title), justify="left" if column.kind is Kind.TEXT else "right")
-    for row in table.rows:
-        cells = [one_line(shown(v, c)) for v, c in zip(row, table.columns, strict=True)]
-        grid.add_row(*map(Text, cells))
-    out = io.StringIO()
-    console = Console(file=out, width=width or _UNBOUNDED, highlight=False)
-    console.print(grid)
-    for note in table.notes:
-        console.print(Text(one_line(note)), soft_wrap=True)
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+    grid = terminal.Grid(
+        [one_line(column.title) for column in table.columns],
+        [
+            [
+                one_line(shown(value, column))
+                for value, column in zip(row, table.columns, strict=True)
+            ]
+            for row in table.rows
+        ],
+        [column.kind is Kind.TEXT for column in table.columns],
+    )
+    text = terminal.drawn(one_line(table.title), grid, width)
+    return "".join([text, *(f"{one_line(note)}\n" for note in table.notes)])
 
 
 def render(table: Table, form: str) -> str:
@@ -195,8 +193,8 @@ def render(table: Table, form: str) -> str:
     Raises :class:`ValueError` for another format.
     """
     if form == "table":
-        size = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        return as_terminal(table, size)
+        bounded = sys.stdout.isatty() or "COLUMNS" in os.environ
+        return as_terminal(table, shutil.get_terminal_size().columns if bounded else None)
     if form not in TEXT_FORMATS:
         raise ValueError(f"no format '{form}'; there are: table, {', '.join(TEXT_FORMATS)}")
     return TEXT_FORMATS[form](table)

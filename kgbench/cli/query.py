@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +16,7 @@ from kgbench.cli import completing, options
 
 if TYPE_CHECKING:
     from kgbench.analysis.queries import Query
+    from kgbench.analysis.tables import Kind
     from kgbench.store.protocol import Store
 
 
@@ -178,10 +180,29 @@ def _table(answer: Any, base: str) -> None:
         return short.removeprefix(base) if short == term.value else short
 
     names = [variable.value for variable in answer.variables]
-    rows = tuple(tuple(shown(row[name]) for name in names) for row in answer)
+    found = [[row[name] for name in names] for row in answer]
+    kinds = [_kind(row[place] for row in found) for place in range(len(names))]
     table = Table(
-        f"{len(rows)} row{'' if len(rows) == 1 else 's'}",
-        tuple(Column(name, name) for name in names),
-        rows,
+        f"{len(found)} row{'' if len(found) == 1 else 's'}",
+        tuple(Column(name, name, kind) for name, kind in zip(names, kinds, strict=True)),
+        tuple(tuple(map(shown, row)) for row in found),
     )
     typer.echo(render(table, "table"), nl=False)
+
+
+def _kind(terms: Iterable[Any]) -> Kind:
+    """What a column holds: numbers stand to the right."""
+    from kgbench.analysis.tables import Kind
+
+    bound = [term for term in terms if term is not None]
+    numbers = bound and all(_is_number(term) for term in bound)
+    return Kind.COUNT if numbers else Kind.TEXT
+
+
+def _is_number(term: Any) -> bool:
+    from pyoxigraph import Literal
+
+    from kgbench.vocab import XSD
+
+    numeric = {XSD.integer, XSD.decimal, XSD.double}
+    return isinstance(term, Literal) and term.datatype.value in numeric

@@ -115,7 +115,7 @@ def _report(whole: Comparison, done: list[Reevaluated], *, json_: bool) -> None:
         }
         typer.echo(json.dumps(said, indent=2, ensure_ascii=False))
         return
-    typer.echo(render(_table(whole), "table"))
+    typer.echo(render(_table(whole), "table"), nl=False)
     typer.echo(
         f"{whole.dialogues} dialogues judged again, {len(whole.differing)} differ from the pass "
         "they were compared with"

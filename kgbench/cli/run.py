@@ -274,7 +274,7 @@ def _report(store: Store, plan: Plan, done: Progress, *, json_: bool) -> None:
         }
         typer.echo(json.dumps(said, indent=2, ensure_ascii=False))
         return
-    typer.echo(render(table, "table"))
+    typer.echo(render(table, "table"), nl=False)
     typer.echo(
         f"{done.before + done.complete} of {done.planned} dialogues complete"
         f" ({done.complete} now), {done.failed} failed, {done.calls} calls"

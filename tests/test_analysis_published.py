@@ -84,7 +84,7 @@ def first(external_data):
 
 
 def test_format_preference_equals_the_published_table(third, external_data):
-    """Every cell of the published table, bold included."""
+    """Every cell is that of the published table, bold marks included."""
     path = external_data / "llm-kg-bench-v3" / "modelPreferences.csv"
     with path.open(encoding="utf-8") as file:
         published = {
@@ -101,7 +101,7 @@ def test_format_preference_equals_the_published_table(third, external_data):
 
 
 def test_all_tasks_column_equals_the_journal_table(third):
-    """The pooled column of the later paper, for the same models."""
+    """The pooled column is that of the later paper, for the same models."""
     table = format_preference(third, select(third))
     found = {row["model"]: str(row[ALL_TASKS]).strip("*") for row in table.records()}
     assert {m: found[m] for m in (HAIKU, FLASH, GPT35, MINI)} == {
@@ -124,7 +124,7 @@ def test_all_tasks_column_equals_the_journal_table(third):
     ],
 )
 def test_compass_equals_the_published_plots(third, model, axis, column, published):
-    """Radii and band edges as read from the published plots, within what can be read."""
+    """Radii and band edges are those of the published plots, within what can be read there."""
     table = compass_table(third, select(third), compass("eswc-published"))
     (row,) = (r for r in table.records() if (r["model"], r["axis"]) == (model, axis))
     assert row[column] == pytest.approx(published, abs=0.005)
@@ -142,7 +142,7 @@ def test_combined_scores_rest_on_all_values(third):
 
 
 def test_sizes_equal_the_published_curves(first):
-    """Figure 2 of the DL4KG paper: means and half widths of 95 % intervals over 20 dialogues."""
+    """Means and half widths of intervals over 20 dialogues are those of DL4KG, figure 2."""
     table = sizes(first, select(first))
     rows = {(r["series"], r["model"], r["size"]): r for r in table.records()}
     for model, means in FRIENDS.items():
@@ -159,7 +159,7 @@ def test_sizes_equal_the_published_curves(first):
 
 @pytest.mark.parametrize(("task", "model"), DISTRIBUTIONS)
 def test_distributions_equal_the_published_box_plots(first, task, model):
-    """Figure 1 of the DL4KG paper: mean and the five numbers of the box."""
+    """Means and the five numbers of each box are those of DL4KG, figure 1."""
     table = task_scores(first, select(first), tasks=task)
     (row,) = (r for r in table.records() if r["model"] == model)
     found = [row[k] for k in ("mean", "minimum", "q1", "median", "q3", "maximum")]

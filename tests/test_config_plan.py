@@ -100,7 +100,7 @@ def test_a_price_table_stands_beside_its_configuration(tmp_path):
 
 
 def test_entries_become_tasks_in_their_order(tmp_path):
-    """Names, classes, patterns and entries; texts become the numbers and formats they stand for."""
+    """Names, classes and patterns become tasks in order, texts what they stand for."""
     plan = config.load(write(tmp_path, FULL))
 
     labels = [task.label for task in plan.tasks]
@@ -259,7 +259,7 @@ def test_known_names_that_are_not_installed_are_valid_but_not_run(tmp_path, monk
 
 @pytest.mark.external
 def test_the_published_configuration_is_accepted(external_data):
-    """The configuration of LLM-KG-Bench itself: all its tasks, all its models, its iterations."""
+    """LLM-KG-Bench's own configuration gives all its tasks, models and iterations."""
     path = external_data / "llm-kg-bench-v3" / "configuration.yml"
 
     report = config.check(path)
@@ -365,7 +365,7 @@ def test_including_has_an_end(tmp_path):
 
 
 def test_the_quick_start_is_a_configuration_over_all_tasks():
-    """Baseline models, five iterations, every labelled task that is installed."""
+    """The quick start has baseline models, five iterations and every installed label."""
     plan = config.quick_start()
 
     assert plan.name == "quick-start"

@@ -33,7 +33,7 @@ def _texts(model_id: str, count: int = 40, **options: object) -> list[str]:
 
 
 def test_the_oracle_gives_the_reference_and_the_silent_model_nothing() -> None:
-    """The two ends of the scale; neither claims tokens."""
+    """The oracle is right, the silent model says nothing, and neither claims tokens."""
     assert _texts("oracle", 1) == [BEST]
     assert _texts("silent", 1) == [""]
     reply = replies(baseline, setup_for("baseline", "oracle"), [asked()])[0]

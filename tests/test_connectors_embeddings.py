@@ -30,7 +30,7 @@ def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_each_text_has_its_vector() -> None:
-    """Whatever the order of the response, and in however many requests; the model is told."""
+    """Each text gets its vector, however responses are ordered; the model is told."""
     texts = [f"text {k}" for k in range(embeddings.PORTION + 3)]
     with LoopbackServer(OpenAISpeech(embed=lambda text: [float(text[5:]), 1.0])) as server:
         found = embeddings.embed(setup_for("openai", "near", server.url), texts)

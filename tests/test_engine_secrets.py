@@ -181,7 +181,7 @@ def test_no_connector_says_its_key_whatever_fails(tmp_path, monkeypatch):
 
 
 def test_no_batch_says_the_key_it_was_handed_in_with(tmp_path, monkeypatch):
-    """Neither files and names of requests, nor ids, states and results, nor errors in them."""
+    """The key is in no file, name, id, state or result of a batch, nor in an error there."""
     plant(monkeypatch)
     troubles = [scripts.CUT, "answer", scripts.SERVER_ERROR, scripts.NOT_JSON]
     with contextlib.ExitStack() as stack:

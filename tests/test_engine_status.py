@@ -32,7 +32,7 @@ def place(tmp_path, monkeypatch):
 
 
 def test_outcomes_have_counts_and_rates(place):
-    """Each model's answers by outcome, in words and as JSON."""
+    """Each model's answers are counted by outcome, in words and as JSON."""
     said = kgbench("status").output
     (state,) = json.loads(kgbench("status", "--json").output)
 

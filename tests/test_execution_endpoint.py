@@ -143,6 +143,6 @@ def test_results_have_a_limit(asking, monkeypatch):
     ],
 )
 def test_unusable_address_is_refused(url):
-    """Nothing but http and https; no password that would be recorded."""
+    """No address is taken but http and https, and none with a password in it."""
     with pytest.raises(ConfigurationError, match="--endpoint"):
         Endpoint(url)

@@ -41,7 +41,7 @@ def test_formats_give_the_same_triples(executor, rdf_format):
 
 
 def test_triples_are_written_as_n_triples(executor):
-    """Escapes, tags, datatypes; blank nodes are named in the order they occur."""
+    """Escapes, tags and datatypes are those of N-Triples; blank nodes are named in order."""
     text = '@prefix e: <http://e/> . e:a e:b "a\\n\\"\\\\", "x"@en, 1 ; e:c [], [] .'
     triples = executor.parse(text, "turtle").triples
     assert set(triples) == {

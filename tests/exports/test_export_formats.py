@@ -185,7 +185,7 @@ def test_records_of_every_eval_ever(small, run, tmp_path):
 
 
 def test_records_that_break_a_schema_are_refused(run, tmp_path):
-    """Ours, or the one that is named; nothing is written then."""
+    """A record that breaks our schema, or the one that is named, is refused unwritten."""
     found = every_eval_ever.records(run, "us", "other", datetime.now(UTC))
     path, record = next(iter(found.items()))
     broken = {path: {**record, "schema_version": "9"}}

@@ -54,7 +54,7 @@ def _plain(moment):
 
 
 def test_a_run_comes_back_as_it_went(quick_start, tmp_path):
-    """All tasks of the quick start: cases, texts, times, every score and every info."""
+    """All tasks of the quick start come back: cases, texts, times, each score and info."""
     path = tmp_path / "run.json"
     said = call(
         "export", "llm-kg-bench", "--store", quick_start, "--redact", "none", "-o", path, "--json"
@@ -111,7 +111,7 @@ def test_earlier_generations_become_the_third(record):
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(4))
 def test_published_results_come_back(external_data, number):
-    """Each published archive of generation 3: every record, value for value."""
+    """Each published archive of generation 3 comes back, record by record, value for value."""
     found = list(records(archives(external_data)[number]))
     again = exported(found, suite="llm-kg-bench-3")
     pairs = zip(in_order(found), in_order(again), strict=True)

@@ -59,7 +59,7 @@ def content(location):
     ],
 )
 def test_a_copy_is_the_same(request, tmp_path, origin, target):
-    """In every direction; and what had no entry is not copied."""
+    """A copy is the same in every direction; what had no entry is not copied."""
     places = {"embedded": str(tmp_path / "a"), "folder": str(tmp_path / "b")}
     for name in ("in_process", "oxigraph", "virtuoso"):
         if name in (origin, target):
@@ -130,7 +130,7 @@ def test_a_copy_that_came_out_otherwise_is_refused(tmp_path, monkeypatch):
 
 
 def test_a_source_that_changes_is_refused(tmp_path):
-    """A copy of two states is none."""
+    """A source that changes while it is copied is refused: a copy of two states is none."""
     with open_store(filled(str(tmp_path / "a"))) as source, open_store("memory:") as target:
 
         def change(graph, triples):
@@ -141,7 +141,7 @@ def test_a_source_that_changes_is_refused(tmp_path):
 
 
 def test_blank_nodes_are_refused(tmp_path):
-    """They could not be compared."""
+    """Graphs with blank nodes, which could not be compared, are not copied."""
     with open_store(filled(str(tmp_path / "a"))) as source, open_store("memory:") as target:
         source.write([Block(GRAPHS[0], ["_:b <urn:p> 1 ."])])
         with pytest.raises(StoreError, match="blank nodes"):
@@ -170,7 +170,7 @@ def test_damaged_backups_are_refused(tmp_path, damage):
 
 
 def test_a_backup_replaces_no_file(tmp_path):
-    """And leaves none behind when it cannot be written."""
+    """A backup replaces no file, and leaves none behind when it cannot be written."""
     file = tmp_path / "backup.nq.gz"
     with open_reader(filled(str(tmp_path / "a"))) as store:
         dumps.write(store, file)

@@ -14,15 +14,15 @@ the item: ``DCTERMS["title"]``.
 from __future__ import annotations
 
 
-class Namespace(str):
+class Namespace(str):  # noqa: SLOT000 - keeps the names that were asked for
     """An IRI prefix whose attributes and items are IRIs."""
-
-    __slots__ = ()
 
     def __getattr__(self, name: str) -> str:
         if name.startswith("__"):
             raise AttributeError(name)
-        return str(self) + name
+        found = str(self) + name
+        self.__dict__[name] = found  # found there from now on: records name these a million times
+        return found
 
     def __getitem__(self, name: object) -> str:
         return str(self) + str(name)

@@ -20,6 +20,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from urllib.parse import quote, unquote
 
 from kgbench.vocab import BASE
@@ -109,6 +110,7 @@ def root_of(path: str) -> str:
     return "../" * path.count("/") or "./"
 
 
+@lru_cache(maxsize=10_000)
 def _path(rest: str) -> str | None:
     """``rest`` of an IRI as a path that every file system takes, or ``None``."""
     parts = [unquote(part) for part in rest.split("/")]

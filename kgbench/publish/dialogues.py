@@ -98,11 +98,11 @@ def gather(
 def by_subject(quads: Iterable[ox.Quad]) -> dict[str, dict[str, list[Any]]]:
     """Objects by subject and property."""
     found: dict[str, dict[str, list[Any]]] = {}
-    for quad in quads:
-        subject: Any = quad.subject
-        objects = found.setdefault(subject.value, {}).setdefault(quad.predicate.value, [])
-        if quad.object not in objects:
-            objects.append(quad.object)
+    subject: Any
+    for subject, predicate, value, _ in quads:
+        objects = found.setdefault(subject.value, {}).setdefault(predicate.value, [])
+        if value not in objects:
+            objects.append(value)
     return found
 
 

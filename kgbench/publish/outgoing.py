@@ -72,6 +72,7 @@ class Outgoing:
         self._rules = rules
         self._nodes: dict[str, ox.NamedNode] = {}
         self._gold: dict[str, frozenset[str]] = {}
+        self._prompts: dict[str, bool] = {}
         self.base, self.store = addresses.base, addresses.store
         self.place = addresses.place
 
@@ -123,28 +124,33 @@ class Outgoing:
             yield from self._without_text(quads)
             return
         by_hand = not kinds.isdisjoint(_WRITTEN_BY_HAND)
-        for quad in quads:
-            value: Any = quad.object
-            if isinstance(value, ox.Triple) or isinstance(quad.subject, ox.Triple):
+        # Taken apart once: each look at a part of a quad makes a new object.
+        for subject, predicate, recorded, graph in quads:
+            value: Any = recorded
+            if isinstance(value, ox.Triple) or isinstance(subject, ox.Triple):
                 continue  # nothing here writes quoted triples, and they could hold anything
             if isinstance(value, ox.NamedNode):
-                if self._leads_astray(quad.predicate.value, value.value):
+                iri = value.value
+                if self._leads_astray(predicate.value, iri):
                     continue
-                value = self.node(value.value)
+                value = self.node(iri)
             elif isinstance(value, ox.Literal) and not by_hand:
-                if quad.predicate.value == KGB.baseUrl and not is_public(value.value):
+                name = predicate.value
+                if name == KGB.baseUrl and not is_public(value.value):
                     continue
-                value = self._literal(quad, value, kinds)
-            yield self._made(quad, value)
+                value = self._literal(subject, name, value, kinds)
+            yield ox.Quad(self._renamed(subject), predicate, value, self._renamed(graph))
+
+    def _renamed(self, term: Any) -> Any:
+        return self.node(term.value) if isinstance(term, ox.NamedNode) else term
 
     def _made(self, quad: ox.Quad, value: Any, predicate: ox.NamedNode | None = None) -> ox.Quad:
-        subject: Any = quad.subject
-        if isinstance(subject, ox.NamedNode):
-            subject = self.node(subject.value)
-        graph: Any = quad.graph_name
-        if isinstance(graph, ox.NamedNode):
-            graph = self.node(graph.value)
-        return ox.Quad(subject, predicate or quad.predicate, value, graph)
+        return ox.Quad(
+            self._renamed(quad.subject),
+            predicate or quad.predicate,
+            value,
+            self._renamed(quad.graph_name),
+        )
 
     def _origin(self, quad: ox.Quad) -> Iterator[ox.Quad]:
         made = self._made(quad, quad.subject, ox.NamedNode(PROV.alternateOf))
@@ -162,15 +168,16 @@ class Outgoing:
 
     # --- literals ---------------------------------------------------------------------------
 
-    def _literal(self, quad: ox.Quad, value: ox.Literal, kinds: set[str]) -> ox.Literal:
-        predicate = quad.predicate.value
+    def _literal(
+        self, subject: Any, predicate: str, value: ox.Literal, kinds: set[str]
+    ) -> ox.Literal:
         level = self._rules.level
         if value.datatype == _JSON:
             found = parsed(value.value)
             if predicate == KGB.caseData:
                 found = case_data(found, level)
             elif predicate == KGB.infos:
-                found = self._rules.scrubber.json(infos(found, level, self._gold_of(quad.subject)))
+                found = self._rules.scrubber.json(infos(found, level, self._gold_of(subject)))
             else:
                 found = self._rules.scrubber.json(found)
             text = canonical_json(found)
@@ -207,10 +214,19 @@ class Outgoing:
         return any(map(self._rules.scrubber.tells, values))
 
     def _is_prompt(self, text: Any) -> bool:
-        """Whether a text is that of a prompt, if only among others."""
-        users = self._database.quads_for_pattern(None, _TEXT, text)
-        pattern = self._database.quads_for_pattern
-        return any(next(pattern(u.subject, _TYPE, _ANSWER), None) is None for u in users)
+        """Whether a text is that of a prompt, if only among others.
+
+        Remembered, because an answer of a word or two is that of a thousand dialogues.
+        """
+        found = self._prompts.get(text.value)
+        if found is None:
+            if len(self._prompts) >= _MOST_KEPT:
+                self._prompts.clear()
+            pattern = self._database.quads_for_pattern
+            users = pattern(None, _TEXT, text)
+            found = any(next(pattern(u.subject, _TYPE, _ANSWER), None) is None for u in users)
+            self._prompts[text.value] = found
+        return found
 
     def _without_text(self, quads: list[ox.Quad]) -> Iterator[ox.Quad]:
         for quad in quads:

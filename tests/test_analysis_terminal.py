@@ -76,10 +76,26 @@ Scores
     )
 
 
-def test_headings_take_several_lines_first():
-    """A table that is a little too wide loses nothing but the width of its headings."""
+def test_columns_move_together_first():
+    """A table that is a little too wide loses space before its headings are broken."""
     assert (
         as_terminal(WIDE, 75)
+        == """\
+Scores
+
+  Task                     Model    Mean  95 % from     to  Not judged
+ ──────────────────────────────────────────────────────────────────────
+  RdfFriendCount-turtle-1  noisy   0.500      0.250  0.750          12
+  RdfFriendCount-turtle-1  oracle  1.000      1.000  1.000          12
+
+"""
+    )
+
+
+def test_headings_take_several_lines_next():
+    """Numbers stay beside their names as long as headings can be broken."""
+    assert (
+        as_terminal(WIDE, 70)
         == """\
 Scores
 
@@ -101,12 +117,12 @@ def test_a_name_of_several_rows_stands_above_them():
 Scores
 
   Task
-                      95 %              Not
-    Model     Mean    from      to   judged
- ───────────────────────────────────────────
+                    95 %            Not
+    Model    Mean   from     to  judged
+ ───────────────────────────────────────
   RdfFriendCount-turtle-1
-    noisy    0.500   0.250   0.750       12
-    oracle   1.000   1.000   1.000       12
+    noisy   0.500  0.250  0.750      12
+    oracle  1.000  1.000  1.000      12
 
 """
     )
@@ -117,21 +133,21 @@ def test_numbers_stand_in_blocks_with_both_ends_of_an_interval():
     one = replace(WIDE, columns=WIDE.columns[1:], rows=tuple(row[1:] for row in WIDE.rows))
 
     assert (
-        as_terminal(one, 38)
+        as_terminal(one, 34)
         == """\
 Scores
 
-                    95 %
-  Model     Mean    from      to
- ────────────────────────────────
-  noisy    0.500   0.250   0.750
-  oracle   1.000   1.000   1.000
+                  95 %
+  Model    Mean   from     to
+ ─────────────────────────────
+  noisy   0.500  0.250  0.750
+  oracle  1.000  1.000  1.000
 
-              Not
-  Model    judged
- ─────────────────
-  noisy        12
-  oracle       12
+             Not
+  Model   judged
+ ────────────────
+  noisy       12
+  oracle      12
 
 """
     )
@@ -150,10 +166,10 @@ def test_text_is_broken_between_the_parts_of_an_iri():
         == """\
 1 row
 
-  run                     answer
+  run                    answer
  ───────────────────────────────────────────────
-  https://example.org/    a short answer with
-  run/friends             words
+  https://example.org/   a short answer with
+  run/friends            words
 
 """
     )

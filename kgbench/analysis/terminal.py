@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables on a terminal: the terminal never breaks a line, and nothing is cut off.
 
-A table that is too wide first gets headings of several lines. Is that not enough, its columns of
-numbers stand in blocks, one below the other, each of which repeats the columns that name its rows;
-where these take too much, the first of them becomes a line above its rows. Text that is wider than
-the terminal is broken where words end, or parts of IRIs do.
+A table that is too wide first gets less space between its columns, then headings of several lines.
+Is that not enough, its columns of numbers stand in blocks, one below the other, each of which
+repeats the columns that name its rows; where these take too much, the first of them becomes a line
+above its rows. Text that is wider than the terminal is broken where words end, or parts of IRIs do.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, product
 from typing import NamedTuple, TypeAlias
 
-_BESIDE = 3  # what a column takes beside its text
+_WIDE, _CLOSE = 3, 2  # between columns: where there is room, and where there is little
+_AROUND = 3  # left and right of all columns
 _LEAST = 24  # text of this width is not broken, nor a part of text
 _NUMBERS = 30  # columns at least that are kept free of names, where numbers follow
 _INDENTED = 2  # rows below a line that names them
@@ -34,86 +35,102 @@ class Grid(NamedTuple):
     texts: Sequence[bool]
 
 
+class Layout(NamedTuple):
+    """Blocks one below the other, the space between columns, and how rows are named.
+
+    ``grouped``: the first column stands in lines of its own, above the rows that it names.
+    """
+
+    blocks: Sequence[Block]
+    gap: int = _CLOSE
+    grouped: bool = False
+
+
 def drawn(title: str, grid: Grid, width: int | None) -> str:
     """The table under its title, in lines no longer than ``width`` where that is given.
 
     Narrower than two columns of numbers beside their names no table becomes.
     """
-    found, grouped = blocks(grid, width)
+    layout = laid_out(grid, width)
     lines = [title]
-    for block in found:
-        lines += ["", *_block(grid, block, grouped=grouped)]
+    for block in layout.blocks:
+        lines += ["", *_block(grid, block, layout)]
     return "\n".join([*(line.rstrip() for line in lines), "", ""])
 
 
-def _block(grid: Grid, block: Block, *, grouped: bool) -> Iterator[str]:
-    indent = " " * (_INDENTED if grouped else 0)
-    if grouped:
+def _block(grid: Grid, block: Block, layout: Layout) -> Iterator[str]:
+    indent = " " * (_INDENTED if layout.grouped else 0)
+    if layout.grouped:
         yield f"  {grid.heads[0]}"
     heads = [list(_lines(grid.heads[place], wide)) for place, wide in block]
     tallest = max(map(len, heads), default=0)
     bottom = [[""] * (tallest - len(head)) + head for head in heads]
-    yield from (indent + line for line in _row(bottom, grid.texts, block))
-    yield " " + "─" * (_space([wide for _, wide in block]) - 1 + len(indent))
-    for name, rows in groupby(grid.rows, key=lambda row: row[0] if grouped else ""):
-        if grouped:
+    yield from (indent + line for line in _row(bottom, grid.texts, block, layout.gap))
+    yield " " + "─" * (_space([wide for _, wide in block], layout.gap) - 1 + len(indent))
+    for name, rows in groupby(grid.rows, key=lambda row: row[0] if layout.grouped else ""):
+        if layout.grouped:
             yield f"  {name}"
         for row in rows:
             cells = [list(_lines(row[place], wide)) for place, wide in block]
-            yield from (indent + line for line in _row(cells, grid.texts, block))
+            yield from (indent + line for line in _row(cells, grid.texts, block, layout.gap))
 
 
-def _row(cells: list[list[str]], texts: Sequence[bool], block: Block) -> Iterator[str]:
+def _row(cells: list[list[str]], texts: Sequence[bool], block: Block, gap: int) -> Iterator[str]:
     for number in range(max(map(len, cells), default=0)):
-        line = " "
+        parts = []
         for cell, (place, wide) in zip(cells, block, strict=True):
             text = cell[number] if number < len(cell) else ""
-            gap = " " * (wide - _cells(text))
-            line += f" {text}{gap} " if texts[place] else f" {gap}{text} "
-            line += " "
-        yield line
+            space = " " * (wide - _cells(text))
+            parts.append(text + space if texts[place] else space + text)
+        yield f"  {(' ' * gap).join(parts)}"
 
 
-def blocks(grid: Grid, width: int | None) -> tuple[list[Block], bool]:
-    """How a table is laid out for a terminal ``width`` columns wide.
-
-    The blocks one below the other, and whether the first column stands in lines of its own.
-    """
+def laid_out(grid: Grid, width: int | None) -> Layout:
+    """How a table stands on a terminal ``width`` columns wide; ``None``: on one of any width."""
     every = range(len(grid.heads))
     values = [max((_cells(row[column]) for row in grid.rows), default=0) for column in every]
     whole = [max(_cells(head), value) for head, value in zip(grid.heads, values, strict=True)]
-    if width is None or _fits(whole, width):
-        return [list(enumerate(whole))], False
+    if width is None:
+        return Layout([list(enumerate(whole))], _WIDE)
     words = [max(map(_cells, head.split()), default=0) for head in grid.heads]
     widths = [min(max(pair), width) for pair in zip(words, values, strict=True)]
-    if _fits(widths, width):
-        return [list(enumerate(widths))], False
+    for wide, gap in product((whole, widths), (_WIDE, _CLOSE)):
+        if _space(wide, gap) <= width:
+            return Layout([list(enumerate(wide))], gap)
     least = [
         min(max(word, _widest_part(row[column] for row in grid.rows)), _LEAST)
         for column, word in enumerate(words)
     ]
-    names = next((column for column in every if not grid.texts[column]), len(every))
+    names = _names(grid.texts)
     if names == len(every):
-        return [list(enumerate(_narrowed(widths, least, width)))], False
-    grouped = names > 1 and not _fits(widths[:names], width - _NUMBERS) and _repeats(grid)
+        return Layout([list(enumerate(_narrowed(widths, least, width)))])
+    crowded = _space(widths[:names], _CLOSE) > width - _NUMBERS
+    grouped = names > 1 and crowded and _repeats(grid)
     first, room = (1, width - _INDENTED) if grouped else (0, width)
     keys = _narrowed(widths[first:names], least[first:names], room - _NUMBERS)
-    named = list(enumerate(keys, first))
-    room = max(room - _space(keys), _LEAST)
+    room = max(room - _space(keys, _CLOSE), _LEAST)
     groups = [
-        [(column, min(widths[column], room - _BESIDE)) for column in group]
+        [(column, min(widths[column], room - _CLOSE)) for column in group]
         for group in _groups(grid.heads, names)
     ]
     found = _packed(groups, room)
     while len(_packed(groups, room - 1)) == len(found) > 1:  # blocks of about the same width
         room -= 1
         found = _packed(groups, room)
-    return [[*named, *block] for block in found], grouped
+    return Layout([[*enumerate(keys, first), *block] for block in found], grouped=grouped)
+
+
+def _names(texts: Sequence[bool]) -> int:
+    """How many columns name a row: up to the end of the first columns of text."""
+    start = next((column for column, text in enumerate(texts) if text), 0)
+    return next((k for k in range(start, len(texts)) if not texts[k]), len(texts))
 
 
 def _repeats(grid: Grid) -> bool:
     """Whether the first column names two or more rows at a time, in the mean."""
-    return 2 * sum(1 for _ in groupby(row[0] for row in grid.rows)) <= len(grid.rows)
+    return grid.texts[0] and 2 * sum(1 for _ in groupby(row[0] for row in grid.rows)) <= len(
+        grid.rows
+    )
 
 
 def _groups(heads: Sequence[str], first: int) -> list[list[int]]:
@@ -132,7 +149,7 @@ def _packed(groups: list[Block], room: int) -> list[Block]:
     found: list[Block] = []
     taken = room
     for group in groups:
-        wide = sum(width + _BESIDE for _, width in group)
+        wide = sum(width + _CLOSE for _, width in group)
         if taken + wide > room:
             found.append([])
             taken = 0
@@ -141,19 +158,15 @@ def _packed(groups: list[Block], room: int) -> list[Block]:
     return found
 
 
-def _space(widths: Sequence[int]) -> int:
+def _space(widths: Sequence[int], gap: int) -> int:
     """The width of columns with what stands between and around them."""
-    return sum(widths) + _BESIDE * len(widths)
-
-
-def _fits(widths: Sequence[int], width: int) -> bool:
-    return _space(widths) <= width
+    return sum(widths) + gap * (len(widths) - 1) + _AROUND
 
 
 def _narrowed(widths: Sequence[int], least: Sequence[int], width: int) -> list[int]:
     """Widths of columns of text that fit, if that can be; the widest give first."""
     found = list(widths)
-    while not _fits(found, width):
+    while _space(found, _CLOSE) > width:
         spare = [place for place, wide in enumerate(found) if wide > least[place]]
         if not spare:
             break

@@ -24,6 +24,9 @@ def friend_count():
     return JudgeRequest(case, (catalogue.module(name).reference(case),))
 
 
+pytestmark = pytest.mark.usefixtures("own_judges")
+
+
 @pytest.mark.parametrize("spec", ["local:2", "local:1"])
 def test_local_pools_judge(spec):
     """Batches are judged by as many threads as named, and shutting down ends it."""

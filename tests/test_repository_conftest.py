@@ -30,8 +30,9 @@ def test_ordinary_gives_up():
 
 
 @pytest.fixture
-def sample(pytester, repository):
+def sample(pytester, repository, monkeypatch):
     """A folder with our conftest and a few tests; a function that runs them."""
+    monkeypatch.setenv("PYTHONPATH", str(repository))
     pytester.makeconftest((repository / "tests" / "conftest.py").read_text(encoding="utf-8"))
     pytester.makeini("[pytest]\nmarkers =\n    external: x\n    slow: y\n")
     pytester.makepyfile(SAMPLE)

@@ -11,9 +11,10 @@ import pytest
 from scipy import stats
 
 from kgbench.analysis.characterization import characterization
+from kgbench.analysis.choosing import Selector
 from kgbench.analysis.compare import ALL_TASKS, compare, flips, matches
 from kgbench.analysis.compass import Axis, Compass, compass, compass_table
-from kgbench.analysis.declarations import ScoreSet, Selector, score_set
+from kgbench.analysis.declarations import ScoreSet, score_set
 from kgbench.analysis.explain import explain, of_compass, of_formats, of_score_set, of_tasks
 from kgbench.analysis.feedback import feedback_gains
 from kgbench.analysis.format_preference import (

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgbench.analysis.declarations import ScoreSet, Selector
+from kgbench.analysis.choosing import Selector
+from kgbench.analysis.declarations import ScoreSet
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.rendering import as_terminal, one_line, visible
 from kgbench.analysis.selection import select

@@ -55,7 +55,7 @@ def card(
     scores by task, the outcomes of its answers, and the runs and passes they come from. Raises
     :class:`~kgbench.errors.QueryError` for an unknown model, or one without results.
     """
-    model = find_model(store, name)
+    model = fetch.models(store).find(name)
     board = leaderboard(store, selection, combined)
     standing = next((row for row in board.records() if row["model"] == model.name), None)
     if standing is None:
@@ -78,19 +78,6 @@ def card(
         figures=tuple(figures),
         evidence=tuple(_evidence(store, selection, model)),
     )
-
-
-def find_model(store: Store, name: str) -> fetch.ModelInfo:
-    """The model with this name, id or IRI.
-
-    Raises :class:`~kgbench.errors.QueryError` where there is none.
-    """
-    known = fetch.models(store).values()
-    found = [model for model in known if name in (model.name, model.id, model.iri)]
-    if len(found) != 1:
-        there_are = ", ".join(sorted(model.name for model in known))
-        raise QueryError(f"'{name}' is no model in the store; there are: {there_are}")
-    return found[0]
 
 
 def _compass(

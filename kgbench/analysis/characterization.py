@@ -32,12 +32,8 @@ COLUMNS = (
     Column("ci_high", "to", Kind.SCORE),
 )
 QUERIES = (
-    "list-passes",
-    "list-suites",
-    "list-tasks",
-    "list-models",
-    "score-histograms",
-    "superseding-metrics",
+    *("list-passes", "list-suites", "list-tasks", "list-models"),
+    *fetch.HISTOGRAMS,
     "task-characteristics",
 )
 
@@ -69,7 +65,7 @@ def characterization(store: Store, selection: Selection) -> Table:
         raise QueryError("no task class with scores is characterised")
     names = fetch.models(store)
     rows = [
-        (c, level, names[model].name if model in names else model, *_statistics(histograms))
+        (c, level, names.name(model), *_statistics(histograms))
         for (c, level, model), histograms in parts.items()
     ]
     notes = [f"Not characterised: {', '.join(sorted(bare))}."] if bare else []
@@ -79,7 +75,7 @@ def characterization(store: Store, selection: Selection) -> Table:
         rows=tuple(sorted(rows, key=lambda row: [str(value) for value in row[:3]])),
         notes=tuple(notes),
         queries=QUERIES,
-        context={"suite": selection.suite, "pass": selection.choice},
+        context=selection.context,
     )
 
 

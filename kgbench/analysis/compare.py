@@ -8,15 +8,17 @@ sides are compared unpaired, and the table says so.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import NamedTuple
 
 from kgbench.analysis import scores as fetch
+from kgbench.analysis.choosing import chosen_metrics
 from kgbench.analysis.histogram import Histogram
+from kgbench.analysis.scores import ScoreRow
 from kgbench.analysis.selection import Selection
-from kgbench.analysis.sides import Item, Side, items
+from kgbench.analysis.sides import Side, items
 from kgbench.analysis.significance import (
     bootstrap_means,
     bootstrap_p,
@@ -28,7 +30,6 @@ from kgbench.analysis.significance import (
     t_test,
 )
 from kgbench.analysis.tables import Column, Kind, Table, Value
-from kgbench.analysis.task_scores import chosen_metrics
 from kgbench.errors import QueryError
 from kgbench.store.protocol import Store
 
@@ -62,22 +63,14 @@ FLIP_COLUMNS = (
     Column("dialogue_a", "Dialogue A"),
     Column("dialogue_b", "Dialogue B"),
 )
-QUERIES = (
-    "list-passes",
-    "list-suites",
-    "list-tasks",
-    "list-metrics",
-    "list-models",
-    "score-rows",
-    "superseding-metrics",
-)
+QUERIES = (*fetch.CHOOSING, *fetch.ROWS)
 
 
 class Pair(NamedTuple):
     """What the two sides reached on the same case in the same iteration."""
 
-    a: Item
-    b: Item
+    a: ScoreRow
+    b: ScoreRow
 
     @property
     def difference(self) -> float:
@@ -90,15 +83,15 @@ class Match:
     """One task: the pairs, and what either side has beside them."""
 
     pairs: tuple[Pair, ...]
-    rest_a: tuple[Item, ...]
-    rest_b: tuple[Item, ...]
+    rest_a: tuple[ScoreRow, ...]
+    rest_b: tuple[ScoreRow, ...]
 
     @property
     def paired(self) -> bool:
         """Whether there is anything to pair."""
         return bool(self.pairs)
 
-    def used(self) -> tuple[list[Item], list[Item]]:
+    def used(self) -> tuple[list[ScoreRow], list[ScoreRow]]:
         """The values of both sides that are compared: the pairs, or else everything."""
         if self.paired:
             return [p.a for p in self.pairs], [p.b for p in self.pairs]
@@ -127,7 +120,7 @@ def matches(
         raise QueryError(f"'{a.name}' and '{b.name}' have no task in common")
     by_model = a.kind != "model" and bool({i.model for i in ours} & {i.model for i in theirs})
 
-    def key(item: Item) -> tuple[object, ...]:
+    def key(item: ScoreRow) -> tuple[object, ...]:
         if a.kind == "pass" and by_model:
             return (item.dialogue,)
         return (item.model if by_model else None, item.case, item.iteration)
@@ -141,21 +134,22 @@ def matches(
     }
 
 
-def _by_key(found: Iterable[Item], key: object) -> dict[tuple[object, ...], list[Item]]:
-    assert callable(key)
-    by_key: dict[tuple[object, ...], list[Item]] = defaultdict(list)
+def _by_key(
+    found: Iterable[ScoreRow], key: Callable[[ScoreRow], tuple[object, ...]]
+) -> dict[tuple[object, ...], list[ScoreRow]]:
+    by_key: dict[tuple[object, ...], list[ScoreRow]] = defaultdict(list)
     for item in sorted(found, key=lambda i: i.dialogue):
         by_key[key(item)].append(item)
     return by_key
 
 
 def _match(
-    ours: Mapping[tuple[object, ...], Sequence[Item]],
-    theirs: Mapping[tuple[object, ...], Sequence[Item]],
+    ours: Mapping[tuple[object, ...], Sequence[ScoreRow]],
+    theirs: Mapping[tuple[object, ...], Sequence[ScoreRow]],
 ) -> Match:
     pairs: list[Pair] = []
-    rest_a: list[Item] = []
-    rest_b: list[Item] = []
+    rest_a: list[ScoreRow] = []
+    rest_b: list[ScoreRow] = []
     for key in sorted({*ours, *theirs}, key=str):
         for a, b in zip_longest(ours.get(key, ()), theirs.get(key, ())):
             if a is not None and b is not None:
@@ -251,7 +245,7 @@ def _row(task: str, found: list[Match], solved: float, samples: int, seed: int) 
     }
 
 
-def _units(values: list[tuple[Item, float]]) -> list[list[float]]:
+def _units(values: list[tuple[ScoreRow, float]]) -> list[list[float]]:
     """Values grouped by case, within each task; single values where a task has only one case."""
     by_task: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for item, value in values:

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.declarations import Declared, Score, Selector
+from kgbench.analysis.choosing import Selector, reached
+from kgbench.analysis.declarations import Declared
 from kgbench.analysis.histogram import Histogram, mean
-from kgbench.analysis.leaderboard import cells
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError
@@ -28,16 +27,7 @@ COLUMNS = (
     Column("low", "Band from", Kind.SCORE),
     Column("high", "to", Kind.SCORE),
 )
-QUERIES = (
-    "list-passes",
-    "list-suites",
-    "list-tasks",
-    "list-metrics",
-    "list-models",
-    "score-histograms",
-    "superseding-metrics",
-    "round-histograms",
-)
+QUERIES = (*fetch.CHOOSING, *fetch.HISTOGRAMS, "round-histograms")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,25 +88,21 @@ def compass_table(store: Store, selection: Selection, declared: Compass | None =
         axis.name: [s for sel in axis.selectors for s in sel.scores(ordered, metrics.values())]
         for axis in declared.axes
     }
-    found: dict[str, dict[Score, Histogram]] = defaultdict(dict)
-    chosen = list({s: None for scores in wanted.values() for s in scores})
-    for cell, histogram in cells(store, selection, chosen).items():
-        found[cell.model][Score(cell.task, cell.metric, cell.round)] = histogram
+    found = reached(store, selection, {s for scores in wanted.values() for s in scores})
     if not found:
         raise QueryError(f"no model has scores on any axis of the compass '{declared.name}'")
     names = fetch.models(store)
     rows = []
-    for model in sorted(found, key=lambda m: names[m].name if m in names else m):
+    for model in sorted(found, key=names.name):
         for axis in declared.axes:
             parts = [found[model][s] for s in dict.fromkeys(wanted[axis.name]) if s in found[model]]
-            name = names[model].name if model in names else model
-            rows.append(_row(name, axis, parts, declared))
+            rows.append(_row(names.name(model), axis, parts, declared))
     return Table(
         title=f"Compass: {declared.label} ({selection.suite_name})",
         columns=COLUMNS,
         rows=tuple(rows),
         queries=QUERIES,
-        context={"suite": selection.suite, "pass": selection.choice, "compass": declared.name},
+        context={**selection.context, "compass": declared.name},
     )
 
 

@@ -1,64 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which scores an analysis combines, as declared in RDF: pairs of a task glob and a metric."""
+"""What analyses combine and compare, as declared in RDF."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyoxigraph as ox
 
 from kgbench import resources
+from kgbench.analysis.choosing import Score, Selector
 from kgbench.analysis.scores import MetricInfo, TaskInfo
 from kgbench.errors import QueryError, ResourceError
 from kgbench.vocab import DCTERMS, KGB, RDF, RDFS, SH, SKOS
-
-
-class Score(NamedTuple):
-    """One metric on one task (IRIs), of the answers of one round where ``round`` is given."""
-
-    task: str
-    metric: str
-    round: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Selector:
-    """Tasks whose label matches ``glob``, by the metric ``metric`` or else their main metric."""
-
-    glob: str
-    metric: str | None = None
-    round: int | None = None
-
-    def scores(self, tasks: Iterable[TaskInfo], metrics: Iterable[MetricInfo]) -> list[Score]:
-        """What it selects, in the order of the tasks; tasks without such a metric are left out.
-
-        Raises :class:`~kgbench.errors.QueryError` for a metric of single answers of a task with
-        several rounds, unless a round is named: their values would be pooled.
-        """
-        named = {(m.task_class, m.name): m for m in metrics}
-        by_iri = {m.iri: m for m in named.values()}
-        found = []
-        for task in tasks:
-            if not fnmatchcase(task.label, self.glob):
-                continue
-            metric = (
-                by_iri.get(task.main_metric or "")
-                if self.metric is None
-                else named.get((task.task_class, self.metric))
-            )
-            if metric is None:
-                continue
-            if task.rounds > 1 and metric.aggregation is None and self.round is None:
-                raise QueryError(
-                    f"'{metric.name}' of {task.label} is a score of each round: name a round, "
-                    f"or an aggregate such as max_{metric.name}"
-                )
-            found.append(Score(task.iri, metric.iri, self.round))
-        return found
 
 
 @dataclass(frozen=True, slots=True)

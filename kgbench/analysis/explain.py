@@ -8,13 +8,13 @@ from fnmatch import fnmatchcase
 
 from kgbench.analysis import queries
 from kgbench.analysis import scores as fetch
+from kgbench.analysis.choosing import Score, chosen_metrics
 from kgbench.analysis.compass import Compass
-from kgbench.analysis.declarations import Score, ScoreSet
+from kgbench.analysis.declarations import ScoreSet
 from kgbench.analysis.format_preference import FormatComparison
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.superseded import Superseded
 from kgbench.analysis.tables import Column, Kind, Table
-from kgbench.analysis.task_scores import chosen_metrics
 from kgbench.errors import QueryError
 from kgbench.store.protocol import Store
 
@@ -75,7 +75,7 @@ def explain(
     (a glob). Raises :class:`~kgbench.errors.QueryError` for a cell that is not there.
     """
     wanted, _, part_glob = cell.partition(SEPARATOR)
-    model = _model(store, wanted)
+    model = fetch.models(store).find(wanted)
     chosen = {
         name: set(scores) for name, scores in parts.items() if fnmatchcase(name, part_glob or "*")
     }
@@ -115,16 +115,7 @@ def explain(
         columns=COLUMNS,
         rows=tuple(sorted(rows, key=lambda row: (row[0], row[1], row[3], row[2] or 0, row[5]))),
         notes=("`kgbench show DIALOGUE` shows what was asked, answered and judged.",),
-        queries=("score-rows", "superseding-metrics"),
-        context={"suite": selection.suite, "pass": selection.choice, "cell": cell},
+        queries=fetch.ROWS,
+        context={**selection.context, "cell": cell},
     )
     return text, table
-
-
-def _model(store: Store, wanted: str) -> fetch.ModelInfo:
-    known = fetch.models(store)
-    found = [m for m in known.values() if wanted in (m.iri, m.name, m.id)]
-    if len(found) != 1:
-        there_are = ", ".join(sorted(m.name for m in known.values()))
-        raise QueryError(f"'{wanted}' is no model in the store; there are: {there_are}")
-    return found[0]

@@ -13,7 +13,6 @@ from kgbench.analysis.histogram import Histogram, mean
 from kgbench.analysis.scores import MetricInfo, TaskInfo
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.significance import paired_test
-from kgbench.analysis.superseded import Superseded
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError
 from kgbench.store.protocol import Store
@@ -35,16 +34,7 @@ COLUMNS = (
     Column("improved", "Improved", Kind.SHARE),
     Column("worse_at_end", "Worse at end", Kind.SHARE),
 )
-QUERIES = (
-    "list-passes",
-    "list-suites",
-    "list-tasks",
-    "list-metrics",
-    "list-models",
-    "score-rows",
-    "superseding-metrics",
-    "feedback-kinds",
-)
+QUERIES = (*fetch.CHOOSING, *fetch.ROWS, "feedback-kinds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +89,7 @@ def feedback_gains(store: Store, selection: Selection) -> Table:
     rows = [
         (
             tasks[task].name,
-            names[model].name if model in names else model,
+            names.name(model),
             kind,
             watched[task].name,
             *_statistics(courses),
@@ -115,7 +105,7 @@ def feedback_gains(store: Store, selection: Selection) -> Table:
             "Feedback follows only answers that need it: rows of a kind hold harder dialogues.",
         ),
         queries=QUERIES,
-        context={"suite": selection.suite, "pass": selection.choice},
+        context=selection.context,
     )
 
 
@@ -139,20 +129,10 @@ def _courses(
     store: Store, selection: Selection, watched: dict[str, MetricInfo]
 ) -> dict[tuple[str, str, str], Course]:
     scores: dict[tuple[str, str, str], dict[int, float]] = defaultdict(dict)
-    later = Superseded(store, selection)
-    for row in queries.run(
-        store,
-        "score-rows",
-        passGraph=list(selection.pass_graphs),
-        metric=later.with_later(metric.iri for metric in watched.values()),
-        latest=selection.latest,
-    ):
-        task = row["task"].value
-        base = watched.get(task)
-        metric = later.of_task(task, row["metric"].value)
-        if base is not None and base.iri == metric and row["round"] is not None:
-            key = (row["model"].value, task, row["dialogue"].value)
-            scores[key][int(row["round"].value)] = float(row["value"].value)
+    for row in fetch.score_rows(store, selection, [metric.iri for metric in watched.values()]):
+        base = watched.get(row.task)
+        if base is not None and base.iri == row.metric and row.round is not None:
+            scores[row.model, row.task, row.dialogue][row.round] = row.value
     return {
         key: Course(tuple(by_round[k] for k in sorted(by_round)), watched[key[1]].higher_is_better)
         for key, by_round in scores.items()

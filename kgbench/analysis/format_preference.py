@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.declarations import Declared, Score, Selector
+from kgbench.analysis.choosing import Score, Selector, reached
+from kgbench.analysis.declarations import Declared
 from kgbench.analysis.histogram import Histogram
-from kgbench.analysis.leaderboard import cells
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.significance import cohens_d, holm, t_test
 from kgbench.analysis.tables import Column, Kind, Table, Value
@@ -26,15 +26,7 @@ from kgbench.vocab import KGB, RDFS
 
 ALL_MODELS = "All models"
 ALL_TASKS = "All tasks"
-QUERIES = (
-    "list-passes",
-    "list-suites",
-    "list-tasks",
-    "list-metrics",
-    "list-models",
-    "score-histograms",
-    "superseding-metrics",
-)
+QUERIES = (*fetch.CHOOSING, *fetch.HISTOGRAMS)
 _DETAILS = (
     Column("model", "Model"),
     Column("tasks", "Tasks"),
@@ -119,20 +111,15 @@ def contests(
     if not pairs:
         raise QueryError(f"the store has no tasks that '{declared.name}' compares")
     wanted = [score for both in sides.values() for side in both for score in side]
-    found = cells(store, selection, wanted)
     names = fetch.models(store)
-    by_model: dict[str, dict[Score, Histogram]] = {}
-    for cell, histogram in found.items():
-        scored = Score(cell.task, cell.metric, cell.round)
-        by_model.setdefault(cell.model, {})[scored] = histogram
     single = [
         Contest(
-            names[model].name if model in names else model,
+            names.name(model),
             label,
             Histogram.pooled(parts[s] for s in first if s in parts),
             Histogram.pooled(parts[s] for s in second if s in parts),
         )
-        for model, parts in by_model.items()
+        for model, parts in reached(store, selection, wanted).items()
         for label, (first, second) in sides.items()
     ]
     return pairs, _with_totals(single)
@@ -200,17 +187,13 @@ def format_preference(
             "No correction for the number of tests; the details have corrected p values.",
         ),
         queries=QUERIES,
-        context=_context(selection, declared, alpha=alpha, strong=strong),
+        context={
+            **selection.context,
+            "comparison": declared.name,
+            "alpha": alpha,
+            "strong": strong,
+        },
     )
-
-
-def _context(selection: Selection, declared: FormatComparison, **more: Value) -> dict[str, Value]:
-    return {
-        "suite": selection.suite,
-        "pass": selection.choice,
-        "comparison": declared.name,
-        **more,
-    }
 
 
 def _mark(one: Contest, formats: tuple[str, str], alpha: float, strong: float) -> str | None:
@@ -270,5 +253,5 @@ def format_preference_details(
         rows=tuple(rows),
         notes=("Holm's correction is over the tests of single models on single tasks.",),
         queries=QUERIES,
-        context=_context(selection, declared),
+        context={**selection.context, "comparison": declared.name},
     )

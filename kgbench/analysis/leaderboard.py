@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.declarations import Score, ScoreSet, score_set
+from kgbench.analysis.choosing import Score, reached
+from kgbench.analysis.declarations import ScoreSet, score_set
 from kgbench.analysis.histogram import Histogram, mean
-from kgbench.analysis.scores import Cell, Errors
+from kgbench.analysis.scores import Errors
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, ranks
 from kgbench.store.protocol import Store
@@ -26,18 +27,7 @@ COLUMNS = (
     Column("not_judged", "Not judged", Kind.COUNT),
     Column("unreadable", "Unreadable", Kind.SHARE),
 )
-QUERIES = (
-    "list-passes",
-    "list-suites",
-    "list-tasks",
-    "list-metrics",
-    "list-models",
-    "score-histograms",
-    "superseding-metrics",
-    "round-histograms",
-    "failed-dialogues",
-    "outcome-counts",
-)
+QUERIES = (*fetch.CHOOSING, *fetch.HISTOGRAMS, "round-histograms", *fetch.ERRORS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,30 +63,13 @@ def standings(
     """What every model reached on the ``wanted`` scores, the best first."""
     wanted = list(wanted)
     covered = {score.task for score in wanted}
-    parts: dict[str, dict[Score, Histogram]] = defaultdict(dict)
-    for cell, histogram in cells(store, selection, wanted).items():
-        parts[cell.model][Score(cell.task, cell.metric, cell.round)] = histogram
+    parts = reached(store, selection, wanted)
     wrong: dict[str, Errors] = defaultdict(Errors)
     for (model, task), errors in fetch.errors(store, selection, dict(tasks)).items():
         if task in covered:
             wrong[model] += errors
     found = [Standing(m, parts.get(m, {}), wrong[m]) for m in sorted({*parts, *wrong})]
     return sorted(found, key=lambda one: -1.0 if one.score is None else one.score, reverse=True)
-
-
-def cells(store: Store, selection: Selection, wanted: list[Score]) -> dict[Cell, Histogram]:
-    """The histograms of the wanted scores: one query per round, whatever the number of metrics."""
-    found: dict[Cell, Histogram] = {}
-    chosen = set(wanted)
-    for round_ in sorted({s.round for s in wanted}, key=lambda r: (r is not None, r)):
-        metrics = {s.metric for s in wanted if s.round == round_}
-        of_round = fetch.histograms(store, selection, metrics, round_=round_)
-        found |= {
-            cell: histogram
-            for cell, histogram in of_round.items()
-            if Score(cell.task, cell.metric, cell.round) in chosen
-        }
-    return found
 
 
 def leaderboard(store: Store, selection: Selection, combined: ScoreSet | None = None) -> Table:
@@ -119,7 +92,7 @@ def table_of(
     models = fetch.models(store)
     present = {score.task for one in found for score in one.parts}
     rows = [
-        _row(one, rank, models[one.model].name if one.model in models else one.model)
+        _row(one, rank, models.name(one.model))
         for one, rank in zip(found, ranks([one.score for one in found]), strict=True)
     ]
     return Table(
@@ -129,8 +102,7 @@ def table_of(
         notes=tuple(_notes(found, len(present))),
         queries=QUERIES,
         context={
-            "suite": selection.suite,
-            "pass": selection.choice,
+            **selection.context,
             "score_set": combined.name,
             "tasks": len(present),
         },

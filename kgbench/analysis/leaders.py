@@ -14,13 +14,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from kgbench.analysis import queries
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.declarations import Score, ScoreSet, score_set
+from kgbench.analysis.choosing import Score
+from kgbench.analysis.declarations import ScoreSet, score_set
 from kgbench.analysis.leaderboard import standings, table_of
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.significance import bootstrap_p, holm, t_test
-from kgbench.analysis.superseded import Superseded
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.store.protocol import Store
 
@@ -162,23 +161,13 @@ def _values(
 ) -> dict[Score, dict[tuple[str, int | None], dict[str, list[float]]]]:
     """Values by score, unit of resampling (case, or dialogue where there is one case) and model."""
     chosen = set(wanted)
-    later = Superseded(store, selection)
     found: dict[Score, dict[tuple[str, int | None], dict[str, list[float]]]] = {}
-    for row in queries.run(
-        store,
-        "score-rows",
-        passGraph=list(selection.pass_graphs),
-        metric=later.with_later(score.metric for score in chosen),
-        latest=selection.latest,
-    ):
-        task = row["task"].value
-        metric = later.of_task(task, row["metric"].value)
-        round_ = None if row["round"] is None else int(row["round"].value)
-        score = next((s for r in (round_, None) if (s := Score(task, metric, r)) in chosen), None)
+    for row in fetch.score_rows(store, selection, {score.metric for score in chosen}):
+        of_row = (Score(row.task, row.metric, r) for r in (row.round, None))
+        score = next((one for one in of_row if one in chosen), None)
         if score is not None:
             units = found.setdefault(score, defaultdict(lambda: defaultdict(list)))
-            unit = (row["case"].value, int(row["iteration"].value))
-            units[unit][row["model"].value].append(float(row["value"].value))
+            units[row.case, row.iteration][row.model].append(row.value)
     return {score: _by_case(units) for score, units in found.items()}
 
 

@@ -42,14 +42,12 @@ def outcomes(store: Store, selection: Selection, *, tasks: str = "*", models: st
         waiting[row["model"].value, row["task"].value] += int(row["count"].value)
     rows = []
     for model, task in {*counts, *waiting}:
-        info, about = names.get(model), known[task]
-        fits = info is None or fnmatchcase(info.id, models) or fnmatchcase(info.name, models)
-        if fits and fnmatchcase(about.label, tasks):
+        about = known[task]
+        if names.fits(model, models) and fnmatchcase(about.label, tasks):
             found = counts[model, task]
             n = sum(found.values())
             shares = (found[one.value] / n if n else None for one in Outcome)
-            name = model if info is None else info.name
-            rows.append((about.name, name, n, *shares, waiting[model, task]))
+            rows.append((about.name, names.name(model), n, *shares, waiting[model, task]))
     if not rows:
         raise QueryError(f"no answers fit the task '{tasks}' and the model '{models}'")
     return Table(
@@ -58,7 +56,7 @@ def outcomes(store: Store, selection: Selection, *, tasks: str = "*", models: st
         rows=tuple(sorted(rows, key=lambda row: (row[0], row[1]))),
         notes=("Open: dialogues that wait for an answer because the provider failed.",),
         queries=QUERIES,
-        context={"suite": selection.suite, "pass": selection.choice},
+        context=selection.context,
     )
 
 

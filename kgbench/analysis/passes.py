@@ -5,10 +5,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from kgbench.analysis import queries
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.selection import select
-from kgbench.analysis.superseded import Superseded
 from kgbench.comparison import Comparison
 from kgbench.record.reading import Seen
 from kgbench.store.protocol import Store
@@ -40,19 +38,9 @@ def _scores(
     chosen = select(store, suite, evaluation_pass)
     found: dict[str, tuple[tuple[str, str], dict[int | None, Seen]]] = {}
     scores: dict[tuple[str, int | None], dict[str, float]] = defaultdict(dict)
-    later = Superseded(store, chosen)
-    for row in queries.run(
-        store,
-        "score-rows",
-        passGraph=list(chosen.pass_graphs),
-        metric=later.with_later(metrics),
-    ):
-        dialogue = row["dialogue"].value
-        round_ = None if row["round"] is None else int(row["round"].value)
-        about = (row["task"].value, row["model"].value)
-        values = scores[dialogue, round_]
-        metric = later.of_task(row["task"].value, row["metric"].value)
-        values[metric] = float(row["value"].value)
-        by_round = found.setdefault(dialogue, (about, {}))[1]
-        by_round[round_] = Seen(row["evaluation"].value, values)
+    for row in fetch.score_rows(store, chosen, metrics):
+        values = scores[row.dialogue, row.round]
+        values[row.metric] = row.value
+        by_round = found.setdefault(row.dialogue, ((row.task, row.model), {}))[1]
+        by_round[row.round] = Seen(row.evaluation, values)
     return found

@@ -4,17 +4,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from kgbench.analysis import queries
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.superseded import Superseded
+from kgbench.errors import QueryError
 from kgbench.store.protocol import Store
 from kgbench.vocab import OUTCOME
 
+#: The queries by which an analysis chooses its scores and names what they are of.
+CHOOSING = ("list-passes", "list-suites", "list-tasks", "list-metrics", "list-models")
+HISTOGRAMS = ("score-histograms", "superseding-metrics")
+ROWS = ("score-rows", "superseding-metrics")
+ERRORS = ("failed-dialogues", "outcome-counts")
 _FEW = 40  # metrics that an engine finds sooner one by one than by reading all scores
 NOT_JUDGED = frozenset({"evaluator-error", "timeout"})
 UNREADABLE = frozenset({"unparsable", "empty"})
@@ -27,6 +34,20 @@ class Cell(NamedTuple):
     task: str
     metric: str
     round: int | None = None
+
+
+class ScoreRow(NamedTuple):
+    """One score: whose it is, on what it was reached, and in which dialogue and evaluation."""
+
+    model: str
+    task: str
+    metric: str
+    round: int | None
+    case: str
+    iteration: int
+    value: float
+    dialogue: str
+    evaluation: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +84,30 @@ class ModelInfo:
     iri: str
     name: str
     id: str
+
+
+class Models(dict[str, ModelInfo]):
+    """The models of a store, by IRI."""
+
+    def name(self, iri: str) -> str:
+        """How tables call a model; one that the catalogue lacks by its IRI."""
+        return self[iri].name if iri in self else iri
+
+    def fits(self, iri: str, glob: str) -> bool:
+        """Whether id or name of a model match ``glob``; one that the catalogue lacks does."""
+        info = self.get(iri)
+        return info is None or fnmatchcase(info.id, glob) or fnmatchcase(info.name, glob)
+
+    def find(self, name: str) -> ModelInfo:
+        """The model with this name, id or IRI.
+
+        Raises :class:`~kgbench.errors.QueryError` where there is none.
+        """
+        found = [model for model in self.values() if name in (model.name, model.id, model.iri)]
+        if len(found) != 1:
+            there_are = ", ".join(sorted(model.name for model in self.values()))
+            raise QueryError(f"'{name}' is no model in the store; there are: {there_are}")
+        return found[0]
 
 
 class Errors(NamedTuple):
@@ -104,6 +149,33 @@ def histograms(
             cell = Cell(row["model"].value, task, metric, round_)
             counts[cell][float(row["value"].value)] += int(row["count"].value)
     return {cell: Histogram(values) for cell, values in counts.items()}
+
+
+def score_rows(
+    store: Store, selection: Selection, metrics: Iterable[str], *, model: str | None = None
+) -> Iterator[ScoreRow]:
+    """Every single value of ``metrics`` (IRIs), of one ``model`` (IRI) if given."""
+    later = Superseded(store, selection)
+    for row in queries.run(
+        store,
+        "score-rows",
+        passGraph=list(selection.pass_graphs),
+        metric=later.with_later(metrics),
+        model=model,
+        latest=selection.latest,
+    ):
+        task = row["task"].value
+        yield ScoreRow(
+            row["model"].value,
+            task,
+            later.of_task(task, row["metric"].value),
+            None if row["round"] is None else int(row["round"].value),
+            row["case"].value,
+            int(row["iteration"].value),
+            float(row["value"].value),
+            row["dialogue"].value,
+            row["evaluation"].value,
+        )
 
 
 def errors(
@@ -163,11 +235,11 @@ def metrics(store: Store) -> dict[str, MetricInfo]:
     }
 
 
-def models(store: Store) -> dict[str, ModelInfo]:
-    """The models of the catalogue, by IRI."""
+def models(store: Store) -> Models:
+    """The models of the catalogue."""
     rows = queries.rows(store, "list-models")
     unique = _unique([(str(iri), label or str(id_)) for iri, id_, label, _ in rows])
-    return {str(iri): ModelInfo(str(iri), unique[str(iri)], str(id_)) for iri, id_, _, _ in rows}
+    return Models((str(i), ModelInfo(str(i), unique[str(i)], str(id_))) for i, id_, *_ in rows)
 
 
 def _unique(labelled: list[tuple[str, str]]) -> dict[str, str]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kgbench.analysis import queries
+from kgbench.analysis.tables import Value
 from kgbench.errors import QueryError
 from kgbench.store.protocol import Store
 from kgbench.vocab import BASE
@@ -31,6 +32,11 @@ class Selection:
     pass_graphs: tuple[str, ...]
     run_graphs: tuple[str, ...]
     latest: bool | None = None
+
+    @property
+    def context(self) -> dict[str, Value]:
+        """What a table says of the scores that it rests on."""
+        return {"suite": self.suite, "pass": self.choice}
 
 
 @dataclass(frozen=True, slots=True)

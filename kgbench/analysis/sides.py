@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from kgbench.analysis import queries
 from kgbench.analysis import scores as fetch
+from kgbench.analysis.scores import ScoreRow
 from kgbench.analysis.selection import Selection, select
-from kgbench.analysis.superseded import Superseded
 from kgbench.errors import QueryError
 from kgbench.store.protocol import Store
 
@@ -22,17 +21,6 @@ class Side:
     kind: str
     iri: str
     name: str
-
-
-class Item(NamedTuple):
-    """One score: of which model, on which task, case and iteration, in which dialogue (IRIs)."""
-
-    model: str
-    task: str
-    case: str
-    iteration: int
-    value: float
-    dialogue: str
 
 
 def sides(store: Store, first: str, second: str) -> tuple[Side, Side]:
@@ -83,36 +71,18 @@ def _find(known: list[tuple[Side, set[str]]], name: str) -> Side:
     raise QueryError(f"'{name}' is no model, run or pass in the store; models: {models}")
 
 
-def items(store: Store, selection: Selection, side: Side, metrics: Mapping[str, str]) -> list[Item]:
+def items(
+    store: Store, selection: Selection, side: Side, metrics: Mapping[str, str]
+) -> list[ScoreRow]:
     """The scores of a side, by the metric (IRI) that ``metrics`` has for each task (IRI)."""
-    chosen, model = selection, None
-    if side.kind == "model":
-        model = side.iri
-    elif side.kind == "pass":
+    chosen = selection
+    if side.kind == "pass":
         chosen = select(store, selection.suite, side.iri)
-    else:
+    elif side.kind == "run":
         chosen = _of_run(store, selection, side.iri)
-    later = Superseded(store, chosen)
-    rows = queries.run(
-        store,
-        "score-rows",
-        passGraph=list(chosen.pass_graphs),
-        metric=later.with_later(metrics.values()),
-        model=model,
-        latest=chosen.latest,
-    )
-    return [
-        Item(
-            row["model"].value,
-            row["task"].value,
-            row["case"].value,
-            int(row["iteration"].value),
-            float(row["value"].value),
-            row["dialogue"].value,
-        )
-        for row in rows
-        if metrics.get(row["task"].value) == later.of_task(row["task"].value, row["metric"].value)
-    ]
+    model = side.iri if side.kind == "model" else None
+    rows = fetch.score_rows(store, chosen, metrics.values(), model=model)
+    return [row for row in rows if metrics.get(row.task) == row.metric]
 
 
 def _of_run(store: Store, selection: Selection, run: str) -> Selection:

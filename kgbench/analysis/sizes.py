@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
-
 from kgbench.analysis import scores as fetch
+from kgbench.analysis.choosing import chosen_metrics
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.intervals import mean_interval
 from kgbench.analysis.scores import TaskInfo
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
-from kgbench.analysis.task_scores import chosen_metrics
 from kgbench.errors import QueryError
 from kgbench.store.protocol import Store
 
@@ -27,15 +25,7 @@ COLUMNS = (
     Column("ci_high", "to", Kind.SCORE),
     Column("sd", "SD", Kind.SCORE),
 )
-QUERIES = (
-    "list-passes",
-    "list-suites",
-    "list-tasks",
-    "list-metrics",
-    "list-models",
-    "score-histograms",
-    "superseding-metrics",
-)
+QUERIES = (*fetch.CHOOSING, *fetch.HISTOGRAMS)
 
 
 def series_of(task: TaskInfo) -> str | None:
@@ -76,18 +66,17 @@ def sizes(
     for cell, histogram in found.items():
         measured = known.get(cell.task)
         series = None if measured is None else series_of(measured)
-        info = names.get(cell.model)
-        fits = info is None or fnmatchcase(info.id, models) or fnmatchcase(info.name, models)
+        fits = names.fits(cell.model, models)
         if measured is None or series not in grown or chosen[cell.task] != cell.metric or not fits:
             continue
-        model = cell.model if info is None else info.name
-        rows.append((series, named[cell.metric], model, measured.size, *_statistics(histogram)))
+        about = (series, named[cell.metric], names.name(cell.model), measured.size)
+        rows.append((*about, *_statistics(histogram)))
     return Table(
         title=f"Scores by problem size ({selection.suite_name})",
         columns=COLUMNS,
         rows=tuple(sorted(rows, key=lambda row: [str(v) for v in row[:3]] + [f"{row[3]:020}"])),
         queries=QUERIES,
-        context={"suite": selection.suite, "pass": selection.choice, "metric": metric or "main"},
+        context={**selection.context, "metric": metric or "main"},
     )
 
 

@@ -3,16 +3,13 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
-
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.declarations import Selector
+from kgbench.analysis.choosing import chosen_metrics
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.intervals import mean_interval
 from kgbench.analysis.scores import Cell, Errors, TaskInfo
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
-from kgbench.errors import QueryError
 from kgbench.store.protocol import Store
 
 COLUMNS = (
@@ -33,17 +30,7 @@ COLUMNS = (
     Column("not_judged", "Not judged", Kind.COUNT),
     Column("unreadable", "Unreadable", Kind.SHARE),
 )
-QUERIES = (
-    "list-passes",
-    "list-suites",
-    "list-tasks",
-    "list-metrics",
-    "list-models",
-    "score-histograms",
-    "superseding-metrics",
-    "failed-dialogues",
-    "outcome-counts",
-)
+QUERIES = (*fetch.CHOOSING, *fetch.HISTOGRAMS, *fetch.ERRORS)
 
 
 def task_scores(
@@ -72,11 +59,10 @@ def task_scores(
     rows = []
     iris: dict[str, dict[str, str]] = {"model": {}, "task": {}}
     for model, task in sorted(cells):
-        info = names.get(model)
-        if info is not None and not _fits(info, models):
+        if not names.fits(model, models):
             continue
         histogram = found.get(Cell(model, task, chosen[task]), Histogram({}))
-        name = model if info is None else info.name
+        name = names.name(model)
         iris["model"][name] = model
         iris["task"][known[task].name] = task
         rows.append(
@@ -93,28 +79,9 @@ def task_scores(
         columns=COLUMNS,
         rows=tuple(sorted(rows, key=lambda row: (str(row[0]), str(row[1])))),
         queries=QUERIES,
-        context={"suite": selection.suite, "pass": selection.choice, "metric": metric or "main"},
+        context={**selection.context, "metric": metric or "main"},
         iris=iris,
     )
-
-
-def chosen_metrics(store: Store, glob: str, metric: str | None) -> dict[str, str]:
-    """Which metric (IRI) stands for which task (IRI) whose label fits ``glob``.
-
-    ``metric`` is a short name; without one it is each task's main metric. Raises
-    :class:`~kgbench.errors.QueryError` when no task or metric fits.
-    """
-    tasks = fetch.tasks(store).values()
-    if not any(fnmatchcase(task.label, glob) for task in tasks):
-        raise QueryError(f"no task label fits '{glob}'")
-    chosen = Selector(glob, metric).scores(tasks, fetch.metrics(store).values())
-    if not chosen:
-        raise QueryError(f"no task that fits '{glob}' has a metric '{metric or 'main'}'")
-    return {score.task: score.metric for score in chosen}
-
-
-def _fits(model: fetch.ModelInfo, glob: str) -> bool:
-    return fnmatchcase(model.id, glob) or fnmatchcase(model.name, glob)
 
 
 def _row(

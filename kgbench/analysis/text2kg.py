@@ -107,7 +107,7 @@ def results(store: Store, selection: Selection) -> list[Result]:
         counts[float(str(value))] = counts.get(float(str(value)), 0) + int(str(count))
     return [
         Result(
-            models[model].name if model in models else model,
+            models.name(model),
             task_class,
             by_iri[subset],
             {name: Histogram(counts) for name, counts in found.items()},
@@ -167,7 +167,7 @@ def overview(store: Store, selection: Selection) -> Table:
         rows=tuple(rows),
         notes=tuple(_notes(each for part in found.values() for each in part)),
         queries=QUERIES,
-        context={"suite": selection.suite, "pass": selection.choice},
+        context=selection.context,
     )
 
 
@@ -197,7 +197,7 @@ def per_ontology(store: Store, selection: Selection) -> Table:
         rows=tuple(rows),
         notes=tuple(_notes(found)),
         queries=QUERIES,
-        context={"suite": selection.suite, "pass": selection.choice},
+        context=selection.context,
     )
 
 
@@ -232,7 +232,7 @@ def averages(store: Store, selection: Selection) -> Table:
         rows=tuple(rows),
         notes=tuple(_notes(each for part in found.values() for each in part)),
         queries=QUERIES,
-        context={"suite": selection.suite, "pass": selection.choice},
+        context=selection.context,
     )
 
 

@@ -342,7 +342,7 @@ def card(
     """Write the card of a model in Markdown and HTML, with figures where matplotlib is there."""
     from importlib.util import find_spec
 
-    from kgbench.analysis import cards
+    from kgbench.analysis import cards, scores
     from kgbench.analysis.compass import compass as declared_compass
     from kgbench.analysis.selection import select
     from kgbench.store import open_reader
@@ -354,7 +354,8 @@ def card(
         if find_spec("matplotlib") is not None:
             from kgbench.plots.cards import card_figures
 
-            figures = card_figures(opened, chosen, cards.find_model(opened, model), axes, out)
+            found = scores.models(opened).find(model)
+            figures = card_figures(opened, chosen, found, axes, out)
         made = cards.card(opened, chosen, model, axes=axes, figures=figures)
     out.mkdir(parents=True, exist_ok=True)
     stem = file_stem(made.model.name)

@@ -13,7 +13,7 @@ import typer
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from kgbench.analysis.declarations import Score
+    from kgbench.analysis.choosing import Score
     from kgbench.analysis.selection import Selection
     from kgbench.analysis.stored import Basis
     from kgbench.analysis.tables import Table

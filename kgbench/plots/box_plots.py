@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from kgbench.analysis import scores as fetch
+from kgbench.analysis.choosing import chosen_metrics
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table
-from kgbench.analysis.task_scores import QUERIES, chosen_metrics
+from kgbench.analysis.task_scores import QUERIES
 from kgbench.plots.figures import PALETTE, styled
 from kgbench.store.protocol import Store
 
@@ -37,19 +38,18 @@ def distributions(
     for cell, histogram in fetch.histograms(store, selection, set(chosen.values())).items():
         if chosen.get(cell.task) == cell.metric:
             task = known[cell.task].name
-            model = names[cell.model].name if cell.model in names else cell.model
+            model = names.name(cell.model)
             rows.setdefault(task, []).extend(
                 (task, named[cell.metric].name, model, value, count)
                 for value, count in sorted(histogram.counts.items())
             )
-    context = {"suite": selection.suite, "pass": selection.choice}
     return {
         task: Table(
             f"{task} ({selection.suite_name})",
             COLUMNS,
             tuple(sorted(found, key=lambda row: (row[2], row[3]))),
             queries=QUERIES,
-            context=dict(context),
+            context=selection.context,
         )
         for task, found in sorted(rows.items())
     }

@@ -13,11 +13,11 @@ from typing import Any
 
 from kgbench.analysis import queries
 from kgbench.analysis import scores as fetch
+from kgbench.analysis.choosing import chosen_metrics
 from kgbench.analysis.compare import compare, flips, matches
 from kgbench.analysis.leaders import leaders
 from kgbench.analysis.selection import select
 from kgbench.analysis.sides import sides
-from kgbench.analysis.task_scores import chosen_metrics
 from kgbench.pages import contents, things
 from kgbench.pages.snapshot import View
 from kgbench.pages.tables import Sheet, sheet

@@ -20,10 +20,10 @@ class Agreement(NamedTuple):
         >>> Agreement(1.0, 0.5, 0.6).named("list", f1="F1")
         {'listPrecision': 1.0, 'listRecall': 0.5, 'listF1': 0.6}
         """
-        names = ("precision", "recall", f1)
+        precision, recall = "precision", "recall"
         if prefix:
-            names = (f"{prefix}Precision", f"{prefix}Recall", f"{prefix}{f1}")
-        return dict(zip(names, self, strict=True))
+            precision, recall, f1 = f"{prefix}Precision", f"{prefix}Recall", f"{prefix}{f1}"
+        return {precision: self.precision, recall: self.recall, f1: self.f1}
 
 
 def harmonic(precision: float, recall: float) -> float:

@@ -65,7 +65,7 @@ class MentionedIn:
 
     @cached_property
     def _numbers(self) -> frozenset[float]:
-        text = _ORDINAL.sub("", _GROUPED.sub("", self.sentence))
+        text = _GROUPED.sub("", self.sentence)
         return frozenset(float(found) for found in _NUMBER.findall(text) if len(found) < 300)  # noqa: PLR2004 - no number a float can hold is longer
 
     @cached_property
@@ -93,13 +93,12 @@ class MentionedIn:
         if all(word.lower() in self._lowered for word in words):
             return True
         last = words[-1]
-        long = len(words) > 1 and len(last) >= _LEAST_NAME and last[0].isupper()
-        return long and last in self._words
+        return len(last) >= _LEAST_NAME and last[0].isupper() and last in self._words
 
     def _has_acronym(self, entity: str) -> bool:
         """Whether the sentence writes out what ``entity`` abbreviates."""
         letters = entity.strip().replace(".", "")
-        return len(letters) >= _LEAST_ACRONYM and letters.isupper() and letters in self._initials
+        return letters.isupper() and letters in self._initials
 
     def _has_expansion(self, entity: str) -> bool:
         """Whether the sentence abbreviates what ``entity`` writes out."""
@@ -136,7 +135,7 @@ def _plain_number(text: str) -> str:
 
 def _date(text: str) -> tuple[int, int, int] | None:
     """Year, month and day of a text that is a date."""
-    lowered = _ORDINAL.sub("", text.lower().strip("\"' "))
+    lowered = _ORDINAL.sub("", text.strip("\"' ").lower())
     if found := _ISO_DATE.fullmatch(lowered):
         return int(found[1]), int(found[2]), int(found[3])
     if (found := _DAY_FIRST.fullmatch(lowered)) and found[2] in _MONTH_NUMBERS:

@@ -10,8 +10,10 @@ matches, in time linear in the length of the answer, which the expression itself
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TypeAlias
 
 Triple: TypeAlias = tuple[str, str, str]
@@ -60,15 +62,14 @@ def cleaned(part: str, cleaning: str) -> str:
 
 def _matches(text: str) -> Iterator[tuple[int, int, str, str, str]]:
     """Start, end, relation, subject and object of each fact."""
-    position, comma = 0, -1
+    position = comma = 0
     while (opening := _OPENING.search(text, position)) is not None:
         start = opening.end()
-        if comma < start:
-            comma = text.find(",", start)
-        if comma < 0:
+        comma = text.find(",", max(comma, start))
+        if comma == -1:
             return
         close = text.find(")", comma + 1)
-        if close < 0:
+        if close == -1:
             return
         if comma == start or close == comma + 1:
             position = start
@@ -79,14 +80,13 @@ def _matches(text: str) -> Iterator[tuple[int, int, str, str, str]]:
 
 
 def _lines(text: str, spans: list[tuple[int, int]]) -> tuple[int, int]:
-    """How many lines are not blank, and how many of them touch none of ``spans`` (ascending)."""
-    lines = unparsed = offset = k = 0
-    for line in text.split("\n"):
-        end = offset + len(line)
-        while k < len(spans) and spans[k][1] <= offset:
-            k += 1
-        if line.strip():
-            lines += 1
-            unparsed += not (k < len(spans) and spans[k][0] < end)
-        offset = end + 1
-    return lines, unparsed
+    """How many lines are not blank, and how many of them touch none of ``spans``."""
+    lines = text.split("\n")
+    ends = list(accumulate(len(line) + 1 for line in lines))
+    touched = {
+        number
+        for start, end in spans
+        for number in range(bisect(ends, start), bisect(ends, end - 1) + 1)
+    }
+    filled = [number for number, line in enumerate(lines) if line.strip()]
+    return len(filled), sum(number not in touched for number in filled)

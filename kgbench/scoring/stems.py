@@ -66,7 +66,7 @@ def _stemmed(text: str) -> str:
     end = len(chunks) - 1
     while end > 0 and all(c in _AFTER_PERIOD or c.isspace() for c in chunks[end]):
         end -= 1
-    parts = [_piece(chunk, first=not k, last=False) for k, chunk in enumerate(chunks[:end])]
+    parts = [_piece(chunk, first=not k) for k, chunk in enumerate(chunks[:end])]
     parts.append(_piece(" ".join(chunks[end:]), first=end == 0, last=True))
     return folded("".join(parts))
 
@@ -76,7 +76,7 @@ def _short(text: str) -> str:
     return _stemmed(text)
 
 
-def _piece(chunk: str, *, first: bool, last: bool) -> str:
+def _piece(chunk: str, *, first: bool, last: bool = False) -> str:
     """The stems of a piece that stands between blanks, unless it is at an end of the text."""
     if chunk.isalnum() and chunk.lower() not in _SPLIT_WORDS:
         return _stem(chunk)
@@ -97,9 +97,9 @@ def _remembered(chunk: str, first: bool, last: bool) -> str:
 
 
 def _joined(chunk: str, *, first: bool, last: bool) -> str:
-    """The stems of a piece, tokenised with a word before and behind it unless it is at an end."""
+    """The stems of a piece, tokenised with a token before and behind it unless it is at an end."""
     tokenise, _ = _tools()
-    before, behind = "" if first else "x ", "" if last else " x"
+    before, behind = "" if first else "0 ", "" if last else " 0"
     tokens = tokenise(f"{before}{chunk}{behind}")
     inner = tokens[0 if first else 1 : len(tokens) if last else -1]
     return "".join(map(_stem, inner))

@@ -13,7 +13,8 @@ from kgbench.scoring.aggregation import aggregate
 from kgbench.scoring.agreement import agreement, compare_sets, harmonic
 from kgbench.scoring.brevity import by_blanks, by_block, by_length
 from kgbench.scoring.fences import fenced_blocks
-from kgbench.scoring.graphs import alike, compare_graphs
+from kgbench.scoring.graphs import alike, compare_graphs, line_set
+from kgbench.scoring.ntriples import terms
 from kgbench.scoring.similarity import improvement, ratio
 
 # Shares of counts: 0, or far from where the product of two of them loses its digits.
@@ -60,6 +61,7 @@ def test_agreement_under_score_names() -> None:
         "listTrimF1": pytest.approx(1 / 3),
     }
     assert list(found.named(f1="f1measure")) == ["precision", "recall", "f1measure"]
+    assert found.named() == {"precision": 0.5, "recall": 0.25, "f1": pytest.approx(1 / 3)}
 
 
 def test_fenced_block_with_text_around() -> None:
@@ -105,6 +107,11 @@ def test_blank_nodes_are_alike_but_not_in_text() -> None:
     line = '<http://e/_:x> <http://e/p> "say \\"_:y\\" or _:z"@en .'
     assert alike(line) == line
     assert alike("_:s <http://e/p> <<( _:x <http://e/q> _:y )>> .").count("_:b ") == 3
+
+
+def test_lines_that_graphs_are_compared_by() -> None:
+    """They are the lines of the graph with blank nodes alike, and the empty line."""
+    assert line_set(["_:x <http://e/p> _:y ."]) == {"", "_:b <http://e/p> _:b ."}
 
 
 def test_graphs_share_an_empty_line() -> None:
@@ -187,6 +194,20 @@ def test_brevities_stay_in_range(one: str, two: str) -> None:
         assert by_block(two.strip(), two) == 1.0
 
 
+def test_brevity_by_length() -> None:
+    """The length that is needed is divided by the length that is there; less is not rewarded."""
+    assert by_length(3, "123456") == 0.5
+    assert by_length(6, "123") == 1.0
+    assert by_length(3, "") == 1.0
+
+
+def test_brevity_by_blanks() -> None:
+    """One more than the blanks that are expected is divided by one more than those there are."""
+    assert by_blanks("a b", "a b c d") == 2 / 4
+    assert by_blanks("a b c", "a b c d e") == 3 / 5
+    assert by_blanks("a b c", "a\nb\tc") == 1.0
+
+
 def test_brevity_of_a_block_with_prose() -> None:
     """A block's brevity is its share of the answer; white space alone around it costs nothing."""
     block = "```\nx\n```"
@@ -227,8 +248,28 @@ def test_aggregates_lie_between_the_rounds(values: list[float]) -> None:
         assert math.isfinite(found[name])
 
 
+def test_score_names_may_have_underscores() -> None:
+    """The aggregation ends at the first underscore, all behind it is the score."""
+    assert aggregate([{"onto_conf": 0.5}], ["max_onto_conf"], 1) == {"max_onto_conf": 0.5}
+
+
 def test_aggregate_names_are_checked() -> None:
     """A name that is no aggregation is a defect, and is said."""
-    with pytest.raises(ValueError, match="no aggregation"):
-        aggregate([{"f1": 1.0}], ["f1"], 3)
+    for name in ("f1", "mean", "median_f1"):
+        with pytest.raises(ValueError, match=f"^'{name}' is no aggregation and score: expected"):
+            aggregate([{"f1": 1.0}], [name], 3)
     assert aggregate([], ["mean_f1", "last_f1"], 3) == {}
+
+
+def test_terms_of_a_line() -> None:
+    """Only the object may have blanks, and the period behind it is not part of it."""
+    assert terms('<http://e/s> <http://e/p> "one . two three ." .') == (
+        "<http://e/s>",
+        "<http://e/p>",
+        '"one . two three ."',
+    )
+    assert terms("_:s <http://e/p> _:o .")._asdict() == {
+        "subject": "_:s",
+        "predicate": "<http://e/p>",
+        "object": "_:o",
+    }

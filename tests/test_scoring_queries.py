@@ -44,6 +44,15 @@ def test_listing_what_should_be_counted(answer: str, f1: float) -> None:
     assert answer_lists.comparisons(["2"], answer)["relaxed"].f1 == f1
 
 
+@pytest.mark.parametrize(
+    ("value", "relaxed"),
+    [(" 0:Bob ", "bob"), (":0:Bob", "bob"), (":Bob", "bob"), ("Bob:0:", "bob:0:"), ("Bob", "bob")],
+)
+def test_relaxed_values(value: str, relaxed: str) -> None:
+    """Relaxed values have no colon in front, with or without the zero, and no capitals."""
+    assert answer_lists.relaxed(value) == relaxed
+
+
 @given(st.lists(st.text(max_size=8), max_size=4), st.text(max_size=40))
 def test_comparisons_never_fail(expected: list[str], answer: str) -> None:
     """Any expectation and any answer can be compared."""
@@ -69,11 +78,20 @@ def test_values_of_result_sets(term: str, value: str) -> None:
     assert result_sets.written(term, GHI) == value
 
 
+def test_the_longest_namespace_shortens() -> None:
+    """Of several namespaces that fit, the longest counts, whatever their prefixes and order."""
+    prefixes = {"z": "http://e.org/", "a": "http://e.org/a/", "m": ""}
+    for each in (prefixes, dict(reversed(prefixes.items()))):
+        assert result_sets.shortened("http://e.org/a/b", each) == "a:b"
+        assert result_sets.shortened("http://e.org/b", each) == "z:b"
+
+
 def test_rows_are_flattened() -> None:
     """All bound values of all columns form one set; rows without a value do not count."""
     rows = [("<https://abc.def/ghi/bob>", '"1"'), (None, None), (None, '"1"')]
     assert result_sets.values(rows, GHI) == {":bob", "1"}
     assert result_sets.bound_rows(rows) == 2
+    assert result_sets.bound_rows([*rows, ("_:b", '"2"'), (None, None)]) == 3
 
 
 def test_names_in_queries() -> None:
@@ -94,3 +112,30 @@ def test_names_with_other_prefixes_agree_in_their_suffix() -> None:
     )
     assert whole.f1 == 0.5
     assert suffix.f1 == 1.0
+
+
+def test_iris_and_names_agree() -> None:
+    """A name that one query writes as an IRI and the other by prefix is the same name."""
+    query, other = "{ ?x <https://abc.def/ghi/a:b> ?y }", "{ ?x :c ?y }"
+    for whole, suffix in (compare_names(query, query, GHI), compare_names(other, other, GHI)):
+        assert whole.f1 == suffix.f1 == 1.0
+    assert compare_names("{ ?x :c ?y }", "{ ?x <https://abc.def/ghi/c> ?y }", GHI)[0].f1 == 1.0
+    assert compare_names("{ ?x <https://abc.def/ghi/c> ?y }", "{ ?x :c ?y }", GHI)[0].f1 == 1.0
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("{ ?x :fish ?y }", "{ ?x :fowl ?y }"),
+        ("{ ?x <https://abc.def/ghi/a:b> ?y }", "{ ?x :b ?y }"),
+        ("{ ?x <http://e.org/x> ?y }", "{ ?x <https://e.org/x> ?y }"),
+    ],
+)
+def test_suffixes_that_differ(one: str, two: str) -> None:
+    """A suffix is all behind the first colon, and all of an IRI that no prefix fits."""
+    assert compare_names(one, two, GHI)[1].f1 == 0.0
+
+
+def test_a_declaration_separates() -> None:
+    """A name right behind a prefix declaration is a name of its own."""
+    assert names("prefix e: <http://e.org/>e:x", {}) == {"e:x"}

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Facts in answers: how they are found, and what each metric makes of them, figure by figure."""
+
+from __future__ import annotations
+
+import pytest
+
+from kgbench.scoring.fact_extraction import is_mentioned, mention_context, published_scores
+from kgbench.scoring.faithfulness import _Mentioned, known_types, own_scores
+from kgbench.scoring.ontology_facts import (
+    Concept,
+    Fact,
+    Ontology,
+    Relation,
+    facts_from,
+    facts_json,
+)
+from kgbench.scoring.relation_triples import parse
+
+ONTOLOGY = Ontology(
+    "o",
+    "Bridges",
+    (Concept("B", "bridge"), Concept("R", "river"), Concept("P", "person"), Concept("D", "Date")),
+    (
+        Relation("1", "spans", "B", "R"),
+        Relation("2", "designed by", "B", "P"),
+        Relation("3", "near", "B", "B"),
+        Relation("4", "closed on", "B", "D"),
+        Relation("5", "near", "R", "R"),
+    ),
+)
+SENTENCE = "Larn Bridge, which spans the Ossel, was designed by Mira Holt for the EU."
+TRUTH = (
+    Fact("Larn Bridge", "spans", "Ossel"),
+    Fact("Larn Bridge", "designed by", "Mira Holt"),
+    Fact("Larn Bridge", "stands in", "Northland"),
+)
+
+# --- finding facts ----------------------------------------------------------------------------
+
+
+def test_escaped_underscores_are_underscores() -> None:
+    """Markdown's escaped underscore is a plain one, in every part of a fact."""
+    (found,) = parse(r"designed\_by(Larn\_Bridge,Mira\_Holt)").triples
+
+    assert found == ("Larn_Bridge", "designed_by", "Mira_Holt")
+
+
+@pytest.mark.parametrize(
+    ("answer", "triples"),
+    [
+        ("r(s,o)", [("s", "r", "o")]),
+        ("r(s,o)(", [("s", "r", "o")]),
+        ("r(s,o)q(t,u)", [("s", "r", "o"), ("t", "q", "u")]),
+        ("r(,q(s,o)", [("s", "q", "o")]),
+        ("r(s,)q(t,u)", [("t", "q", "u")]),
+        ("r(s,o", []),
+        ("r(s", []),
+        ("r(q(s,o)", [("q(s", "r", "o")]),
+        ("r(s,o,p)", [("s", "r", "o,p")]),
+        (")r(s,o)", [("s", "r", "o")]),
+    ],
+)
+def test_where_facts_begin_and_end(answer: str, triples: list[tuple[str, str, str]]) -> None:
+    """A subject ends at the first comma, an object at the first closing bracket after it."""
+    assert list(parse(answer).triples) == triples
+
+
+@pytest.mark.parametrize(
+    ("answer", "lines", "unparsed"),
+    [
+        ("", 0, 0),
+        ("no fact", 1, 1),
+        ("r(s,o)", 1, 0),
+        ("r(s,o)\nno\nr(s,o)", 3, 1),
+        ("r(s,\no)\nno", 3, 1),
+        ("r(s,o\n)\nno", 3, 1),
+        ("r(s,\n\no)\n \nno\nno", 4, 2),
+        ("no\nno\nr(s,o) and r(s,o)", 3, 2),
+        ("no\nno\nno r(s,o)\nno", 4, 3),
+    ],
+)
+def test_lines_with_and_without_facts(answer: str, lines: int, unparsed: int) -> None:
+    """Lines that are not blank are counted, and those of them that no part of a fact is on."""
+    found = parse(answer)
+
+    assert (found.lines, found.unparsed) == (lines, unparsed)
+
+
+# --- the published metrics --------------------------------------------------------------------
+
+
+def test_silence_has_seven_scores() -> None:
+    """Without a fact, conformance is 1 and everything else 0, as published."""
+    assert published_scores((), TRUTH, SENTENCE, ONTOLOGY) == {
+        "precision": 0.0,
+        "recall": 0.0,
+        "f1": 0.0,
+        "onto_conf": 1.0,
+        "rel_halluc": 0.0,
+        "sub_halluc": 0.0,
+        "obj_halluc": 0.0,
+    }
+
+
+def test_other_relations_are_no_silence() -> None:
+    """Facts whose relation the reference does not use leave precision and recall at 0."""
+    scores = published_scores(parse("near(Larn Bridge,Ossel)").triples, TRUTH, SENTENCE, ONTOLOGY)
+
+    assert (scores["precision"], scores["recall"], scores["f1"]) == (0.0, 0.0, 0.0)
+    assert (scores["onto_conf"], scores["rel_halluc"]) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("entity", "mentioned"),
+    [
+        ("Larn Bridges", True),
+        ("for the EU.bridge", True),
+        ("river person", True),
+        ("person river", False),
+        ("01 January Ossel", True),
+        ("02 January Ossel", False),
+    ],
+)
+def test_context_of_the_published_hallucination(entity: str, mentioned: bool) -> None:
+    """Entities are sought in the sentence and the labels right behind it, without 1 January."""
+    assert is_mentioned(entity, mention_context(SENTENCE, ONTOLOGY)) is mentioned
+
+
+# --- our own metrics --------------------------------------------------------------------------
+
+FIVE = (
+    ("Larn Bridge", "spans", "Lune"),
+    ("Larn Bridge", "designed_by", "European Union"),
+    ("Quill", "likes", "Ossel"),
+    ("Ossel", "spans", "Larn Bridge"),
+    ("Zed", "spans", "Ossel"),
+)
+
+
+def test_own_scores_are_shares_of_the_facts() -> None:
+    """Of five facts four have a known relation, three fit it, two subjects and one object are new.
+
+    The fourth fact has its relation the wrong way round.
+    """
+    assert own_scores(FIVE, TRUTH, SENTENCE, ONTOLOGY) == {
+        "answeredConf": 4 / 5,
+        "strictConf": 3 / 5,
+        "subHallucAware": 2 / 5,
+        "objHallucAware": 1 / 5,
+    }
+
+
+@pytest.mark.parametrize(
+    ("entity", "known"),
+    [("Northland", True), ("bridges", True), ("European Union", True), ("Quill", False)],
+)
+def test_each_kind_of_mention_suffices(entity: str, known: bool) -> None:
+    """An entity is known by the reference alone, by its stems alone, or by another form alone."""
+    assert _Mentioned(TRUTH, SENTENCE, ONTOLOGY).knows(entity) is known
+
+
+def test_known_types_are_domains_and_ranges() -> None:
+    """Entities have the classes of the places they stand at; unknown relations give none."""
+    assert known_types(TRUTH, ONTOLOGY) == {
+        "larnbridge": {"B"},
+        "ossel": {"R"},
+        "miraholt": {"P"},
+    }
+
+
+def strict(subject: str, relation: str, object_: str, truth: tuple[Fact, ...] = TRUTH) -> bool:
+    """Whether a single fact conforms."""
+    scores = own_scores(((subject, relation, object_),), truth, SENTENCE, ONTOLOGY)
+    return scores["strictConf"] == 1.0
+
+
+def test_dates_by_the_label_of_their_class() -> None:
+    """A range whose label says date wants a digit, whatever its id and the label's case."""
+    assert strict("Larn Bridge", "closed_on", "in 1950")
+    assert not strict("Larn Bridge", "closed_on", "long ago")
+
+
+def test_relations_between_equals_have_no_direction() -> None:
+    """Where domain and range are one class, a fact cannot run the wrong way."""
+    truth = (*TRUTH, Fact("Tarn Bridge", "spans", "Lune"))
+
+    assert strict("Larn Bridge", "near", "Tarn Bridge", truth)
+    assert strict("Ossel", "near", "Lune", truth)
+
+
+def test_who_stands_in_both_places_may_stand_in_either() -> None:
+    """A fact runs the wrong way only where neither end is known to stand where it should."""
+    truth = (Fact("Lock", "spans", "Ossel"), Fact("Larn Bridge", "spans", "Lock"))
+
+    assert strict("Lock", "spans", "Larn Bridge", truth)
+    assert strict("Ossel", "spans", "Lock", truth)
+    assert not strict("Ossel", "spans", "Larn Bridge", truth)
+
+
+# --- ontologies and facts ---------------------------------------------------------------------
+
+
+def test_relations_of_one_name() -> None:
+    """Relations that share a name are all found under it, in their order."""
+    assert [each.id for each in ONTOLOGY.relations_named["near"]] == ["3", "5"]
+    assert [each.id for each in ONTOLOGY.relations_named["designed_by"]] == ["2"]
+
+
+def test_facts_survive_json() -> None:
+    """What case data hold of facts is all of them."""
+    assert facts_from(facts_json(TRUTH)) == TRUTH
+    assert facts_json(TRUTH)[0] == ["Larn Bridge", "spans", "Ossel"]

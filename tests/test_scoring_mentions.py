@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Other forms of a mention, at the edges of each rule."""
+
+from __future__ import annotations
+
+import pytest
+
+from kgbench.scoring.mentions import MentionedIn, is_date, is_number
+
+OPENED = "It opened on 13 June 1899."
+IN_DIGITS = "It opened on 3/6/1899."
+TREATY = "The North Atlantic Treaty Organization met."
+WORDS = "Alpha Bravo Charlie Delta Echo Foxtrot Golf Hotel India Juliett Kilo"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "entity", "mentioned"),
+    [
+        (OPENED, "1899-06-13", True),
+        (OPENED, "1899-07-13", False),
+        (OPENED, "13th June 1899", True),
+        (OPENED, "June 13, 1899", True),
+        ("It opened on 3 May 1899.", "1899-06-03", False),
+        (IN_DIGITS, "1899-06-03", True),
+        (IN_DIGITS, "June 3, 1899", True),
+        (IN_DIGITS, "3rd June 1899", True),
+        (IN_DIGITS, "June 4, 1899", False),
+        (IN_DIGITS, "4 June 1899", False),
+        (IN_DIGITS, "July 3, 1899", False),
+    ],
+)
+def test_dates_need_year_month_and_day(sentence: str, entity: str, mentioned: bool) -> None:
+    """A date is mentioned where its year, its month by name or number, and its day are."""
+    assert MentionedIn(sentence).mentions(entity) is mentioned
+
+
+@pytest.mark.parametrize(
+    ("text", "date"),
+    [
+        ('"3 June 1899"', True),
+        ("'June 3rd, 1899'", True),
+        ("3 Juno 1899", False),
+        ("Juno 3, 1899", False),
+        ("X3 June 1899", False),
+        ("June 1899", False),
+    ],
+)
+def test_what_is_a_date(text: str, date: bool) -> None:
+    """Quotation marks around a date are no part of it; what names no month is no date."""
+    assert is_date(text) is date
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("1,200", True), ('"1200"', True), (" 1200.5 ", True), ("X5", False), ("5X", False)],
+)
+def test_what_is_a_number(text: str, number: bool) -> None:
+    """Separators of thousands and quotation marks do not matter, letters do."""
+    assert is_number(text) is number
+
+
+def test_numbers_are_compared_by_value() -> None:
+    """A number with separators is the one without them."""
+    assert MentionedIn("It is 1200 metres long.").mentions("1,200")
+    assert not MentionedIn("It is 1200 metres long.").mentions("1,201")
+
+
+def test_endless_numbers_are_not_compared() -> None:
+    """What has 300 digits or more is no number that could be told from another."""
+    assert MentionedIn("9" * 299).mentions("9" * 299)
+    assert not MentionedIn("9" * 300).mentions("9" * 300)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "entity", "mentioned"),
+    [
+        (TREATY, "N.A.T.O.", True),
+        (TREATY, "XYZ", False),
+        ("The European Union met.", "EU", True),
+        ("The United States of America agreed.", "USA", True),
+        ("The United States of America agreed.", "USOA", True),
+        ("Nora met.", "N", False),
+        ("Nora met.", "M", False),
+        (WORDS, "ABCDEFGH", True),
+        (WORDS, "ABCDEFGHI", False),
+        (WORDS, "CDEFGHIJ", True),
+    ],
+)
+def test_acronyms_of_two_to_eight_words(sentence: str, entity: str, mentioned: bool) -> None:
+    """An acronym has the initials of two to eight words that follow each other."""
+    assert MentionedIn(sentence).mentions(entity) is mentioned
+
+
+@pytest.mark.parametrize(
+    ("sentence", "entity", "mentioned"),
+    [
+        ("The N.A.T.O. met.", "North Atlantic Treaty Organization", True),
+        ("The EU met.", "European Union", True),
+        ("The USA agreed.", "United States of America", True),
+        ("The USOA agreed.", "United States of America", True),
+        ("Plan E failed.", "Europe", False),
+    ],
+)
+def test_expansions_of_acronyms(sentence: str, entity: str, mentioned: bool) -> None:
+    """An expansion is mentioned where its initials are, two at least, with periods or without."""
+    assert MentionedIn(sentence).mentions(entity) is mentioned
+
+
+@pytest.mark.parametrize(
+    ("sentence", "entity", "mentioned"),
+    [
+        ("Holt drew it.", "Mira Holt", True),
+        ("Lee drew it.", "Mira Lee", False),
+        ("A bridge fell.", "the old bridge", False),
+        ("A man drew it.", "(engineer)", False),
+    ],
+)
+def test_the_last_of_several_words(sentence: str, entity: str, mentioned: bool) -> None:
+    """A long last word with a capital stands for a name; nothing is mentioned by no word."""
+    assert MentionedIn(sentence).mentions(entity) is mentioned

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stems piece by piece are those of the whole text, and what is remembered has bounds."""
+
+from __future__ import annotations
+
+import importlib.util
+from types import SimpleNamespace
+
+import pytest
+
+from kgbench.errors import ResourceError
+from kgbench.scoring import stems
+
+LONG = "running/" * 10  # more than is remembered, and neither a word nor words with hyphens
+#: Sixty-four characters with an apostrophe inside, which only the tokeniser takes apart.
+ODD = "can't" + "running/" * 7 + "abc"
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> None:
+    """Nothing is remembered."""
+    stems.forget()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("running.", "running. ", "running. )", "running. ) )", "running. \u2028", "running. x"),
+        *("running, x", "(running) x", "x running. cats running", "x", " ", ""),
+        *("''x y", "x ''y z", "x y ''z", "''x"),
+        *("lemme go", "go lemme", "Gimme it", "lemme, x", "well-lemme x", "LEMME (see)"),
+        *(f"{LONG} x", f"''{LONG} x", f"x ''{LONG} y", f"x {LONG}.", f"x {LONG}. y"),
+        *(ODD, f"{ODD}d", f"{ODD}. x", f"x {ODD}d."),
+    ],
+)
+def test_pieces_at_the_ends_of_a_text(text: str) -> None:
+    """Quotation marks at the start and periods at the end are what they are in the whole text."""
+    tokenise, stem = stems._tools()
+
+    assert stems.stemmed(text) == stems.folded("".join(map(stem, tokenise(text))))
+
+
+def test_folding() -> None:
+    """White space, underscores and case do not count, everything else does."""
+    assert stems.folded("Cast_Member \t of\n2,5") == "castmemberof2,5"
+
+
+def test_endless_words_are_no_words() -> None:
+    """Up to 200 characters a word is stemmed; longer ones stay, in lower case."""
+    assert stems.stemmed("a" * 193 + "Running") == "a" * 193 + "run"
+    assert stems.stemmed("a" * 194 + "Running") == "a" * 194 + "running"
+    assert stems.stemmed("\u00df" * 201) == "\u00df" * 201
+
+
+def test_only_short_texts_are_remembered() -> None:
+    """A text of up to 64 characters is remembered, a longer one is not."""
+    stems.stemmed("a" * 65)
+    assert stems._short.cache_info().currsize == 0
+    stems.stemmed("a" * 64)
+    assert stems._short.cache_info().currsize == 1
+
+
+def test_only_short_pieces_are_remembered() -> None:
+    """Words and words with a mark need no memory, other pieces have one up to 64 characters."""
+    stems.stemmed(f"cats (running) well-known. {'cats, ' * 20}cats")
+    assert stems._remembered.cache_info().currsize == 0
+    stems.stemmed(f"x {ODD}d y")
+    assert stems._remembered.cache_info().currsize == 0
+    stems.stemmed(f"x {ODD} y")
+    assert stems._remembered.cache_info().currsize == 1
+
+
+@pytest.mark.parametrize("spec", [None, SimpleNamespace(submodule_search_locations=None)])
+def test_missing_package_is_named(spec: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where NLTK is not installed, or is no package, the error says what to do."""
+    stems._tools.cache_clear()
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: spec)
+
+    with pytest.raises(ResourceError, match=r"^the package nltk is missing: reinstall kgbench$"):
+        stems.load()

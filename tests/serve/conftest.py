@@ -13,7 +13,7 @@ from kgbench.serve.app import application
 from kgbench.serve.settings import Limits, Settings
 from tests.serve import stores
 
-LIMITS = Limits(seconds=4, quick_seconds=0.5, patience=1, quick=1, heavy=1, request_bytes=100_000)
+LIMITS = Limits(seconds=60, quick_seconds=10, patience=30, quick=1, heavy=1, request_bytes=100_000)
 TOKEN = "open sesame"
 
 

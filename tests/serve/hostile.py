@@ -99,7 +99,7 @@ def _damaged(chance, data):
     return bytes(changed[: chance.randint(0, len(changed))] if chance.random() < 0.2 else changed)
 
 
-def talk(url, data, *, whole=False, patience=30):
+def talk(url, data, *, whole=False, patience=120):
     """What the server answers to raw bytes, at most 200,000 of them; ``None`` where it hangs.
 
     A request that may not be ``whole`` is followed by the end of the sender, which the server may

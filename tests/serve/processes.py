@@ -12,6 +12,8 @@ import time
 import urllib.request
 from pathlib import Path
 
+PATIENCE = 120  # seconds for what is to come: far beyond what a busy machine needs
+
 
 @contextlib.contextmanager
 def serving(folder, *options, env=None):
@@ -33,7 +35,7 @@ def serving(folder, *options, env=None):
         with contextlib.suppress(ProcessLookupError):
             process.send_signal(signal.SIGTERM)
         try:
-            process.communicate(timeout=30)
+            process.communicate(timeout=PATIENCE)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
@@ -41,14 +43,23 @@ def serving(folder, *options, env=None):
 
 
 def _wait(url):
-    for _ in range(200):
-        try:
-            with urllib.request.urlopen(f"{url}health") as response:
-                response.read()
-                return
-        except OSError:
-            time.sleep(0.1)
-    raise AssertionError(f"{url} does not answer")
+    eventually(lambda: _answers(url), f"{url} does not answer")
+
+
+def _answers(url):
+    try:
+        with urllib.request.urlopen(f"{url}health", timeout=PATIENCE) as response:
+            return bool(response.read())
+    except OSError:
+        return False
+
+
+def eventually(holds, otherwise="it never came to hold"):
+    """Wait until something holds, however long a busy machine takes."""
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end, otherwise
+        time.sleep(0.02)
 
 
 def children(pid):

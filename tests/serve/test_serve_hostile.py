@@ -17,7 +17,9 @@ import pytest
 
 from tests.serve import stores
 from tests.serve.hostile import requests, talk
-from tests.serve.processes import memory, serving
+from tests.serve.processes import PATIENCE, memory, serving
+
+pytestmark = pytest.mark.servers
 
 MANY = int(os.environ.get("KGBENCH_HOSTILE_REQUESTS", "3000"))
 SENDERS = 6
@@ -59,7 +61,6 @@ def in_parallel(url, seed, many):
     return found
 
 
-@pytest.mark.slow
 def test_hostile_requests_do_no_harm(server):
     """After the first hundreds the server has grown to its size, and stays there."""
     found = in_parallel(server.url, 1, min(MANY, 1_200))
@@ -68,7 +69,7 @@ def test_hostile_requests_do_no_harm(server):
 
     assert not found
     assert memory(server.pid) < before + GROWTH
-    with urllib.request.urlopen(f"{server.url}health", timeout=10) as response:
+    with urllib.request.urlopen(f"{server.url}health", timeout=PATIENCE) as response:
         assert 200 == response.status
 
 
@@ -90,10 +91,10 @@ def test_slow_senders_are_ended(server):
             connection = socket.create_connection((place.hostname, place.port))
             connection.sendall(start)
             slow.append(connection)
-        with urllib.request.urlopen(f"{server.url}health", timeout=10) as response:
+        with urllib.request.urlopen(f"{server.url}health", timeout=PATIENCE) as response:
             assert 200 == response.status
         for connection in slow:
-            connection.settimeout(30)
+            connection.settimeout(PATIENCE)
             while connection.recv(65_536):
                 pass
     finally:

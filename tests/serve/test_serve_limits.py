@@ -22,6 +22,7 @@ from kgbench.serve.pool import Pool
 from kgbench.serve.refusals import Refused
 from kgbench.serve.settings import Limits, Settings
 from kgbench.vocab import BASE
+from tests.serve.processes import PATIENCE, eventually
 
 RUNAWAY = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
 SMALL = "SELECT ?p ?o { GRAPH ?g { <https://w3id.org/kgbench/run/1> ?p ?o } }"
@@ -51,6 +52,19 @@ def ask(client, query, **options):
     return client.get("/sparql", params={"query": query}, **options)
 
 
+def asked(client, query, **options):
+    """The response to a query whose time a busy machine does not use up: then it is asked again."""
+    found = []
+
+    def in_time():
+        found.append(ask(client, query, **options))
+        said = found[-1].text
+        return found[-1].status_code != 503 or not ("busy" in said or "time limit" in said)
+
+    eventually(in_time)
+    return found[-1]
+
+
 def test_runaway_query_is_ended(strict):
     """A query without end gets 503 with Retry-After, and the next one its answer."""
     response = ask(strict, RUNAWAY)
@@ -59,7 +73,7 @@ def test_runaway_query_is_ended(strict):
     assert "time limit" in response.text
     assert int(response.headers["retry-after"]) > 0
     assert 200 == ask(strict, SMALL).status_code
-    assert 200 == ask(strict, JOIN).status_code
+    assert 200 == asked(strict, JOIN).status_code
 
 
 def test_heavy_queries_have_few_places(strict):
@@ -77,24 +91,24 @@ def test_heavy_queries_have_few_places(strict):
 
     assert [200] * 20 == small
     assert any("busy" in text for text in statuses)
-    assert 200 == ask(strict, JOIN).status_code
+    assert 200 == asked(strict, JOIN).status_code
 
 
 @pytest.mark.parametrize("media", ["application/json", "text/csv", "application/xml"])
 def test_rows_have_a_limit(strict, media):
     """An answer with more rows than permitted is refused, never silently cut."""
     query = "SELECT ?s ?p ?o { GRAPH ?g { ?s ?p ?o } FILTER(true) } LIMIT %d"
-    refused = ask(strict, query % 400, headers={"Accept": media})
+    refused = asked(strict, query % 400, headers={"Accept": media})
 
     assert 503 == refused.status_code
     assert "larger than this server sends" in refused.text
-    assert 200 == ask(strict, query % 90, headers={"Accept": media}).status_code
+    assert 200 == asked(strict, query % 90, headers={"Accept": media}).status_code
 
 
 def test_bytes_have_a_limit(strict):
     """An answer with more bytes than permitted is refused."""
     query = f'SELECT ?s ("{"a" * 2_000}" AS ?long) {{ GRAPH ?g {{ ?s ?p ?o }} }} LIMIT 99'
-    assert 503 == ask(strict, query).status_code
+    assert "larger than this server sends" in asked(strict, query).text
 
 
 def test_memory_has_a_limit(strict):
@@ -105,7 +119,7 @@ def test_memory_has_a_limit(strict):
     response = ask(strict, query)
 
     assert 503 == response.status_code
-    assert 200 == ask(strict, JOIN).status_code
+    assert 200 == asked(strict, JOIN).status_code
 
 
 def test_deep_nesting_is_refused(strict):
@@ -165,7 +179,7 @@ def test_slow_body_is_ended():
     """A sender that takes too long for its body gets 408, not a place for ever."""
 
     async def receive():
-        await asyncio.sleep(5)
+        await asyncio.Event().wait()
 
     scope = {"type": "http", "method": "POST", "headers": [], "path": "/", "query_string": b""}
     with pytest.raises(Refused) as refused:
@@ -192,13 +206,13 @@ def test_worker_with_unread_answer_ends(result_store):
         answer = await pool.run(job)
         worker = answer.rest._worker
         await asyncio.sleep(0.3)  # nobody reads; buffers and pipe fill
-        await asyncio.wait_for(answer.rest.aclose(), 5)
+        await asyncio.wait_for(answer.rest.aclose(), PATIENCE)
         gone = not worker.alive
         late = await pool.run(job)
         worker = late.rest._worker
-        await asyncio.sleep(1.5)  # nobody even asks, and the time is over
-        freed = not pool._heavy.locked() and not worker.alive
-        await asyncio.wait_for(pool.close(), 5)
-        return gone, freed
+        # Nobody even asks, and the time is over.
+        await asyncio.to_thread(eventually, lambda: not (pool._heavy.locked() or worker.alive))
+        await asyncio.wait_for(pool.close(), PATIENCE)
+        return gone
 
-    assert (True, True) == asyncio.run(work())
+    assert asyncio.run(work())

@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import http.client
 import socket
-import time
 from urllib.parse import quote, urlsplit
 
 import pytest
@@ -18,8 +17,8 @@ from kgbench.serve.admission import admit
 from kgbench.serve.refusals import Refused
 from tests.serve import stores
 from tests.serve.listening import listening
+from tests.serve.processes import PATIENCE, eventually
 
-PATIENCE = 60  # seconds for what is to come: far beyond what a busy machine needs
 RUN = "<https://w3id.org/kgbench/ns#Run>"
 LOOKUP = f"SELECT ?p ?o {{ GRAPH ?g {{ {RUN} ?p ?o }} }}"
 
@@ -127,14 +126,6 @@ def test_heads_have_an_end(place, pieces, status):
 
     assert not received or received.startswith(b"HTTP/1.1 " + status)
     assert 200 == get(place, "/health")[0]
-
-
-def eventually(holds):
-    """Wait until something holds; how long that takes is the machine's affair."""
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end, "it never came to hold"
-        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("start", [b"", b"\r\n\r\n", b"GET /health HTTP/1.1\r\nHost:"])

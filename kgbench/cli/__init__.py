@@ -34,7 +34,6 @@ COMMANDS = (
     "tasks",
     "datasets",
     "doctor",
-    "analyze_text2kg",
 )
 
 app = typer.Typer(
@@ -85,4 +84,9 @@ def main() -> None:
         raise SystemExit(130) from None
     except BrokenPipeError:
         sys.stderr.close()
+        raise SystemExit(1) from None
+    except OSError as error:
+        if "--debug" in sys.argv or error.filename is None:
+            raise
+        typer.echo(f"kgbench: {error.filename}: {error.strerror}", err=True)
         raise SystemExit(1) from None

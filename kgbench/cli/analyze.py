@@ -3,8 +3,13 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,9 +31,17 @@ from kgbench.cli.tables import (
 )
 
 if TYPE_CHECKING:
+    from kgbench.analysis.choosing import Score
     from kgbench.analysis.selection import Selection
     from kgbench.analysis.tables import Table
     from kgbench.store.protocol import Store
+
+ScoreSetOption = Annotated[
+    str, typer.Option("--set", metavar="NAME", help="The declared score set to combine.")
+]
+CompassOption = Annotated[
+    str, typer.Option("--compass", metavar="NAME", help="The declared compass.")
+]
 
 analyses = typer.Typer(
     name="analyze",
@@ -42,12 +55,67 @@ def command(app: typer.Typer) -> None:
     app.add_typer(analyses, name="analyze")
 
 
-@analyses.command("leaderboard")
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the options of an analysis ask for: how its table is made, and what that depends on.
+
+    ``parts`` are the scores behind the cells of the table, where cells can be explained.
+    """
+
+    made: Callable[[Store, Selection], Table]
+    arguments: Mapping[str, object] = field(default_factory=dict)
+    parts: Callable[[Store], Mapping[str, list[Score]]] | None = None
+
+
+def _print(
+    name: str,
+    asked: Asked,
+    *,
+    explain: ExplainOption = None,
+    store: options.Store = None,
+    suite: options.Suite = None,
+    which: options.Pass = "first",
+    form: FormOption = Form.TABLE,
+    json_: options.AsJson = False,
+    out: OutOption = None,
+) -> None:
+    """Print the table that is asked for, or explain a cell of it."""
+    if explain is not None and asked.parts is not None:
+        show_cell(asked.parts, explain, store, suite, which)
+        return
+    table = read(asked.made, store, suite, which, name=name, arguments=asked.arguments)
+    write(table, Form.JSON if json_ else form, out)
+
+
+def _analysis(
+    name: str, *, explained: bool = False
+) -> Callable[[Callable[..., Asked]], Callable[..., Asked]]:
+    """Registers a command that has options of its own and those of :func:`_print`."""
+    shared = [
+        option
+        for option in inspect.signature(_print, eval_str=True).parameters.values()
+        if option.kind is option.KEYWORD_ONLY and (explained or option.name != "explain")
+    ]
+
+    def registered(ask: Callable[..., Asked]) -> Callable[..., Asked]:
+        own = inspect.signature(ask, eval_str=True).parameters
+
+        @wraps(ask)
+        def typed(**given: Any) -> None:
+            asked = ask(**{option: given.pop(option) for option in own})
+            _print(name, asked, **given)
+
+        typed.__signature__ = inspect.Signature([*own.values(), *shared])  # type: ignore[attr-defined]
+        analyses.command(name)(typed)
+        return ask
+
+    return registered
+
+
+@_analysis("leaderboard", explained=True)
 def leaderboard(
     *,
-    score_set: Annotated[
-        str, typer.Option("--set", metavar="NAME", help="The declared score set to combine.")
-    ] = "main",
+    score_set: ScoreSetOption = "main",
     declared: DeclaredOption = None,
     significance: Annotated[
         bool,
@@ -58,69 +126,43 @@ def leaderboard(
     ] = 0.05,
     samples: Annotated[int, typer.Option("--samples", min=1, help="Bootstrap samples.")] = 2_000,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the bootstrap.")] = 0,
-    explain: ExplainOption = None,
-    store: options.Store = None,
-    suite: options.Suite = None,
-    which: options.Pass = "first",
-    form: FormOption = Form.TABLE,
-    json_: options.AsJson = False,
-    out: OutOption = None,
-) -> None:
+) -> Asked:
     """One combined score per model, the best first."""
-    from kgbench.analysis import declarations
+    from kgbench.analysis import declarations, explain
     from kgbench.analysis import leaderboard as analysis
     from kgbench.analysis.leaders import leaders
 
     combined = declarations.score_set(score_set, declared)
+    tested = {"alpha": alpha, "samples": samples, "seed": seed} if significance else {}
 
     def made(opened: Store, chosen: Selection) -> Table:
         if significance:
             return leaders(opened, chosen, combined, alpha=alpha, samples=samples, seed=seed)
         return analysis.leaderboard(opened, chosen, combined)
 
-    if explain is not None:
-        from kgbench.analysis.explain import of_score_set
-
-        show_cell(lambda opened: of_score_set(opened, combined), explain, store, suite, which)
-        return
-    arguments: dict[str, object] = {"set": score_set, "declared": contents(declared)}
-    if significance:
-        arguments |= {"alpha": alpha, "samples": samples, "seed": seed}
-    table = read(made, store, suite, which, name="leaderboard", arguments=arguments)
-    write(table, Form.JSON if json_ else form, out)
+    return Asked(
+        made,
+        {"set": score_set, "declared": contents(declared), **tested},
+        lambda opened: explain.of_score_set(opened, combined),
+    )
 
 
-@analyses.command("tasks")
+@_analysis("tasks", explained=True)
 def tasks(
-    *,
-    metric: MetricOption = None,
-    task: TaskOption = "*",
-    model: ModelOption = "*",
-    explain: ExplainOption = None,
-    store: options.Store = None,
-    suite: options.Suite = None,
-    which: options.Pass = "first",
-    form: FormOption = Form.TABLE,
-    json_: options.AsJson = False,
-    out: OutOption = None,
-) -> None:
+    *, metric: MetricOption = None, task: TaskOption = "*", model: ModelOption = "*"
+) -> Asked:
     """The distribution of a score for every task and model, with errors."""
+    from kgbench.analysis import explain
     from kgbench.analysis.task_scores import task_scores
 
-    def made(opened: Store, chosen: Selection) -> Table:
-        return task_scores(opened, chosen, metric=metric, tasks=task, models=model)
-
-    if explain is not None:
-        from kgbench.analysis.explain import of_tasks
-
-        show_cell(lambda opened: of_tasks(opened, task, metric), explain, store, suite, which)
-        return
-    arguments = {"metric": metric, "task": task, "model": model}
-    table = read(made, store, suite, which, name="tasks", arguments=arguments)
-    write(table, Form.JSON if json_ else form, out)
+    return Asked(
+        lambda opened, chosen: task_scores(opened, chosen, metric=metric, tasks=task, models=model),
+        {"metric": metric, "task": task, "model": model},
+        lambda opened: explain.of_tasks(opened, task, metric),
+    )
 
 
-@analyses.command("format-preference")
+@_analysis("format-preference", explained=True)
 def format_preference(
     *,
     comparison: Annotated[
@@ -136,15 +178,9 @@ def format_preference(
     strong: Annotated[
         float, typer.Option("--strong", min=0, max=1, help="Bold below this p.")
     ] = 0.01,
-    explain: ExplainOption = None,
-    store: options.Store = None,
-    suite: options.Suite = None,
-    which: options.Pass = "first",
-    form: FormOption = Form.TABLE,
-    json_: options.AsJson = False,
-    out: OutOption = None,
-) -> None:
+) -> Asked:
     """Which graph format each model reads better, by t-tests."""
+    from kgbench.analysis import explain
     from kgbench.analysis import format_preference as analysis
 
     wanted = analysis.comparison(comparison, declared)
@@ -154,11 +190,6 @@ def format_preference(
             return analysis.format_preference_details(opened, chosen, wanted)
         return analysis.format_preference(opened, chosen, wanted, alpha=alpha, strong=strong)
 
-    if explain is not None:
-        from kgbench.analysis.explain import of_formats
-
-        show_cell(lambda opened: of_formats(opened, wanted), explain, store, suite, which)
-        return
     arguments = {
         "comparison": comparison,
         "declared": contents(declared),
@@ -166,148 +197,76 @@ def format_preference(
         "alpha": alpha,
         "strong": strong,
     }
-    table = read(made, store, suite, which, name="format-preference", arguments=arguments)
-    write(table, Form.JSON if json_ else form, out)
+    return Asked(made, arguments, lambda opened: explain.of_formats(opened, wanted))
 
 
-@analyses.command("compass")
-def compass(
-    *,
-    name: Annotated[
-        str, typer.Option("--compass", metavar="NAME", help="The declared compass.")
-    ] = "eswc",
-    declared: DeclaredOption = None,
-    explain: ExplainOption = None,
-    store: options.Store = None,
-    suite: options.Suite = None,
-    which: options.Pass = "first",
-    form: FormOption = Form.TABLE,
-    json_: options.AsJson = False,
-    out: OutOption = None,
-) -> None:
+@_analysis("compass", explained=True)
+def compass(*, name: CompassOption = "eswc", declared: DeclaredOption = None) -> Asked:
     """How each model does along declared capabilities."""
     from kgbench.analysis import compass as analysis
+    from kgbench.analysis import explain
 
     wanted = analysis.compass(name, declared)
-
-    def made(opened: Store, chosen: Selection) -> Table:
-        return analysis.compass_table(opened, chosen, wanted)
-
-    if explain is not None:
-        from kgbench.analysis.explain import of_compass
-
-        show_cell(lambda opened: of_compass(opened, wanted), explain, store, suite, which)
-        return
-    arguments = {"compass": name, "declared": contents(declared)}
-    table = read(made, store, suite, which, name="compass", arguments=arguments)
-    write(table, Form.JSON if json_ else form, out)
+    return Asked(
+        lambda opened, chosen: analysis.compass_table(opened, chosen, wanted),
+        {"compass": name, "declared": contents(declared)},
+        lambda opened: explain.of_compass(opened, wanted),
+    )
 
 
-@analyses.command("sizes")
+@_analysis("sizes", explained=True)
 def sizes(
-    *,
-    metric: MetricOption = None,
-    task: TaskOption = "*",
-    model: ModelOption = "*",
-    explain: ExplainOption = None,
-    store: options.Store = None,
-    suite: options.Suite = None,
-    which: options.Pass = "first",
-    form: FormOption = Form.TABLE,
-    json_: options.AsJson = False,
-    out: OutOption = None,
-) -> None:
+    *, metric: MetricOption = None, task: TaskOption = "*", model: ModelOption = "*"
+) -> Asked:
     """A score against problem size, with 95 % intervals."""
+    from kgbench.analysis import explain
     from kgbench.analysis import sizes as analysis
 
-    def made(opened: Store, chosen: Selection) -> Table:
-        return analysis.sizes(opened, chosen, metric=metric, tasks=task, models=model)
-
-    if explain is not None:
-        from kgbench.analysis.explain import of_tasks
-
-        show_cell(lambda opened: of_tasks(opened, task, metric), explain, store, suite, which)
-        return
-    arguments = {"metric": metric, "task": task, "model": model}
-    table = read(made, store, suite, which, name="sizes", arguments=arguments)
-    write(table, Form.JSON if json_ else form, out)
+    return Asked(
+        lambda opened, chosen: analysis.sizes(
+            opened, chosen, metric=metric, tasks=task, models=model
+        ),
+        {"metric": metric, "task": task, "model": model},
+        lambda opened: explain.of_tasks(opened, task, metric),
+    )
 
 
-@analyses.command("dialogue")
-def dialogue(
-    *,
-    store: options.Store = None,
-    suite: options.Suite = None,
-    which: options.Pass = "first",
-    form: FormOption = Form.TABLE,
-    json_: options.AsJson = False,
-    out: OutOption = None,
-) -> None:
+@_analysis("dialogue")
+def dialogue() -> Asked:
     """What feedback brings: the first answer of dialogues against the best."""
     from kgbench.analysis.feedback import feedback_gains
 
-    table = read(feedback_gains, store, suite, which, name="dialogue")
-    write(table, Form.JSON if json_ else form, out)
+    return Asked(feedback_gains)
 
 
-@analyses.command("characterization")
-def characterization(
-    *,
-    store: options.Store = None,
-    suite: options.Suite = None,
-    which: options.Pass = "first",
-    form: FormOption = Form.TABLE,
-    json_: options.AsJson = False,
-    out: OutOption = None,
-) -> None:
+@_analysis("characterization")
+def characterization() -> Asked:
     """Scores by cognitive process, knowledge dimension and relational complexity."""
     from kgbench.analysis import characterization as analysis
 
-    made = analysis.characterization
-    table = read(made, store, suite, which, name="characterization")
-    write(table, Form.JSON if json_ else form, out)
+    return Asked(analysis.characterization)
 
 
-@analyses.command("outcomes")
-def outcomes(
-    *,
-    task: TaskOption = "*",
-    model: ModelOption = "*",
-    store: options.Store = None,
-    suite: options.Suite = None,
-    which: options.Pass = "first",
-    form: FormOption = Form.TABLE,
-    json_: options.AsJson = False,
-    out: OutOption = None,
-) -> None:
+@_analysis("outcomes")
+def outcomes(*, task: TaskOption = "*", model: ModelOption = "*") -> Asked:
     """How answers ended: the rate of each outcome, for every task and model."""
     from kgbench.analysis import outcomes as analysis
 
-    def made(opened: Store, chosen: Selection) -> Table:
-        return analysis.outcomes(opened, chosen, tasks=task, models=model)
-
-    chosen_by = {"task": task, "model": model}
-    table = read(made, store, suite, which, name="outcomes", arguments=chosen_by)
-    write(table, Form.JSON if json_ else form, out)
+    return Asked(
+        lambda opened, chosen: analysis.outcomes(opened, chosen, tasks=task, models=model),
+        {"task": task, "model": model},
+    )
 
 
-@analyses.command("scaling")
+@_analysis("scaling")
 def scaling(
     *,
-    score_set: Annotated[
-        str, typer.Option("--set", metavar="NAME", help="The declared score set to combine.")
-    ] = "main",
+    score_set: ScoreSetOption = "main",
     declared: DeclaredOption = None,
     points: Annotated[
         bool, typer.Option("--points", help="The models with what is known of them; no trends.")
     ] = False,
-    store: options.Store = None,
-    suite: options.Suite = None,
-    which: options.Pass = "first",
-    form: FormOption = Form.TABLE,
-    json_: options.AsJson = False,
-    out: OutOption = None,
-) -> None:
+) -> Asked:
     """Scores against model size, context length and release date, with trends per family.
 
     What is known of models is declared; --declared adds records of your own.
@@ -316,13 +275,10 @@ def scaling(
     from kgbench.analysis import scaling as analysis
 
     combined = declarations.score_set(score_set)
-
-    def made(opened: Store, chosen: Selection) -> Table:
-        return analysis.scaling(opened, chosen, combined, declared)[0 if points else 1]
-
-    arguments = {"set": score_set, "declared": contents(declared), "points": points}
-    table = read(made, store, suite, which, name="scaling", arguments=arguments)
-    write(table, Form.JSON if json_ else form, out)
+    return Asked(
+        lambda opened, chosen: analysis.scaling(opened, chosen, combined, declared)[not points],
+        {"set": score_set, "declared": contents(declared), "points": points},
+    )
 
 
 @analyses.command("card")
@@ -332,9 +288,7 @@ def card(
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="DIR", help="The folder to write to.")
     ] = Path("cards"),
-    name: Annotated[
-        str, typer.Option("--compass", metavar="NAME", help="The declared compass.")
-    ] = "eswc",
+    name: CompassOption = "eswc",
     store: options.Store = None,
     suite: options.Suite = None,
     which: options.Pass = "first",
@@ -363,3 +317,30 @@ def card(
         path = out / f"{stem}.{suffix}"
         path.write_text(text, encoding="utf-8")
         typer.echo(path)
+
+
+class Text2KG(StrEnum):
+    """Which table of Text2KGBench is made."""
+
+    ONTOLOGIES = "ontologies"
+    OVERVIEW = "overview"
+    PER_ONTOLOGY = "per-ontology"
+    AVERAGES = "averages"
+
+
+@_analysis("text2kg")
+def text2kg(
+    *,
+    kind: Annotated[
+        Text2KG,
+        typer.Option(
+            "--table",
+            help="Tables 1 (ontologies), 2 (overview) and 3 (per-ontology) of the paper, or "
+            "averages with intervals.",
+        ),
+    ] = Text2KG.OVERVIEW,
+) -> Asked:
+    """Extraction of facts by ontology: the tables of the Text2KGBench paper, beside its numbers."""
+    from kgbench.analysis.text2kg import TABLES
+
+    return Asked(TABLES[kind.value], {"table": kind.value})

@@ -6,6 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Validators of other communities, used by tests only; one of them needs a package under the LGPL.
 VALIDATORS := .venv-validators
+# What changes the scorers to see whether the tests notice.
+MUTATION := .venv-mutants
 SITE := build/site
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
@@ -18,7 +20,7 @@ YASGUI := kgbench/serve/static/yasgui
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format readme site bench yasgui clean distclean
+.PHONY: help run test lint format readme site bench mutants yasgui clean distclean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -48,6 +50,9 @@ site: $(VENV)/.installed-dev  ## the documentation as a site, in build/site
 bench: $(VENV)/.installed-dev  ## time kgbench itself (minutes)
 	$(strip $(BIN)/python -m bench $(BENCH))
 
+mutants: $(MUTATION)/.installed  ## change the scorers in small ways; tests must notice (minutes)
+	$(MUTATION)/bin/python -m tests.mutants $(WORKERS)
+
 yasgui:  ## put the query editor YASGUI beside the pages (needs npm; without it a plain form serves)
 	@mkdir -p $(YASGUI)
 	@npm pack --silent --pack-destination $(YASGUI) @zazuko/yasgui@4.6.2 > /dev/null
@@ -61,8 +66,8 @@ clean:  ## remove what builds and checks leave; results and .venv stay
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
-distclean: clean  ## also remove .venv and .venv-validators; results stay
-	rm -rf $(VENV) $(VALIDATORS)
+distclean: clean  ## also remove .venv and its like; results stay
+	rm -rf $(VENV) $(VALIDATORS) $(MUTATION)
 
 # A stamp is written after its installation succeeded, so a broken one is repeated.
 $(VENV)/.installed: pyproject.toml hatch_build.py | $(BIN)/python
@@ -84,4 +89,10 @@ $(VALIDATORS)/.installed:
 	$(PYTHON) -m venv $(VALIDATORS)
 	$(VALIDATORS)/bin/python -m pip --disable-pip-version-check --quiet install \
 		'roc-validator>=0.13,<0.14' 'mlcroissant>=1.1.1,<2' 'rocrate>=0.16'
+	touch $@
+
+$(MUTATION)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(MUTATION)
+	$(MUTATION)/bin/python -m pip --disable-pip-version-check --quiet install --editable . \
+		'mutmut>=3.8.1,<3.9' 'hypothesis>=6.170' 'pytest>=9.2'
 	touch $@

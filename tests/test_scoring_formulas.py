@@ -268,6 +268,7 @@ def test_terms_of_a_line() -> None:
         "<http://e/p>",
         '"one . two three ."',
     )
+    assert terms("<http://e/no\u00a0break> <http://e/p> _:o .")[0] == "<http://e/no\u00a0break>"
     assert terms("_:s <http://e/p> _:o .")._asdict() == {
         "subject": "_:s",
         "predicate": "<http://e/p>",

@@ -91,7 +91,7 @@ def test_rows_are_flattened() -> None:
     rows = [("<https://abc.def/ghi/bob>", '"1"'), (None, None), (None, '"1"')]
     assert result_sets.values(rows, GHI) == {":bob", "1"}
     assert result_sets.bound_rows(rows) == 2
-    assert result_sets.bound_rows([*rows, ("_:b", '"2"'), (None, None)]) == 3
+    assert result_sets.bound_rows([*rows, ("_:b", '"2"')]) == 3
 
 
 def test_names_in_queries() -> None:

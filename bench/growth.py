@@ -129,12 +129,10 @@ def reevaluate(store: Path, dialogues: int) -> dict[str, object]:  # noqa: ARG00
     from kgbench.record import reading
     from kgbench.store import open_store
 
-    judged = 0
     with open_store(str(store)) as opened, executor("local") as pool:
-        for run in reading.runs(opened):
-            found = reevaluation.reevaluate(opened, run, pool, JudgeLimits(), explain=False)
-            judged += found.comparison.dialogues
-    return {"dialogues": judged}
+        todo = [(run, None) for run in reading.runs(opened)]
+        done = reevaluation.reevaluate_each(opened, todo, pool, JudgeLimits(), explain=False)
+        return {"dialogues": sum(found.comparison.dialogues for found in done)}
 
 
 def run_(store: Path, dialogues: int) -> dict[str, object]:

@@ -1,32 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Re-evaluation of the published dialogues: the default engine against rdflib, same limits.
+"""Re-evaluation of 5,200 published dialogues: the default engine against rdflib, same limits.
 
-Needs the published data in the folder named by KGBENCH_EXTERNAL_DATA. Both engines judge in
-killable children, with a limit of ten seconds for an answer; rdflib hits it now and then. Causes
-of differences are not looked for, since only the default engine has any.
+Needs the published data in the folder named by KGBENCH_EXTERNAL_DATA; its dialogues are imported
+until there are enough, each time with other names of models. Both engines judge in killable
+children, with a limit of ten seconds for an answer; rdflib hits it now and then, and is given the
+first four runs only. Causes of differences are not looked for, since only the default engine has
+any.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
+from bench.growth import import_
 from bench.harness import LEAST, Result, Timing
 from kgbench import reevaluation
 from kgbench.datasets import home
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor
-from kgbench.importers.archives import open_results
-from kgbench.importers.llm_kg_bench import read_runs
-from kgbench.importers.load import load
 from kgbench.record import reading
+from kgbench.record.reading import RunInfo
 from kgbench.store import open_store
 from kgbench.store.protocol import Store
 from kgbench.tasks import graphs
 
+DIALOGUES = 5_200
+FEW = 4  # runs for rdflib
 SECONDS = 10.0
 
 
@@ -38,18 +41,28 @@ def run() -> list[Result]:
     with tempfile.TemporaryDirectory() as scratch:
         os.environ[home.VARIABLE] = str(Path(scratch) / "datasets")
         graphs.install(Path(folder) / "text2sparql")
+        import_(Path(scratch) / "store", DIALOGUES)
         with open_store(str(Path(scratch) / "store")) as store:
-            dialogues = _import(store, Path(folder))
-            usual = Timing(tuple(_judge(store, "oxigraph") for _ in range(LEAST)))
-            other = Timing((_judge(store, "rdflib"),))
-    note = f"{dialogues} dialogues, median of {LEAST}, spread {usual.spread:.0%}, into a disk store"
+            runs = reading.runs(store)
+            usual = [_judge(store, runs, "oxigraph") for _ in range(LEAST)]
+            other = _judge(store, runs[:FEW], "rdflib")
+    timing = Timing(tuple(seconds for _, seconds in usual))
+    dialogues = usual[0][0]
+    rate = dialogues / timing.median
+    note = f"median of {LEAST}, spread {timing.spread:.0%}, children included, into a disk store"
     return [
-        Result("re-evaluation, default engine", usual.median, "s", note=note),
-        Result("re-evaluation", dialogues / usual.median, "dialogues/s"),
-        Result("re-evaluation with rdflib", other.median, "s", note="once"),
+        Result(
+            f"re-evaluation of {dialogues:,} dialogues",
+            timing.median,
+            "s",
+            goal="5,200 under 5 s",
+            note=note,
+        ),
+        Result("re-evaluation", rate, "dialogues/s"),
+        Result("re-evaluation with rdflib", other[0] / other[1], "dialogues/s", note="once"),
         Result(
             "default engine",
-            other.median / usual.median,
+            rate * other[1] / other[0],
             "x",
             against="rdflib under the same limits",
             goal="at least 5",
@@ -57,20 +70,12 @@ def run() -> list[Result]:
     ]
 
 
-def _import(store: Store, folder: Path) -> int:
-    passwords = json.loads((folder / "passwords.json").read_text(encoding="utf-8"))
-    dialogues = 0
-    for path in sorted((folder / "llm-kg-bench-v3").glob("*.zip")):
-        for file in open_results(path, passwords["llm-kg-bench-v3"]):
-            for imported in read_runs(file, store.iris):
-                dialogues += load(store, imported).dialogues
-    return dialogues
-
-
-def _judge(store: Store, engine: str) -> float:
+def _judge(store: Store, runs: Sequence[RunInfo], engine: str) -> tuple[int, float]:
+    """How many dialogues were judged, and the seconds that it took, start of children included."""
     limits = JudgeLimits(seconds=SECONDS, engine=engine)
     begin = time.perf_counter()
     with executor("local") as pool:
-        for one in reading.runs(store):
-            reevaluation.reevaluate(store, one, pool, limits, explain=False)
-    return time.perf_counter() - begin
+        todo = [(one, None) for one in runs]
+        done = reevaluation.reevaluate_each(store, todo, pool, limits, explain=False)
+        judged = sum(found.comparison.dialogues for found in done)
+    return judged, time.perf_counter() - begin

@@ -78,10 +78,12 @@ class Comparison:
             new = after[round_].scores if round_ in after else {}
             for metric in sorted({*old, *new}):
                 name = names.get(metric, metric)
-                change = self.metrics.setdefault((task, name), MetricChange())
-                difference = Difference(name, round_, old.get(metric), new.get(metric))
-                if _count(change, difference):
-                    found.append(difference)
+                change = self.metrics.get((task, name))
+                if change is None:
+                    change = self.metrics[task, name] = MetricChange()
+                was, now = old.get(metric), new.get(metric)
+                if _count(change, was, now):
+                    found.append(Difference(name, round_, was, now))
         if not found:
             return None
         entry = {
@@ -123,10 +125,9 @@ class Comparison:
         }
 
 
-def _count(change: MetricChange, difference: Difference) -> bool:
+def _count(change: MetricChange, before: float | None, after: float | None) -> bool:
     """Count one value; whether it changed."""
     change.compared += 1
-    before, after = difference.before, difference.after
     if before is None or after is None:
         change.changed += 1
         return True

@@ -8,21 +8,21 @@ are revisions of those it was compared with, which stay as they are.
 from __future__ import annotations
 
 import concurrent.futures
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
-from typing import NamedTuple, TypeVar
+from functools import partial
+from typing import NamedTuple, TypeAlias
 
 from kgbench.causes import cause
 from kgbench.comparison import Comparison, DialogueScores
 from kgbench.errors import StoreError, TaskError
 from kgbench.evaluation import evaluations
+from kgbench.execution.dialogues import Part, in_parts, judged, judged_parts
 from kgbench.execution.endpoint import Endpoint
 from kgbench.execution.engines import engine_label
-from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
+from kgbench.execution.judging import JudgeLimits
 from kgbench.model import Case, Dialogue, Evaluation, Json, Metric, Task, Verdict
 from kgbench.record import Recorder, reading
 from kgbench.record.reading import Execution, PassInfo, RunInfo, Seen
@@ -31,12 +31,11 @@ from kgbench.software import this_software
 from kgbench.store.iris import new_id
 from kgbench.store.protocol import Block, Store
 from kgbench.tasks import catalogue, graphs, succession
+from kgbench.tasks.parameters import nearest
 
-_BATCH = 64  # dialogues judged by one call of the executor
 _PATIENCE = 10.0  # seconds for the other engine, when a cause is looked for
-_AHEAD = 8  # batches under way while an earlier one is written
-_Part = Sequence[tuple[Dialogue, Case]]
-Of = TypeVar("Of")
+_Of: TypeAlias = "_Work | Task | None"  # a run begins, a part of it, the run ends
+_JudgedPart: TypeAlias = "tuple[_Of, Part, list[list[Verdict]]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +64,31 @@ def first_pass(store: Store, run: RunInfo) -> PassInfo:
     raise StoreError(f"the run {run.iri} has no recorded evaluation pass")
 
 
+def runs_with(store: Store, runs: Sequence[RunInfo], selection: Selection) -> list[RunInfo]:
+    """Those of ``runs`` that hold something of ``selection``; all where nothing is selected.
+
+    Raises :class:`~kgbench.errors.TaskError` where none does.
+    """
+    if selection == Selection():
+        return list(runs)
+    labels = reading.model_labels(store)
+    seen: set[tuple[str, str]] = set()
+    found = []
+    for run in runs:
+        of_run = {
+            (reading.task(store, one.task).label, labels.get(one.model, one.model))
+            for one in reading.executions(store, run.graph)
+        }
+        seen |= of_run
+        if any(_matches(t, selection.tasks) and _matches(m, selection.models) for t, m in of_run):
+            found.append(run)
+    if not found:
+        wanted = " ".join(selection.tasks + selection.models)
+        tasks, models = (nearest(wanted, {pair[place] for pair in seen}) for place in (0, 1))
+        raise TaskError(f"no stored dialogue fits {wanted}; tasks: {tasks}; models: {models}")
+    return found
+
+
 def reevaluate(
     store: Store,
     run: RunInfo,
@@ -77,41 +101,77 @@ def reevaluate(
     endpoint: str | None = None,
     watch: Callable[[int], None] | None = None,
 ) -> Reevaluated:
-    """Judge the complete dialogues of ``run`` again in a new pass, and compare with ``against``.
-
-    ``against`` is the first pass unless given. With ``explain`` the causes of differences are
-    looked for, which takes the other engine. Queries that need an endpoint are executed by
-    ``endpoint`` if there is one, else the recorded results say what they found. ``watch`` is told
-    how many dialogues are done. The pass becomes visible only when it is whole: an interrupted one
-    leaves nothing.
-    """
-    base = against or first_pass(store, run)
-    asking = None if endpoint is None else Asking(Endpoint(endpoint, limits.seconds).select)
-    recorder = Recorder(store.iris, run.id, new_id())
-    recorder.run = run.iri  # one that another group published may have another base
-    work = _Work(store, run, base, recorder, watch=watch, asking=asking)
-    started = datetime.now(UTC)
-    try:
-        store.bulk_load(work.blocks(selection or Selection(), executor, limits))
-        if explain:
-            work.explain(executor, limits)
-    except BaseException:
-        store.drop([work.recorder.pass_graph])
-        raise
-    software = this_software()
-    blocks = work.recorder.pass_blocks(
-        kind="reevaluation",
-        started=started,
-        ended=datetime.now(UTC),
-        agent=software.iri(store.iris),
-        engine=engine_label(limits.engine),
+    """Judge the complete dialogues of one run again; see :func:`reevaluate_each`."""
+    (done,) = reevaluate_each(
+        store,
+        [(run, against)],
+        executor,
+        limits,
+        selection=selection,
+        explain=explain,
+        endpoint=endpoint,
+        watch=watch,
     )
-    if endpoint is not None:
-        blocks.append(recorder.pass_endpoint(endpoint))
-    if work.superseded:
-        blocks.append(recorder.pass_metrics(work.superseded))
-    store.write([Block(store.iris.catalogue, software.entry(store.iris)), *blocks])
-    return work.result
+    return done
+
+
+def reevaluate_each(
+    store: Store,
+    runs: Iterable[tuple[RunInfo, PassInfo | None]],
+    executor: concurrent.futures.Executor,
+    limits: JudgeLimits,
+    *,
+    selection: Selection | None = None,
+    explain: bool = True,
+    endpoint: str | None = None,
+    watch: Callable[[int], None] | None = None,
+) -> Iterator[Reevaluated]:
+    """Judge the complete dialogues of each run again in a new pass, and compare.
+
+    A run comes with the pass to compare with, the first one where it is ``None``. With ``explain``
+    the causes of differences are looked for, which takes the other engine. Queries that need an
+    endpoint are executed by ``endpoint`` if there is one, else the recorded results say what they
+    found. ``watch`` is told how many dialogues are done. A pass becomes visible only when it is
+    whole: an interrupted one leaves nothing, and those before it stay. While one run is written,
+    the next are read and judged.
+    """
+    asking = None if endpoint is None else Asking(Endpoint(endpoint, limits.seconds).select)
+
+    def parts() -> Iterator[tuple[_Of, Part]]:
+        for run, against in runs:
+            work = _Work(store, run, against, asking)
+            yield work, ()
+            yield from work.parts(selection or Selection())
+            yield None, ()
+
+    stream = judged_parts(parts(), executor, limits)
+    done = 0
+    for begun, _, _ in stream:
+        assert isinstance(begun, _Work)
+        if watch is not None:
+            begun.watch = partial(_further, watch, done)
+        try:
+            store.bulk_load(begun.blocks(_of_one_run(stream)))
+            if explain:
+                begun.explain(executor, limits)
+        except BaseException:
+            store.drop([begun.recorder.pass_graph])
+            raise
+        store.write(begun.closing(limits, endpoint))
+        done += begun.result.comparison.dialogues
+        yield begun.result
+
+
+def _of_one_run(stream: Iterator[_JudgedPart]) -> Iterator[tuple[Task, Part, list[list[Verdict]]]]:
+    for of, part, verdicts in stream:
+        if of is None:
+            return
+        assert isinstance(of, Task)
+        yield of, part, verdicts
+
+
+def _further(watch: Callable[[int], None], before: int, done: int) -> None:
+    watch(before + done)
 
 
 class _Differing(NamedTuple):
@@ -129,38 +189,28 @@ class _Work:
     """Goes through the dialogues of a run, judging, comparing and writing as it goes."""
 
     def __init__(
-        self,
-        store: Store,
-        run: RunInfo,
-        base: PassInfo,
-        recorder: Recorder,
-        *,
-        watch: Callable[[int], None] | None,
-        asking: Asking | None,
+        self, store: Store, run: RunInfo, against: PassInfo | None, asking: Asking | None
     ) -> None:
-        self.recorder = recorder
+        self.recorder = Recorder(store.iris, run.id, new_id())
+        self.recorder.run = run.iri  # one that another group published may have another base
+        self.watch: Callable[[int], None] | None = None
         self._asking = asking
-        self.superseded: dict[str, str] = {}
-        self.result = Reevaluated(recorder.evaluation_pass, base.iri)
+        self._superseded: dict[str, str] = {}
         self._store = store
         self._run = run
-        self._base = base
         self._recorded = first_pass(store, run)
+        self._base = against or self._recorded
+        self.result = Reevaluated(self.recorder.evaluation_pass, self._base.iri)
         self._latest = reading.latest_evaluations(store, run)
-        self._watch = watch
         self._cases: dict[str, Case] = {}
         self._differing: list[_Differing] = []
         self._models = reading.model_labels(store)
+        self._started = datetime.now(UTC)
 
-    def blocks(
-        self,
-        chosen: Selection,
-        executor: concurrent.futures.Executor,
-        limits: JudgeLimits,
-    ) -> Iterator[Block]:
-        """The evaluations of all chosen dialogues; :attr:`result` fills up on the way."""
+    def blocks(self, judged: Iterable[tuple[Task, Part, list[list[Verdict]]]]) -> Iterator[Block]:
+        """The evaluations of what was ``judged``; :attr:`result` fills up on the way."""
         before = reading.pass_scores(self._store, self._base.graph)
-        for recorded, part, verdicts in _judged(self._parts(chosen), executor, limits):
+        for recorded, part, verdicts in judged:
             task = succession.judged_as(recorded)
             renamed = succession.renamed_metrics(recorded, self._store.iris)
             for (dialogue, case), said in zip(part, verdicts, strict=True):
@@ -174,12 +224,28 @@ class _Work:
                 lines = [line for one in found for line in self.recorder.evaluation(one, dialogue)]
                 yield Block(self.recorder.pass_graph, lines)
 
-    def _parts(self, chosen: Selection) -> Iterator[tuple[Task, _Part]]:
+    def closing(self, limits: JudgeLimits, endpoint: str | None) -> list[Block]:
+        """What makes the pass visible: what it is, by which software, in place of which metrics."""
+        software = this_software()
+        blocks = self.recorder.pass_blocks(
+            kind="reevaluation",
+            started=self._started,
+            ended=datetime.now(UTC),
+            agent=software.iri(self._store.iris),
+            engine=engine_label(limits.engine),
+        )
+        if endpoint is not None:
+            blocks.append(self.recorder.pass_endpoint(endpoint))
+        if self._superseded:
+            blocks.append(self.recorder.pass_metrics(self._superseded))
+        return [Block(self._store.iris.catalogue, software.entry(self._store.iris)), *blocks]
+
+    def parts(self, chosen: Selection) -> Iterator[tuple[Task, Part]]:
         """The chosen dialogues with their cases, in parts of one task each."""
         for execution, recorded in self._executions(chosen):
             todo = self._with_results(execution, self._judgeable(execution, recorded))
-            for start in range(0, len(todo), _BATCH):
-                yield recorded, todo[start : start + _BATCH]
+            for part in in_parts(todo):
+                yield recorded, part
 
     def _with_results(
         self, execution: Execution, todo: Sequence[tuple[Dialogue, Case]]
@@ -193,7 +259,7 @@ class _Work:
         """Which metrics stand in the place of those that ``scores`` are of."""
         if renamed:
             for seen in scores.values():
-                self.superseded |= {renamed[m]: m for m in seen.scores if m in renamed}
+                self._superseded |= {renamed[m]: m for m in seen.scores if m in renamed}
 
     def explain(self, executor: concurrent.futures.Executor, limits: JudgeLimits) -> None:
         """Judge what differs with rdflib, which made the published scores, to find the cause."""
@@ -239,8 +305,8 @@ class _Work:
         entry = self.result.comparison.add(
             dialogue.iri, task.label, model, before=earlier, after=after, names=names
         )
-        if self._watch is not None:
-            self._watch(self.result.comparison.dialogues)
+        if self.watch is not None:
+            self.watch(self.result.comparison.dialogues)
         return entry
 
     def _executions(self, chosen: Selection) -> Iterator[tuple[Execution, Task]]:
@@ -283,46 +349,6 @@ class _Work:
         if iri not in self._cases:
             self._cases[iri] = succession.case_judged_as(reading.case(self._store, iri))
         return self._cases[iri]
-
-
-def judged(
-    todo: Sequence[tuple[Dialogue, Case]],
-    executor: concurrent.futures.Executor,
-    limits: JudgeLimits,
-) -> Iterator[tuple[Dialogue, list[Verdict]]]:
-    """Every dialogue with the verdicts on all its answers, in order; a few batches run ahead."""
-    parts = ((None, todo[k : k + _BATCH]) for k in range(0, len(todo), _BATCH))
-    for _, part, verdicts in _judged(parts, executor, limits):
-        for (dialogue, _), said in zip(part, verdicts, strict=True):
-            yield dialogue, said
-
-
-def _judged(
-    parts: Iterable[tuple[Of, _Part]], executor: concurrent.futures.Executor, limits: JudgeLimits
-) -> Iterator[tuple[Of, _Part, list[list[Verdict]]]]:
-    """Each part with the verdicts on each answer of each dialogue, in order.
-
-    While a part is written, those after it are read and judged.
-    """
-    waiting: deque[tuple[Of, _Part, Future[list[Verdict]]]] = deque()
-    for of, part in parts:
-        requests = [
-            JudgeRequest(case, dialogue.answers[: k + 1])
-            for dialogue, case in part
-            for k in range(len(dialogue.answers))
-        ]
-        waiting.append((of, part, executor.submit(judge_batch, requests, limits)))
-        if len(waiting) > _AHEAD:
-            yield _unpacked(*waiting.popleft())
-    while waiting:
-        yield _unpacked(*waiting.popleft())
-
-
-def _unpacked(
-    of: Of, part: _Part, future: Future[list[Verdict]]
-) -> tuple[Of, _Part, list[list[Verdict]]]:
-    verdicts = iter(future.result())
-    return of, part, [[next(verdicts) for _ in dialogue.answers] for dialogue, _ in part]
 
 
 def _renamed(scores: DialogueScores, names: Mapping[str, str]) -> DialogueScores:

@@ -11,6 +11,7 @@ import typer
 from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.cli import completing, options
 from kgbench.cli.progress import progress
+from kgbench.cli.wording import count
 
 if TYPE_CHECKING:
     from kgbench.comparison import Comparison
@@ -53,7 +54,7 @@ def reevaluate(  # noqa: PLR0917 - a command line has many options
     from kgbench.execution.judging import JudgeLimits
     from kgbench.execution.pools import executor as make_executor
     from kgbench.record import reading
-    from kgbench.reevaluation import Selection, reevaluate
+    from kgbench.reevaluation import Selection, reevaluate_each, runs_with
     from kgbench.store import open_store
 
     selection = Selection(tuple(task or ()), tuple(model or ()))
@@ -66,23 +67,10 @@ def reevaluate(  # noqa: PLR0917 - a command line has many options
         progress("judging", None, quiet=json_) as advance,
     ):
         runs = [reading.find_run(opened, run)] if run is not None else reading.runs(opened)
-        for one in runs:
-            before = whole.dialogues
-
-            def watch(count: int, before: int = before) -> None:
-                advance(before + count)
-
-            base = _pass(opened, one, against)
-            found = reevaluate(
-                opened,
-                one,
-                pool,
-                limits,
-                selection=selection,
-                against=base,
-                endpoint=endpoint,
-                watch=watch,
-            )
+        todo = [(one, _pass(opened, one, against)) for one in runs_with(opened, runs, selection)]
+        for found in reevaluate_each(
+            opened, todo, pool, limits, selection=selection, endpoint=endpoint, watch=advance
+        ):
             whole.extend(found.comparison)
             done.append(found)
     _report(whole, done, json_=json_)
@@ -117,11 +105,11 @@ def _report(whole: Comparison, done: list[Reevaluated], *, json_: bool) -> None:
         return
     typer.echo(render(_table(whole), "table"), nl=False)
     typer.echo(
-        f"{whole.dialogues} dialogues judged again, {len(whole.differing)} differ from the pass "
-        "they were compared with"
+        f"{count(whole.dialogues, 'dialogue')} judged again, {len(whole.differing):,} differ from "
+        "the pass they were compared with"
     )
-    for reason, count in _passed_over(done).items():
-        typer.echo(f"{count} dialogues passed over: {reason}")
+    for reason, times in _passed_over(done).items():
+        typer.echo(f"{count(times, 'dialogue')} passed over: {reason}")
     for one in done:
         typer.echo(f"pass   {one.evaluation_pass}")
 
@@ -142,6 +130,6 @@ def _table(whole: Comparison) -> Table:
 def _passed_over(done: list[Reevaluated]) -> dict[str, int]:
     total: dict[str, int] = {}
     for one in done:
-        for reason, count in one.passed_over.items():
-            total[reason] = total.get(reason, 0) + count
+        for reason, times in one.passed_over.items():
+            total[reason] = total.get(reason, 0) + times
     return total

@@ -16,6 +16,8 @@ from kgbench.store.protocol import Store
 from kgbench.store.templates import fill
 from kgbench.vocab import OUTCOME
 
+_NEVER = datetime.min.replace(tzinfo=UTC)  # when something was said does not matter to a judge
+
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
@@ -179,15 +181,16 @@ def call_counts(store: Store, graph: str, dialogue: str) -> dict[int, int]:
 def stored_turns(store: Store, graph: str, dialogue: str) -> tuple[Turn, ...]:
     """The answered turns of a dialogue, in order."""
     rows = store.query(fill("dialogue-turns.rq", graph=graph, dialogue=dialogue))
-    by_round = {int(r["round"].value): _turn(r) for r in rows}
+    by_round = {int(round_.value): _turn(*said) for round_, *said in rows}
     return tuple(by_round[k] for k in sorted(by_round))
 
 
 def execution_dialogues(store: Store, graph: str, execution: Execution, run: str) -> list[Dialogue]:
     """All dialogues of a task execution with their answered turns, by iteration."""
     turns: dict[str, dict[int, Turn]] = {}
-    for row in store.query(fill("execution-turns.rq", graph=graph, execution=execution.iri)):
-        turns.setdefault(row["dialogue"].value, {})[int(row["round"].value)] = _turn(row)
+    rows = store.query(fill("execution-turns.rq", graph=graph, execution=execution.iri))
+    for dialogue, round_, *said in rows:
+        turns.setdefault(dialogue.value, {})[int(round_.value)] = _turn(*said)
     found = []
     for row in store.query(fill("execution-dialogues.rq", graph=graph, execution=execution.iri)):
         name = row["dialogue"].value
@@ -289,17 +292,17 @@ def model_labels(store: Store) -> dict[str, str]:
     return {r["model"].value: r["label"].value for r in rows}
 
 
-def _turn(row: Any) -> Turn:
-    said = row["said"]
+def _turn(  # noqa: PLR0917 - the columns of the queries for turns, in their order
+    prompt: Any, prompt_original: Any, feedback: Any, answer: Any, original: Any, said: Any
+) -> Turn:
     reply = Reply(
-        text=_text(row["answer"], row["original"]),
+        text=_text(answer, original),
         outcome=None if said is None else Outcome(said.value.removeprefix(OUTCOME)),
     )
-    never = datetime.min.replace(tzinfo=UTC)  # when it was said does not matter to a judge
     return Turn(
-        prompt=_text(row["prompt"], row["promptOriginal"]),
-        calls=(Call(never, never, reply),),
-        feedback=None if row["feedback"] is None else row["feedback"].value,
+        prompt=_text(prompt, prompt_original),
+        calls=(Call(_NEVER, _NEVER, reply),),
+        feedback=None if feedback is None else feedback.value,
     )
 
 

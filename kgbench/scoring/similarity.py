@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import Final
 
 TIMES: Final = 50
 
 
+@lru_cache(maxsize=256)  # models often give one answer, and each is held against one question
 def ratio(text: str, reference: str) -> float:
     """The ratio of :class:`difflib.SequenceMatcher`, from 0 to 1.
 

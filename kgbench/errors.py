@@ -49,7 +49,8 @@ class Finding:
 
     def __str__(self) -> str:
         place = self.source if self.line is None else f"{self.source}:{self.line}"
-        return f"{place}: {self.pointer or '(document)'}: {self.message}"
+        within = f"{self.pointer}: " if self.pointer else ""
+        return f"{place}: {within}{self.message}"
 
 
 class ConfigurationError(KgbenchError):

@@ -201,10 +201,10 @@ def test_a_specification_can_be_selected_that_the_configuration_lacks(tmp_path):
 @pytest.mark.parametrize(
     ("selection", "message"),
     [
-        ({"tasks": ["RdfFrendCount-*"]}, "--task RdfFrendCount-*: (document): selects no task"),
-        ({"models": ["oracle2"]}, "--model oracle2: (document): selects no model of the config"),
+        ({"tasks": ["RdfFrendCount-*"]}, "--task RdfFrendCount-*: selects no task"),
+        ({"models": ["oracle2"]}, "--model oracle2: selects no model of the config"),
         ({"models": ["baselin:oracle"]}, "there is no connector 'baselin': did you mean baseline"),
-        ({"iterations": 0}, "--iterations: (document): found 0; allowed: a whole number of at l"),
+        ({"iterations": 0}, "--iterations: found 0; allowed: a whole number of at l"),
         ({"models": ["google:x"]}, "the connector 'google' is not installed"),
     ],
 )
@@ -322,7 +322,7 @@ def test_included_files_bring_in_tasks_and_models(tmp_path):
             {"part.yaml": "models: ['baseline:oracle']\n"},
             ["small.yaml:5: /models/0: the label 'baseline:oracle' is used twice"],
         ),
-        ({"part.yaml": ""}, ["part.yaml: (document): the file is empty"]),
+        ({"part.yaml": ""}, ["part.yaml: the file is empty"]),
         (
             {"part.yaml": "tasks: [1]\ninclude: [more.yaml]\n", "more.yaml": "x: 1\n"},
             ["part.yaml:1: /tasks/0: found 1"],

@@ -36,8 +36,8 @@ def test_outcomes_have_counts_and_rates(place):
     said = kgbench("status").output
     (state,) = json.loads(kgbench("status", "--json").output)
 
-    assert "answers: scored 4 (100.0%)" in said
-    assert "answers: empty 4 (100.0%)" in said
+    assert "answers: scored 4 (100.0 %)" in said
+    assert "answers: empty 4 (100.0 %)" in said
     assert state["outcomes"]["baseline:silent"] == {"empty": {"answers": 4, "rate": 1.0}}
     assert state["batches"] == []
 
@@ -69,7 +69,7 @@ def test_why_tells_of_invalidated_dialogues(place):
     kgbench("invalidate", "quick-start", "--reason", "a test", "--by", "me")
     said = kgbench("status", "--why").output
 
-    assert "8 dialogues are invalidated: held again with --redo-invalidated." in said
+    assert "8 dialogues invalidated: held again with --redo-invalidated." in said
     assert "every other planned dialogue is complete" in said
 
 

@@ -34,8 +34,8 @@ def test_import_says_what_it_brought(tmp_path: Path) -> None:
     second = write_json(tmp_path / "b.json", [record_v1()])
     said = run(first, second, "--store", tmp_path / "store").splitlines()
     assert said == [
-        "a.json: 2 dialogues, 1 task labels, 4 scores of parrot-2 (suite llm-kg-bench-3)",
-        "b.json: 1 dialogues, 1 task labels, 2 scores of parrot-2 (suite llm-kg-bench-1)",
+        "a.json: 2 dialogues, 1 task label, 4 scores of parrot-2 (suite llm-kg-bench-3)",
+        "b.json: 1 dialogue, 1 task label, 2 scores of parrot-2 (suite llm-kg-bench-1)",
         "imported 2 runs: 3 dialogues, 6 scores",
         f"store  {tmp_path / 'store'}",
     ]
@@ -56,7 +56,7 @@ def test_password_by_option_or_environment(tmp_path: Path, way: str) -> None:
         *(["--password", "open sesame"] if by_option else []),
         env=None if by_option else {"KGBENCH_ARCHIVE_PASSWORD": "open sesame"},
     )
-    assert said.startswith("a.zip/a.json: 1 dialogues")
+    assert said.startswith("a.zip/a.json: 1 dialogue,")
     assert "sesame" not in said
 
 

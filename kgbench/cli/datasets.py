@@ -12,6 +12,7 @@ import typer
 
 from kgbench.cli import completing, options
 from kgbench.cli.progress import progress
+from kgbench.cli.wording import count
 
 if TYPE_CHECKING:
     from kgbench.datasets.descriptions import Description
@@ -122,11 +123,13 @@ def install(
     if json_:
         typer.echo(json.dumps(said, indent=2))
         return
-    typer.echo(f"installed {done.files} files and {done.tasks} tasks in {done.place}")
+    typer.echo(
+        f"installed {count(done.files, 'file')} and {count(done.tasks, 'task')} in {done.place}"
+    )
     for what, paths in (("other than declared", done.differing), ("missing", done.missing)):
         if paths:
             more = " ..." if paths[_SHOWN:] else ""
-            typer.echo(f"{len(paths)} files are {what}: {', '.join(paths[:_SHOWN])}{more}")
+            typer.echo(f"{count(len(paths), 'file')} {what}: {', '.join(paths[:_SHOWN])}{more}")
     for remark in described.rights:
         typer.echo(f"terms: {remark}")
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from kgbench.cli.totals import tokens, usd
+from kgbench.cli.wording import count
 
 if TYPE_CHECKING:
     from kgbench.engine.estimating import Estimate, Foreseen
@@ -56,13 +57,15 @@ def say(
         return
     each = models[0].planned
     typer.echo(
-        f"{plan.name}: {len(plan.tasks)} task labels x {len(plan.models)} models = "
-        f"{each * len(models)} dialogues ({each} per model){', in batches' if plan.batch else ''}"
+        f"{plan.name}: {count(len(plan.tasks), 'task label')} x {count(len(plan.models), 'model')}"
+        f" = {count(each * len(models), 'dialogue')} ({each:,} per model)"
+        f"{', in batches' if plan.batch else ''}"
     )
     for one in models:
         least, most = one.least, one.most
         typer.echo(
-            f"  {one.model.label}: {one.dialogues} to do, {_range(least.calls, most.calls)} calls, "
+            f"  {one.model.label}: {one.dialogues:,} to do, "
+            f"{_range(least.calls, most.calls)} calls, "
             f"{_range(least.input_tokens, most.input_tokens)} tokens read, "
             f"{_range(least.output_tokens, most.output_tokens)} written, {_cost(least, most)}"
         )

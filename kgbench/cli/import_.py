@@ -12,6 +12,7 @@ import typer
 
 from kgbench.cli import import_inspect, import_rdf, options
 from kgbench.cli.progress import progress
+from kgbench.cli.wording import count
 
 if TYPE_CHECKING:
     from kgbench.importers.load import Summary
@@ -123,9 +124,9 @@ def text2kgbench(
         }
         typer.echo(json.dumps(said, indent=2))
         return
-    typer.echo(f"{len(data.parts)} ontologies, {cases} cases")
-    for kind, count in faults.items():
-        typer.echo(f"  {count:5} {kind}")
+    typer.echo(f"{count(len(data.parts), 'ontology', 'ontologies')}, {count(cases, 'case')}")
+    for kind, times in faults.items():
+        typer.echo(f"  {times:5} {kind}")
     for summary in found:
         typer.echo(_line(summary))
     typer.echo(_total(found))
@@ -156,8 +157,8 @@ def _import(
 
 def _line(summary: Summary) -> str:
     counts = (
-        f"{summary.dialogues} dialogues, {summary.labels} task labels, {summary.scores} scores "
-        f"of {', '.join(summary.models)}"
+        f"{count(summary.dialogues, 'dialogue')}, {count(summary.labels, 'task label')}, "
+        f"{count(summary.scores, 'score')} of {', '.join(summary.models)}"
     )
     state = "already there" if summary.already_there else f"suite {summary.suite}"
     return f"{summary.source}: {counts} ({state})"
@@ -169,5 +170,5 @@ def _total(done: list[Summary]) -> str:
     scores = sum(summary.scores for summary in new)
     there = len(done) - len(new)
     passed = f"; {there} already there" if there else ""
-    runs = "run" if len(new) == 1 else "runs"
-    return f"imported {len(new)} {runs}: {dialogues} dialogues, {scores} scores{passed}"
+    held = f"{count(dialogues, 'dialogue')}, {count(scores, 'score')}"
+    return f"imported {count(len(new), 'run')}: {held}{passed}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgbench.cli import options
+from kgbench.cli.wording import count
 
 if TYPE_CHECKING:
     from kgbench.importers.load import Summary
@@ -49,8 +50,9 @@ def inspect(
 
 def _line(summary: Summary, left: int) -> str:
     state = "already there" if summary.already_there else f"suite {summary.suite}"
-    out = f"; {left} samples without answer or scores left out" if left else ""
+    out = f"; {count(left, 'sample')} without answer or scores left out" if left else ""
     return (
-        f"{summary.source}: {summary.dialogues} dialogues, {summary.scores} scores of "
+        f"{summary.source}: {count(summary.dialogues, 'dialogue')}, "
+        f"{count(summary.scores, 'score')} of "
         f"{', '.join(summary.models)} ({state}){out}\nrun    {summary.run}"
     )

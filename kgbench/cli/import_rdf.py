@@ -10,6 +10,7 @@ import typer
 
 from kgbench.cli import options
 from kgbench.cli.progress import progress
+from kgbench.cli.wording import count
 
 if TYPE_CHECKING:
     from kgbench.importers.rdf import Summary
@@ -80,9 +81,9 @@ def _print(summary: Summary) -> None:
     for published, known in summary.elsewhere:
         typer.echo(f"  there {published} (as {known})")
     counts = (
-        f"{len(summary.runs)} runs, {len(summary.passes)} passes, {summary.described} statements "
-        f"for the catalogue"
+        f"{count(len(summary.runs), 'run')}, {count(len(summary.passes), 'pass', 'passes')}, "
+        f"{count(summary.described, 'statement')} for the catalogue"
     )
-    beside = f"; {summary.foreign} foreign statements kept" if summary.foreign else ""
-    out = f"; {summary.left_out} left out (analyses, declarations)" if summary.left_out else ""
+    beside = f"; {count(summary.foreign, 'foreign statement')} kept" if summary.foreign else ""
+    out = f"; {summary.left_out:,} left out (analyses, declarations)" if summary.left_out else ""
     typer.echo(f"imported {counts}{beside if summary.brought else ''}{out}")

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from kgbench.cli import completing, options
+from kgbench.cli.wording import count
 
 
 def command(app: typer.Typer) -> None:
@@ -49,7 +50,7 @@ def invalidate(
         typer.echo(json.dumps(done._asdict()))
         return
     typer.echo(
-        f"{done.dialogues} dialogues with {done.results} answers and evaluations "
-        f"are not counted any more"
+        f"not counted any more: {count(done.dialogues, 'dialogue')} with {done.results:,} answers "
+        "and evaluations"
     )
     typer.echo(f"recorded as {done.iri}")

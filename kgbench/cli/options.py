@@ -10,6 +10,15 @@ import typer
 
 from kgbench.cli import completing
 
+
+def _engine(name: str) -> str:
+    from kgbench.execution.engines import ENGINES
+
+    if name not in ENGINES:
+        raise typer.BadParameter(f"there is no engine '{name}': choose {' or '.join(ENGINES)}")
+    return name
+
+
 Store = Annotated[
     str | None,
     typer.Option(
@@ -47,7 +56,12 @@ ModelGlobs = Annotated[
 ]
 Engine = Annotated[
     str,
-    typer.Option("--engine", metavar="NAME", help="What parses and executes: oxigraph or rdflib."),
+    typer.Option(
+        "--engine",
+        metavar="NAME",
+        help="What parses and executes: oxigraph or rdflib.",
+        callback=_engine,
+    ),
 ]
 Executor = Annotated[
     str,

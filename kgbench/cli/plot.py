@@ -71,13 +71,13 @@ def plot(
 ) -> None:
     """Draw figures; beside each a JSON file with the numbers drawn and the queries behind them."""
     from kgbench.analysis.selection import select
-    from kgbench.errors import KgbenchError
+    from kgbench.cli.wording import missing
     from kgbench.store import open_reader
 
     try:
         from kgbench.plots.figures import file_name, save, state_digest
-    except ModuleNotFoundError as error:  # pragma: no cover - needs an install without the extra
-        raise KgbenchError("figures need matplotlib: pip install 'kgbench[plots]'") from error
+    except ModuleNotFoundError as error:
+        raise missing(error, "plots") from None
     wanted = _Wanted(name, declared, metric, task, model)
     formats = [str(one) for one in form or [FigureForm.PNG]]
     with open_reader(store) as opened:

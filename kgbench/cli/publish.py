@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from kgbench.cli import options
+from kgbench.cli.wording import count
 
 
 class Redact(StrEnum):
@@ -144,7 +145,7 @@ def publish(
     if out is None or base is None:
         raise typer.BadParameter("--out and --base are needed (to check only: --check DIR)")
     from kgbench.cli.progress import progress
-    from kgbench.errors import ConfigurationError, Finding
+    from kgbench.cli.wording import missing
     from kgbench.store import copying, default_location
 
     try:
@@ -153,9 +154,8 @@ def publish(
         from kgbench.publish.settings import PASSWORD, Settings, checked_base, checked_endpoint
         from kgbench.publish.site import publish as publish_site
         from kgbench.publish.withholding import Level
-    except ModuleNotFoundError as error:  # pragma: no cover - needs an install without the extra
-        message = f"{error.name} is not installed: pip install 'kgbench[publish]'"
-        raise ConfigurationError([Finding("kgbench publish", "", message)]) from None
+    except ModuleNotFoundError as error:
+        raise missing(error, "publish") from None
     described = describing.About() if about is None else describing.read(about)
     described = describing.with_options(
         described,
@@ -199,7 +199,10 @@ def publish(
         if verdicts is not None and not verdicts.passed:
             raise typer.Exit(1)
         return
-    typer.echo(f"{report.runs} runs, {report.dialogues:,} dialogues, {report.triples:,} statements")
+    typer.echo(
+        f"{count(report.runs, 'run')}, {count(report.dialogues, 'dialogue')}, "
+        f"{count(report.triples, 'statement')}"
+    )
     typer.echo(f"version  {report.version}")
     typer.echo(
         f"files    {report.files:,}, of which {report.changed:,} new or changed"

@@ -15,6 +15,7 @@ import typer
 from kgbench.cli import completing, options
 from kgbench.cli.progress import progress
 from kgbench.cli.totals import duration, sentence, tokens, totals, usd
+from kgbench.cli.wording import count
 
 if TYPE_CHECKING:
     from kgbench.engine import Progress, Settings
@@ -157,9 +158,11 @@ def run(  # noqa: PLR0917 - a command line has many options
 
     from kgbench import config as configurations
     from kgbench.config import turtle
+    from kgbench.config.names import suites
     from kgbench.engine import Journal, Settings, run_to_continue
     from kgbench.record import reading
     from kgbench.store import open_store
+    from kgbench.tasks.parameters import nearest
 
     plan = (
         configurations.quick_start(tasks=task, models=model, iterations=iterations)
@@ -178,6 +181,9 @@ def run(  # noqa: PLR0917 - a command line has many options
         "batch": batch,
     }
     chosen: dict[str, Any] = {k: value for k, value in given.items() if value is not None}
+    if suite is not None and suite not in suites():
+        message = f"unknown suite '{suite}': {nearest(suite, suites())}"
+        raise typer.BadParameter(message, param_hint="--suite")
     if chosen:
         plan = replace(plan, **chosen)
         plan = replace(plan, source_ttl=turtle.written(plan))
@@ -276,13 +282,13 @@ def _report(store: Store, plan: Plan, done: Progress, *, json_: bool) -> None:
         return
     typer.echo(render(table, "table"), nl=False)
     typer.echo(
-        f"{done.before + done.complete} of {done.planned} dialogues complete"
-        f" ({done.complete} now), {done.failed} failed, {done.calls} calls"
+        f"{done.before + done.complete:,} of {count(done.planned, 'dialogue')} complete"
+        f" ({done.complete:,} now), {done.failed:,} failed, {count(done.calls, 'call')}"
     )
     if done.left_open:
         typer.echo(f"  {done.left_open} failed before and were not asked again")
-    for said_, count in sorted(done.failures.items(), key=lambda item: -item[1])[:5]:
-        typer.echo(f"  {count} x {said_}", err=True)
+    for said_, times in sorted(done.failures.items(), key=lambda item: -item[1])[:5]:
+        typer.echo(f"  {times} x {said_}", err=True)
     for label, why in done.stopped_models.items():
         typer.echo(f"  {label} was asked no more: {why}", err=True)
     typer.echo(f"total  {sentence(spent)}")

@@ -22,7 +22,9 @@ def serve(
     store: options.Store = None,
     *,
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port; 0 takes a free one.")] = 8080,
+    port: Annotated[
+        int, typer.Option(help="The port; 0 takes a free one.", min=0, max=65535)
+    ] = 8080,
     base: Annotated[
         str | None, typer.Option(metavar="IRI", help="The IRI prefix to serve below the root.")
     ] = None,
@@ -54,6 +56,7 @@ def serve(
     workers: Annotated[int, typer.Option(help="Workers for quick queries.", min=1)] = 3,
 ) -> None:
     """Serve a store: SPARQL 1.1 endpoint, Linked Data, pages. Ends with Ctrl-C or SIGTERM."""
+    from kgbench.cli.wording import missing
     from kgbench.errors import ConfigurationError, Finding
     from kgbench.store import default_location, embedded_only
     from kgbench.vocab import BASE
@@ -66,8 +69,7 @@ def serve(
         from kgbench.serve.settings import Limits, Settings
         from kgbench.serve.starting import start
     except ModuleNotFoundError as error:
-        message = f"{error.name} is not installed: pip install 'kgbench[serve]'"
-        raise ConfigurationError([Finding("kgbench serve", "", message)]) from None
+        raise missing(error, "serve") from None
     location = store or default_location()
     embedded_only(location, "serving")
     limits = Limits(

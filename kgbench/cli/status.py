@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +14,7 @@ import typer
 
 from kgbench.cli import completing, options
 from kgbench.cli.totals import sentence, totals
+from kgbench.cli.wording import count
 
 if TYPE_CHECKING:
     from kgbench.engine.explaining import Reason
@@ -88,11 +90,11 @@ def _state(store: Store, run: RunInfo) -> dict[str, Any]:
     models = {iri: label for iri, _, label, *_ in queries.rows(store, "list-models")}
     progress = queries.rows(store, "run-progress", runGraph=run.graph)
     counts: dict[str, dict[str, int]] = {}
-    for _, model, _, state, count in progress:
+    for _, model, _, state, number in progress:
         of_model = counts.setdefault(
             models.get(model) or str(model), {"complete": 0, "open": 0, "invalid": 0}
         )
-        of_model[str(state)] += int(count or 0)
+        of_model[str(state)] += int(number or 0)
     sessions = queries.rows(store, "run-sessions", runGraph=run.graph)
     failures = queries.rows(store, "open-failures", runGraph=run.graph)
     batches = queries.rows(store, "run-batches", runGraph=run.graph)
@@ -142,10 +144,10 @@ def _outcomes(
     counts: dict[str, Counter[str]] = {}
     for one in reading.passes(store, run)[:1]:
         rows = queries.rows(store, "outcome-counts", passGraph=one.graph)
-        for model, _, round_, outcome, count in rows:
+        for model, _, round_, outcome, number in rows:
             if round_ is not None:  # whole dialogues have none
                 of_model = counts.setdefault(models.get(model) or str(model), Counter())
-                of_model[str(outcome).removeprefix(OUTCOME)] += int(count or 0)
+                of_model[str(outcome).removeprefix(OUTCOME)] += int(number or 0)
     return {
         model: {name: {"answers": n, "rate": n / found.total()} for name, n in found.most_common()}
         for model, found in counts.items()
@@ -153,21 +155,26 @@ def _outcomes(
 
 
 def _print(state: dict[str, Any]) -> None:
+    interrupted = state["interrupted_sessions"]
+    cut_off = f" ({interrupted} without an end)" if interrupted else ""
     typer.echo(f"{state['label']}  {state['run']}")
     typer.echo(
-        f"  suite {state['suite']}, begun {state['started']}, {state['sessions']} sessions"
-        f" ({state['interrupted_sessions']} without an end)"
+        f"  suite {state['suite']}, begun {_moment(state['started'])}, "
+        f"{count(state['sessions'], 'session')}{cut_off}"
     )
     typer.echo(
-        f"  {state['complete']} of {state['planned']} dialogues complete, {state['open']} open"
+        f"  {state['complete']:,} of {count(state['planned'], 'dialogue')} complete, "
+        f"{state['open']:,} open"
     )
     if state["invalid"]:
-        typer.echo(f"  {state['invalid']} dialogues are invalidated and not counted")
+        typer.echo(f"  {count(state['invalid'], 'dialogue')} invalidated and not counted")
     typer.echo(f"  {sentence(state['totals'])}")
     for model, counts in state["models"].items():
-        typer.echo(f"    {model}: {counts['complete']} complete, {counts['open']} open")
+        typer.echo(f"    {model}: {counts['complete']:,} complete, {counts['open']:,} open")
         ended = state["outcomes"].get(model, {})
-        told = [f"{name} {one['answers']} ({one['rate']:.1%})" for name, one in ended.items()]
+        told = [
+            f"{name} {one['answers']:,} ({100 * one['rate']:.1f} %)" for name, one in ended.items()
+        ]
         if told:
             typer.echo(f"      answers: {', '.join(told)}")
     for batch in state["batches"]:
@@ -182,20 +189,26 @@ def _print(state: dict[str, Any]) -> None:
         _print_why(state["why"])
 
 
+def _moment(text: str) -> str:
+    """A time as people read it: to the second, in UTC."""
+    return f"{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
 def _print_why(reasons: list[dict[str, Any]]) -> None:
     """The reasons, those that are alike on one line."""
     invalid = sum(one["why"] == "invalidated" for one in reasons)
     if invalid:
-        typer.echo(f"  {invalid} dialogues are invalidated: held again with --redo-invalidated.")
+        what = count(invalid, "dialogue")
+        typer.echo(f"  {what} invalidated: held again with --redo-invalidated.")
     reasons = [one for one in reasons if one["why"] != "invalidated"]
     if not reasons:
         rest = "every other" if invalid else "every"
         typer.echo(f"  Nothing would be asked: {rest} planned dialogue is complete.")
         return
-    typer.echo(f"  {len(reasons)} dialogues would be held:")
+    typer.echo(f"  {count(len(reasons), 'dialogue')} would be held:")
     alike = Counter((_words(one), one["model"], one["task"]) for one in reasons)
-    for (words, model, task), count in alike.most_common(_SHOWN):
-        typer.echo(f"    {count} x {task}, {model}: {words}")
+    for (words, model, task), times in alike.most_common(_SHOWN):
+        typer.echo(f"    {times} x {task}, {model}: {words}")
     if len(alike) > _SHOWN:
         typer.echo(f"    and {len(alike) - _SHOWN} more kinds; --json lists every dialogue")
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgbench.cli import completing, options
+from kgbench.cli.wording import count
 
 if TYPE_CHECKING:
     from kgbench.store.copying import Copied, Source
@@ -54,9 +55,8 @@ def copy(
     if json_:
         typer.echo(json.dumps(said, indent=2))
         return
-    typer.echo(
-        f"copied and verified {len(copied)} graphs, {said['triples']} triples\nstore  {target}"
-    )
+    triples = count(sum(one.triples for one in copied), "triple")
+    typer.echo(f"copied and verified {count(len(copied), 'graph')}, {triples}\nstore  {target}")
 
 
 def check(
@@ -76,7 +76,7 @@ def check(
     else:
         typer.echo(
             f"store    {found.location}\nlayout   {found.layout}\n"
-            f"content  {found.graphs} graphs, {found.triples} triples"
+            f"content  {count(found.graphs, 'graph')}, {count(found.triples, 'triple')}"
         )
         if found.writer is not None:
             typer.echo(f"writer   {found.writer}")
@@ -84,7 +84,8 @@ def check(
             typer.echo(f"{digest}  {graph}")
         for problem in found.problems:
             typer.echo(f"wrong    {problem}")
-        typer.echo("sound" if not found.problems else f"{len(found.problems)} things are wrong")
+        wrong = len(found.problems)
+        typer.echo("sound" if not wrong else f"{count(wrong, 'thing')} to mend")
     if found.problems:
         raise typer.Exit(1)
 
@@ -103,7 +104,8 @@ def backup(
     if json_:
         typer.echo(json.dumps(said, indent=2))
         return
-    typer.echo(f"{file}: {len(written)} graphs, {said['triples']} triples")
+    triples = count(sum(one.triples for one in written), "triple")
+    typer.echo(f"{file}: {count(len(written), 'graph')}, {triples}")
 
 
 def optimize(store: options.Store = None) -> None:
@@ -128,7 +130,10 @@ def compact(store: options.Store = None, json_: options.AsJson = False) -> None:
         said = {"store": location, "analyses": done.analyses, "orphans": done.orphans}
         typer.echo(json.dumps(said, indent=2))
         return
-    typer.echo(f"removed {done.analyses} stale analyses, {done.orphans} graphs without an entry")
+    typer.echo(
+        f"removed {count(done.analyses, 'stale analysis', 'stale analyses')}, "
+        f"{count(done.orphans, 'graph')} without an entry"
+    )
     typer.echo(f"store  {location}")
 
 
@@ -163,8 +168,9 @@ def drop(
         found = reading.find_run(owned, run)
         going = removal(owned, found)
         what = (
-            f"{found.label} ({found.id}), {len(going.passes)} passes, {len(going.analyses)} "
-            f"analyses, {len(going.invalidations)} invalidations"
+            f"{found.label} ({found.id}), {count(len(going.passes), 'pass', 'passes')}, "
+            f"{count(len(going.analyses), 'analysis', 'analyses')}, "
+            f"{count(len(going.invalidations), 'invalidation')}"
         )
         if not yes:
             typer.confirm(f"Remove {what} for good?", abort=True, err=True)

@@ -48,13 +48,19 @@ def list_(
 
     from kgbench.analysis.rendering import render
     from kgbench.analysis.tables import Column, Table
+    from kgbench.errors import TaskError
     from kgbench.tasks import catalogue
+    from kgbench.tasks.parameters import nearest
 
     found = [
         _summary(task)
         for label, task in sorted(catalogue.labelled_tasks().items())
         if not globs or any(fnmatchcase(label, glob) for glob in globs)
     ]
+    if globs and not found:
+        raise TaskError(
+            f"no task fits {' '.join(globs)}: {nearest(globs[0], catalogue.labelled_tasks())}"
+        )
     if json_:
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
         return

@@ -6,6 +6,8 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from kgbench.cli.wording import count
+
 if TYPE_CHECKING:
     from kgbench.record.reading import RunInfo
     from kgbench.store.protocol import Store
@@ -58,7 +60,7 @@ def totals(store: Store, run: RunInfo) -> dict[str, Any]:
 def sentence(said: dict[str, Any]) -> str:
     """The totals in one line."""
     return (
-        f"{said['answers']} answers, {tokens(said['input_tokens'])} tokens read and "
+        f"{count(said['answers'], 'answer')}, {tokens(said['input_tokens'])} tokens read and "
         f"{tokens(said['output_tokens'])} written, {cost(said)}, {duration(said['seconds'])}"
     )
 

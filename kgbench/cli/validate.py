@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgbench.cli import options
+from kgbench.cli.wording import count
 
 if TYPE_CHECKING:
     from kgbench.config import Report
@@ -56,21 +57,17 @@ def _say(config: Path, report: Report) -> None:
     for finding in report.findings:
         typer.echo(str(finding), err=True)
     if report.findings:
-        typer.echo(f"refused: {_count(len(report.findings), 'finding')}", err=True)
+        typer.echo(f"refused: {count(len(report.findings), 'finding')}", err=True)
         return
     for finding in report.unavailable:
         typer.echo(f"note: {finding}")
     each = " per case" if report.per_case else ""
     typer.echo(
-        f"accepted: {config}: {_count(report.tasks, 'task')}, {_count(report.models, 'model')}, "
-        f"{_count(report.iterations, 'iteration')}{each}"
+        f"accepted: {config}: {count(report.tasks, 'task')}, {count(report.models, 'model')}, "
+        f"{count(report.iterations, 'iteration')}{each}"
     )
     if report.unavailable:
         typer.echo(
             f"{len(report.unavailable)} of them cannot be run here: "
             "`kgbench run` wants a selection without them (--task, --model)"
         )
-
-
-def _count(number: int, of: str) -> str:
-    return f"{number} {of}" if number == 1 else f"{number} {of}s"

@@ -137,7 +137,7 @@ def test_the_statements_in_a_crate_can_be_imported(small, tmp_path):
     call("export", "rocrate", "--store", small, "-o", tmp_path / "crate", *OURS)
     said = call("import", "rdf", tmp_path / "crate" / "results.nq", "--store", tmp_path / "store")
 
-    assert "imported 1 runs, 1 passes" in said
+    assert "imported 1 run, 1 pass" in said
 
 
 def test_croissant_is_valid_and_can_be_read(small, run, tmp_path):

@@ -148,7 +148,7 @@ def test_the_password_comes_from_the_environment(published, tmp_path):
     with pytest.raises(ImportRefused, match="the password is wrong"):
         call("import", "rdf", path, "--store", tmp_path / "store", "--password", "abracadabra")
 
-    assert "imported 1 runs, 1 passes" in said
+    assert "imported 1 run, 1 pass" in said
     assert "sesame" not in said
 
 

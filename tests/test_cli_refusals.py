@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a command says to a wrong word: one line, a hint, and nothing is written."""
+
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from kgbench.cli import app
+from kgbench.cli.wording import count, missing
+from kgbench.errors import TaskError
+from kgbench.record import reading
+from kgbench.store import open_reader
+
+COMMAND = ("run", "--model", "baseline:oracle", "--task", "RdfFriendCount-turtle-1")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """A store with one small run."""
+    location = str(tmp_path_factory.mktemp("refusals") / "results")
+    ran = CliRunner().invoke(app, [*COMMAND, "--iterations", "1", "--store", location])
+    assert ran.exit_code == 0, ran.output
+    return location
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["--suite", "kgbench-2"], "unknown suite 'kgbench-2': did you mean kgbench-1"),
+        (["--engine", "jena"], "there is no engine 'jena': choose oxigraph or rdflib"),
+    ],
+)
+def test_a_run_with_a_wrong_word_writes_nothing(store, words, hint):
+    """No run is begun under the name of a suite or with an engine that does not exist."""
+    ran = CliRunner().invoke(
+        app, [*COMMAND, "--new", *words, "--store", store], env={"COLUMNS": "200"}
+    )
+
+    assert ran.exit_code == 2
+    assert hint in ran.stderr
+    with open_reader(store) as opened:
+        assert len(reading.runs(opened)) == 1
+
+
+@pytest.mark.parametrize("words", [["--task", "RdfFrendCount-*"], ["--model", "oracel"]])
+def test_judging_nothing_again_is_refused(store, words):
+    """A selection that fits no stored dialogue makes no pass, and is told what there is."""
+    done = CliRunner().invoke(app, ["reevaluate", *words, "--store", store])
+
+    assert isinstance(done.exception, TaskError)
+    assert f"no stored dialogue fits {words[1]}" in str(done.exception)
+    assert "RdfFriendCount-turtle-1" in str(done.exception)
+    assert "baseline:oracle" in str(done.exception)
+    with open_reader(store) as opened:
+        assert [one.kind for one in reading.passes(opened, reading.runs(opened)[0])] == ["live"]
+
+
+def test_a_list_of_no_task_is_refused():
+    """A pattern that fits no task label is likely misspelled."""
+    done = CliRunner().invoke(app, ["tasks", "list", "RdfFreindCount-turtle-1"])
+
+    assert isinstance(done.exception, TaskError)
+    assert "did you mean RdfFriendCount-turtle-1" in str(done.exception)
+
+
+def test_a_file_that_cannot_be_written_is_one_line(store, tmp_path):
+    """An error of the operating system names the file; the traceback is for --debug."""
+    target = tmp_path / "missing" / "board.csv"
+    words = ["analyze", "leaderboard", "--format", "csv", "--store", store, "--out", str(target)]
+    plain, debug = (
+        subprocess.run(
+            [sys.executable, "-m", "kgbench", *more, *words],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for more in ([], ["--debug"])
+    )
+
+    assert plain.returncode == 1
+    assert plain.stderr == f"kgbench: {target}: No such file or directory\n"
+    assert debug.returncode == 1
+    assert "Traceback" in debug.stderr
+
+
+def test_a_missing_package_is_told_from_a_missing_module():
+    """What an extra would bring is named with it; a hole in kgbench itself is not hidden."""
+    told = missing(ModuleNotFoundError(name="matplotlib.figure"), "plots")
+    assert str(told) == "matplotlib.figure is not installed: pip install 'kgbench[plots]'"
+
+    with pytest.raises(ModuleNotFoundError):
+        missing(ModuleNotFoundError(name="kgbench.plots"), "plots")
+
+
+def test_counts_are_words():
+    """One thing is not several; large numbers have separators."""
+    assert [count(number, "pass", "passes") for number in (0, 1, 2500)] == [
+        "0 passes",
+        "1 pass",
+        "2,500 passes",
+    ]

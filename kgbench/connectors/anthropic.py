@@ -7,13 +7,13 @@ The API wants a limit of answer tokens; where a configuration sets no ``max_toke
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any, Self
 
-from kgbench.connectors import calls, failures, keys, messages
+from kgbench.connectors import calls, failures, messages
 from kgbench.connectors.bodies import mapping, text_of
 from kgbench.connectors.calls import Caller
 from kgbench.connectors.options import Option, read, sampling
+from kgbench.connectors.servers import server
 from kgbench.errors import ModelSpecError, ProviderError
 from kgbench.model import Json, ModelSetup, Reply, Request
 
@@ -43,9 +43,9 @@ def open_batches(setup: ModelSetup, timeout: float) -> AnthropicBatches:
 def _parts(setup: ModelSetup, timeout: float) -> tuple[dict[str, Json], AsyncAnthropic, Caller]:
     options = read(setup.options, _OPTIONS, setup.spec)
     parameters = {"max_tokens": MAX_TOKENS, **sampling(setup, messages.SAMPLING)}
-    url = calls.server_url(setup, os.environ.get("ANTHROPIC_BASE_URL"), OWN_URL)
-    key = keys.found(setup, options["key_env"], needed=calls.is_own(url, OWN_URL))
-    caller = Caller(setup.spec, timeout, (key,) if key else ())
+    url, key, caller = server(
+        setup, timeout, own=OWN_URL, variable="ANTHROPIC_BASE_URL", keys_in=(options["key_env"],)
+    )
     return parameters, _client(url, key, timeout), caller
 
 

@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from kgbench.connectors import failures
-from kgbench.errors import ModelSpecError, ProviderError, ProviderTimeout
-from kgbench.model import Json, ModelSetup, Reply
+from kgbench.errors import ProviderError, ProviderTimeout
+from kgbench.model import Json, Reply
 
 _CONNECT = 15.0  # seconds; a host that is there at all answers sooner
 _KEPT = 256  # idle connections
@@ -148,23 +147,3 @@ def _tls() -> ssl.SSLContext:
     import httpx2
 
     return httpx2.create_ssl_context()
-
-
-def server_url(setup: ModelSetup, configured: str | None, own: str) -> str:
-    """Where to call: the setup's address, else the environment's, else the provider's ``own``.
-
-    Raises :class:`~kgbench.errors.ModelSpecError` when that is no address of a server.
-    """
-    url = setup.base_url or configured or own
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ModelSpecError(
-            f"{setup.connector}:{setup.model_id}: '{failures.scrub(url)}' "
-            f"is not the address of a server"
-        )
-    return url
-
-
-def is_own(url: str, own: str) -> bool:
-    """Whether ``url`` is the provider's own server, which always wants a key."""
-    return urlsplit(url).hostname == urlsplit(own).hostname

@@ -8,13 +8,13 @@ The key is in ``GEMINI_API_KEY`` or ``GOOGLE_API_KEY``; a server of another addr
 from __future__ import annotations
 
 import asyncio
-import os
 from typing import TYPE_CHECKING, Self
 
-from kgbench.connectors import calls, failures, generate_content, keys
+from kgbench.connectors import calls, failures, generate_content
 from kgbench.connectors.bodies import text_of
 from kgbench.connectors.calls import Caller
 from kgbench.connectors.options import Option, read, sampling
+from kgbench.connectors.servers import Server, server
 from kgbench.errors import ModelSpecError, ProviderError
 from kgbench.model import ModelSetup, Reply, Request
 
@@ -31,11 +31,8 @@ _OPTIONS = {"key_env": Option(str, "")}
 
 def open(setup: ModelSetup, timeout: float) -> Google:  # noqa: A001 - the interface
     """A model of Google, or of a server that speaks its protocol."""
-    named = read(setup.options, _OPTIONS, setup.spec)["key_env"]
+    url, key, caller = server_of(setup, timeout)
     parameters = sampling(setup, generate_content.SAMPLING)
-    url = calls.server_url(setup, os.environ.get("GOOGLE_GEMINI_BASE_URL"), OWN_URL)
-    variables = (named,) if named else ("GEMINI_API_KEY", "GOOGLE_API_KEY")
-    key = keys.found(setup, *variables, needed=calls.is_own(url, OWN_URL))
     try:
         from google.genai import types
 
@@ -48,8 +45,14 @@ def open(setup: ModelSetup, timeout: float) -> Google:  # noqa: A001 - the inter
         config = types.GenerateContentConfig(**parameters, should_return_http_response=True)
     except ValueError as error:
         raise ModelSpecError(f"{setup.spec}: {failures.scrub(str(error))}") from None
-    caller = Caller(setup.spec, timeout, (key,) if key else ())
     return Google(setup.model_id, config, _client(url, key, http), http, caller)
+
+
+def server_of(setup: ModelSetup, timeout: float) -> Server:
+    """Where Google's protocol is spoken for ``setup``."""
+    named = read(setup.options, _OPTIONS, setup.spec)["key_env"]
+    keys_in = (named,) if named else ("GEMINI_API_KEY", "GOOGLE_API_KEY")
+    return server(setup, timeout, own=OWN_URL, variable="GOOGLE_GEMINI_BASE_URL", keys_in=keys_in)
 
 
 def _client(url: str, key: str | None, http: httpx2.AsyncClient) -> Client:

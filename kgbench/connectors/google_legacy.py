@@ -10,30 +10,24 @@ from __future__ import annotations
 import asyncio
 import importlib
 import json
-import os
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self
 
-from kgbench.connectors import calls, failures, generate_content, keys
+from kgbench.connectors import failures, generate_content
 from kgbench.connectors.calls import Caller
-from kgbench.connectors.google import OWN_URL
-from kgbench.connectors.options import Option, read, sampling
+from kgbench.connectors.google import server_of
+from kgbench.connectors.options import sampling
 from kgbench.errors import ModelSpecError, ProviderError
 from kgbench.model import Json, ModelSetup, Reply, Request
 
-_OPTIONS = {"key_env": Option(str, "")}
 _THREADS = 64
 
 
 def open(setup: ModelSetup, timeout: float) -> GoogleLegacy:  # noqa: A001 - the interface
     """A model of Google, or of a server that speaks its protocol, through the retired package."""
-    named = read(setup.options, _OPTIONS, setup.spec)["key_env"]
+    url, key, caller = server_of(setup, timeout)
     parameters = sampling(setup, generate_content.LEGACY_SAMPLING)
-    url = calls.server_url(setup, os.environ.get("GOOGLE_GEMINI_BASE_URL"), OWN_URL)
-    variables = (named,) if named else ("GEMINI_API_KEY", "GOOGLE_API_KEY")
-    key = keys.found(setup, *variables, needed=calls.is_own(url, OWN_URL))
-    caller = Caller(setup.spec, timeout, (key,) if key else ())
     return GoogleLegacy(_model(setup.model_id, parameters), _service(url, key), caller)
 
 

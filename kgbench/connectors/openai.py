@@ -9,15 +9,15 @@ parameters as they are written; OpenAI's own only those that its SDK knows the A
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
-from kgbench.connectors import calls, chat_completions, failures, keys, responses
+from kgbench.connectors import calls, chat_completions, failures, responses
 from kgbench.connectors.bodies import mapping, text_of
 from kgbench.connectors.calls import Caller
 from kgbench.connectors.options import Option, read
+from kgbench.connectors.servers import is_own, server
 from kgbench.errors import ModelSpecError
 from kgbench.model import Json, ModelSetup, Outcome, Reply, Request
 
@@ -54,7 +54,7 @@ def _parts(setup: ModelSetup, timeout: float) -> tuple[ModuleType, AsyncOpenAI, 
         if name in setup.sampling:
             raise ModelSpecError(f"{setup.spec}: '{name}' is not a sampling parameter")
     client, caller = connected(setup, timeout)
-    if calls.is_own(str(client.base_url), OWN_URL):
+    if is_own(str(client.base_url), OWN_URL):
         _check_sampling(setup, protocol)
     return protocol, client, caller
 
@@ -76,9 +76,9 @@ def _check_sampling(setup: ModelSetup, protocol: ModuleType) -> None:
 def connected(setup: ModelSetup, timeout: float) -> tuple[AsyncOpenAI, Caller]:
     """The SDK's client for the server of ``setup``, and who calls with it."""
     options = read(setup.options, _OPTIONS, setup.spec)
-    url = calls.server_url(setup, os.environ.get("OPENAI_BASE_URL"), OWN_URL)
-    key = keys.found(setup, options["key_env"], needed=calls.is_own(url, OWN_URL))
-    caller = Caller(setup.spec, timeout, (key,) if key else ())
+    url, key, caller = server(
+        setup, timeout, own=OWN_URL, variable="OPENAI_BASE_URL", keys_in=(options["key_env"],)
+    )
     return _client(url, key, timeout), caller
 
 

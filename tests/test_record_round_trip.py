@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is recorded of a dialogue is what happened: any texts, failures and verdicts come back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Any
+
+import pyoxigraph as ox
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgbench import config
+from kgbench.analysis import queries
+from kgbench.connectors import extraction
+from kgbench.model import Call, Dialogue, Evaluation, Outcome, Reply, Turn, Usage
+from kgbench.rdf import digest, storable
+from kgbench.record import Recorder, case_entry, model_entry, reading, task_entry
+from kgbench.software import this_software
+from kgbench.store import Block, EmbeddedStore
+from kgbench.tasks import catalogue
+from kgbench.validation import Data, Memory, result_shapes
+from kgbench.validation.checking import of_node
+from kgbench.validation.compiling import Shape
+from kgbench.vocab import KGB, OUTCOME
+
+TASK = catalogue.labelled_tasks()["RdfFriendCount-turtle-1"]
+(CASE,) = catalogue.module(TASK.task_class).cases(TASK, "kgbench-1", 0, 1)
+METRICS = [metric.iri for metric in catalogue.task_class(TASK.task_class).answer_metrics.values()]
+MODEL = config.model_setup("baseline:silent")
+NAMES = ("a-run", "a-pass")
+BEGAN = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
+
+ODD = "\x00\x01\x08\t\n\r\x1f\x7f\x85\u2028\ufeff\ufffe\ud800\udbff\udc00\udfff\U0001f600\"\\'<>"
+TEXTS = st.text(st.sampled_from(ODD) | st.characters(), max_size=12)
+COUNTS = st.none() | st.integers(0, 10**12)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=5,
+)
+FAILURES = [
+    *(Outcome.PROVIDER_ERROR, Outcome.TIMEOUT, Outcome.CONTEXT_TOO_LONG),
+    *(Outcome.REFUSED, Outcome.TRUNCATED),
+]
+REPLIES = st.builds(
+    Reply,
+    TEXTS,
+    usage=st.builds(Usage, COUNTS, COUNTS, COUNTS, COUNTS),
+    model=st.none() | TEXTS,
+    finish_reason=st.none() | TEXTS,
+    request_id=st.none() | TEXTS,
+    reasoning=st.none() | TEXTS,
+    fingerprint=st.none() | TEXTS,
+    outcome=st.sampled_from([None, Outcome.REFUSED, Outcome.TRUNCATED]),
+) | st.builds(Reply, TEXTS, extracted=TEXTS, extraction=st.just(extraction.iri("think-block/1")))
+STEPS = st.timedeltas(timedelta(0), timedelta(days=2))
+FAILED = st.builds(
+    lambda *parts: parts, st.just(None), st.sampled_from(FAILURES), TEXTS, st.integers(0, 9)
+)
+ANSWERED = st.builds(lambda *parts: parts, REPLIES, st.none(), st.none(), st.integers(0, 9))
+
+
+@st.composite
+def calls(draw: Any, answered: bool) -> tuple[Call, ...]:
+    """Failures, and at the end a reply, or not; each call begins when the one before has ended."""
+    parts = draw(st.lists(FAILED, min_size=0 if answered else 1, max_size=2))
+    made, now = [], BEGAN
+    for reply, failure, error, retries in [*parts, *([draw(ANSWERED)] if answered else [])]:
+        started = now + draw(STEPS)
+        now = started + draw(STEPS)
+        made.append(Call(started, now, reply, failure, error, retries))
+    return tuple(made)
+
+
+@st.composite
+def turns(draw: Any) -> tuple[Turn, ...]:
+    """Answered turns, and perhaps one that got no answer."""
+    kinds = st.sampled_from([None, "syntax", "content", "format", "empty-result"])
+    answered = [True] * draw(st.integers(0, 2)) + [draw(st.booleans())]
+    return tuple(
+        Turn(draw(TEXTS), draw(calls(whole)), draw(kinds) if k else None)
+        for k, whole in enumerate(answered)
+    )
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[EmbeddedStore]:
+    """A store that knows the task, its case and the model."""
+    with EmbeddedStore(None) as made:
+        lines = [
+            *task_entry(made.iris, TASK),
+            *case_entry(made.iris, CASE, TASK.version),
+            *model_entry(MODEL),
+            *this_software().entry(made.iris),
+        ]
+        made.write([Block(made.iris.catalogue, lines)])
+        yield made
+
+
+def begin(store: EmbeddedStore) -> tuple[Recorder, Dialogue]:
+    """The only run in the store, a pass over it, and a dialogue that has said nothing yet."""
+    recorder = Recorder(store.iris, *NAMES)
+    store.drop([recorder.run_graph, recorder.pass_graph])
+    suite = store.iris.mint("suite", suite=CASE.suite)
+    agent = this_software().iri(store.iris)
+    execution = recorder.execution_iri(MODEL.label, TASK.label)
+    source = {"name": "a-file", "digest": digest("a file")}
+    dialogue = Dialogue(
+        iri=recorder.dialogue_iri(MODEL.label, TASK.label, 7, digest("a plan")),
+        run=recorder.run,
+        model=MODEL.iri,
+        task=TASK.iri,
+        suite=suite,
+        case=CASE.iri,
+        iteration=7,
+        digest=digest("a plan"),
+        started=BEGAN,
+    )
+    lines = recorder.execution_triples(execution, MODEL.iri, TASK.iri)
+    lines += recorder.dialogue_start(dialogue, BEGAN)
+    store.write(
+        [
+            *recorder.run_blocks(
+                label="A run", suite=suite, started=BEGAN, ended=BEGAN, agent=agent, source=source
+            ),
+            *recorder.pass_blocks(kind="live", started=BEGAN, agent=agent, engine="oxigraph"),
+            Block(recorder.run_graph, lines),
+        ]
+    )
+    return recorder, dialogue
+
+
+def as_read(turn: Turn) -> Turn:
+    """What reading gives of an answered turn: what a judge needs of it."""
+    reply = turn.calls[-1].reply
+    assert reply is not None
+    never = datetime.min.replace(tzinfo=UTC)
+    said = Reply(text=reply.answer, outcome=reply.outcome)
+    return Turn(turn.prompt, (Call(never, never, said),), turn.feedback)
+
+
+def facts(call: Call) -> tuple[Any, ...]:
+    """What the query ``dialogue-turns`` tells of a call."""
+    reply = call.reply or Reply("")
+    outcome = call.failure or reply.outcome
+    return (
+        call.started,
+        call.ended,
+        reply.usage.input,
+        reply.usage.output,
+        None if reply.finish_reason is None else storable(reply.finish_reason).value,
+        None if outcome is None else OUTCOME + outcome,
+        None if call.failure is None else storable(call.error or "").value,
+    )
+
+
+def told(row: Any) -> tuple[Any, ...]:
+    """The same from a row of that query."""
+    names = ("inputTokens", "outputTokens", "finishReason", "outcome", "error")
+    given = [None if row[name] is None else row[name].value for name in names]
+    times = (datetime.fromisoformat(row[name].value) for name in ("callStarted", "callEnded"))
+    counts = (None if text is None else int(text) for text in given[:2])
+    return (*times, *counts, *given[2:])
+
+
+def quads(store: EmbeddedStore, graph: str) -> list[Any]:
+    """What one graph holds."""
+    return list(store._store.quads_for_pattern(None, None, None, ox.NamedNode(graph)))
+
+
+class Both:
+    """The quads of two parts as one."""
+
+    def __init__(self, *parts: Memory) -> None:
+        self._parts = parts
+
+    def quads_for_pattern(self, *pattern: Any) -> Iterator[Any]:
+        """The quads with these parts of a statement."""
+        for part in self._parts:
+            yield from part.quads_for_pattern(*pattern)
+
+
+@cache
+def catalogued(store: EmbeddedStore) -> tuple[Memory, list[Shape]]:
+    """What the catalogue says of all that runs refer to, and the shapes; no run changes them."""
+    found = Memory(quads(store, store.iris.catalogue))
+    return found, result_shapes(Data(found))
+
+
+def wrong(store: EmbeddedStore) -> list[str]:
+    """What the shapes say against the nodes of the run and of the pass."""
+    recorder = Recorder(store.iris, *NAMES)
+    made = [*quads(store, recorder.run_graph), *quads(store, recorder.pass_graph)]
+    known, shapes = catalogued(store)
+    nodes = {quad.subject for quad in made}
+    data = Data(Both(known, Memory(made)))
+    return [
+        str(complaint)
+        for shape in shapes
+        for target in shape.targets
+        for node in nodes.intersection(target(data))
+        for complaint in of_node(data, shape, node)
+    ]
+
+
+@settings(max_examples=25)
+@given(turns(), st.integers(0, 2))
+def test_any_dialogue_comes_back(store, turns, before):
+    """Texts, replies, failures and times of any dialogue are read as they were, and conform."""
+    recorder, dialogue = begin(store)
+    for k, turn in enumerate(turns):
+        dialogue = replace(dialogue, turns=(*turns[:k], turn))
+        earlier = min(before, len(turn.calls) - 1)  # of these a session before this one tells
+        for calls, number in ((turn.calls[:earlier], 0), (turn.calls[earlier:], earlier)):
+            said = replace(dialogue, turns=(*turns[:k], replace(turn, calls=calls)))
+            if calls:
+                lines = recorder.turn(said, k, calls_before=number)
+                store.write([Block(recorder.run_graph, lines)])
+            recorder = Recorder(store.iris, *NAMES)
+    ended = turns[-1].calls[-1].ended
+    store.write([Block(recorder.run_graph, [recorder.dialogue_end(dialogue, ended)])])
+    answered = tuple(as_read(turn) for turn in turns if turn.answer is not None)
+    (execution,) = reading.executions(store, recorder.run_graph)
+    found = reading.execution_dialogues(store, recorder.run_graph, execution, recorder.run)
+    rows = list(queries.run(store, "dialogue-turns", dialogue=dialogue.iri))
+
+    assert found == [replace(dialogue, turns=answered, ended=ended)]
+    assert reading.stored_turns(store, recorder.run_graph, dialogue.iri) == answered
+    assert [told(row) for row in rows] == [facts(call) for turn in turns for call in turn.calls]
+    assert wrong(store) == []
+
+
+@settings(max_examples=25)
+@given(
+    st.dictionaries(st.sampled_from(METRICS), st.floats(0, 1)),
+    st.dictionaries(TEXTS, JSON, max_size=3),
+    st.sampled_from(Outcome),
+)
+def test_any_verdict_comes_back(store, scores, infos, outcome):
+    """Scores to the last digit, infos and outcome of any verdict are read as they were."""
+    recorder, dialogue = begin(store)
+    call = Call(BEGAN, BEGAN, Reply("an answer"))
+    dialogue = replace(dialogue, turns=(Turn("a prompt", (call,)),))
+    verdicts = [
+        Evaluation(
+            recorder.evaluation_iri(dialogue.iri, k), dialogue.iri, k, outcome, scores, infos
+        )
+        for k in (0, None)
+    ]
+    lines = [line for one in verdicts for line in recorder.evaluation(one, dialogue)]
+    store.write(
+        [
+            Block(recorder.run_graph, recorder.turn(dialogue, 0)),
+            Block(recorder.pass_graph, lines),
+        ]
+    )
+    (execution,) = reading.executions(store, recorder.run_graph)
+    seen = reading.pass_scores(store, recorder.pass_graph)[dialogue.iri]
+    (told,) = reading.execution_infos(store, recorder.pass_graph, execution)
+    outcomes = store.query(
+        f"SELECT ?o WHERE {{ GRAPH <{recorder.pass_graph}> {{ ?e <{KGB.outcome}> ?o }} }}"
+    )
+
+    assert {k: one.scores for k, one in seen.items()} == {0: scores, None: scores}
+    assert told == (dialogue.iri, json.loads(json.dumps(infos)))  # JSON joins halves of a pair
+    assert {row["o"].value for row in outcomes} == {OUTCOME + outcome}
+    assert wrong(store) == []

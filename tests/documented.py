@@ -30,7 +30,7 @@ DOCS = ROOT / "docs"
 BLOCK = re.compile(r"^```([^\n`]+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 #: The folder and the port that a reader sees in place of those of a test.
 SHOWN_FOLDER, SHOWN_PORT = "/path/to/folder", "8080"
-TIMES = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|\+00:00))?")
+TIMES = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.]+(?:Z|\+00:00| UTC))?")
 DIGESTS = re.compile(r"(?<=/)(\d+-)[0-9a-f]{8}\b")
 IDENTIFIERS = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 

@@ -15,6 +15,7 @@ import shutil
 import sys
 import unicodedata
 from collections.abc import Callable
+from textwrap import wrap
 
 from kgbench.analysis.tables import Column, Kind, Table, Value
 
@@ -184,7 +185,12 @@ def as_terminal(table: Table, width: int | None = None) -> str:
         [column.kind is Kind.TEXT for column in table.columns],
     )
     text = terminal.drawn(one_line(table.title), grid, width)
-    return "".join([text, *(f"{one_line(note)}\n" for note in table.notes)])
+    lines = [
+        line
+        for note in table.notes
+        for line in (wrap(one_line(note), width) if width else [one_line(note)])
+    ]
+    return text + "".join(f"{line}\n" for line in lines)
 
 
 def render(table: Table, form: str) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.cli.totals import tokens, usd
 from kgbench.cli.wording import count
 
@@ -32,6 +33,7 @@ def say(
     ``run`` names the run to continue, ``""`` the newest of the plan's name, ``None`` none;
     ``endpoint`` says whether there is one.
     """
+    from kgbench.analysis.rendering import render
     from kgbench.connectors.batches import require
     from kgbench.engine.estimating import RULE, foreseen
     from kgbench.engine.prices import WITHOUT_PROVIDER, declared
@@ -55,21 +57,36 @@ def say(
         }
         typer.echo(json.dumps(said, indent=2))
         return
+    typer.echo(render(_table(plan, models, f"Estimated: {RULE}."), "table"), nl=False)
+
+
+def _table(plan: Plan, models: Sequence[Foreseen], rule: str) -> Table:
     each = models[0].planned
-    typer.echo(
+    title = (
         f"{plan.name}: {count(len(plan.tasks), 'task label')} x {count(len(plan.models), 'model')}"
         f" = {count(each * len(models), 'dialogue')} ({each:,} per model)"
         f"{', in batches' if plan.batch else ''}"
     )
-    for one in models:
-        least, most = one.least, one.most
-        typer.echo(
-            f"  {one.model.label}: {one.dialogues:,} to do, "
-            f"{_range(least.calls, most.calls)} calls, "
-            f"{_range(least.input_tokens, most.input_tokens)} tokens read, "
-            f"{_range(least.output_tokens, most.output_tokens)} written, {_cost(least, most)}"
+    columns = (
+        Column("model", "Model"),
+        Column("dialogues", "To do", Kind.COUNT),
+        Column("calls", "Calls", Kind.COUNT),
+        Column("input_tokens", "Tokens read", Kind.COUNT),
+        Column("output_tokens", "Tokens written", Kind.COUNT),
+        Column("cost", "Cost", Kind.COUNT),
+    )
+    rows = tuple(
+        (
+            one.model.label,
+            tokens(one.dialogues),
+            _range(one.least.calls, one.most.calls),
+            _range(one.least.input_tokens, one.most.input_tokens),
+            _range(one.least.output_tokens, one.most.output_tokens),
+            _cost(one.least, one.most),
         )
-    typer.echo(f"Estimated: {RULE}.")
+        for one in models
+    )
+    return Table(title, columns, rows, notes=(rule,))
 
 
 def _asked(plan: Plan, location: str | None, *, endpoint: bool) -> Mapping[str, Sequence[Exercise]]:
@@ -125,7 +142,7 @@ def _range(least: int, most: int) -> str:
 
 def _cost(least: Estimate, most: Estimate) -> str:
     if least.cost is None or most.cost is None:
-        return "cost unknown"
+        return "unknown"
     if least.cost == most.cost:
         return usd(least.cost)
     return f"{usd(least.cost)} to {usd(most.cost)}"

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -30,6 +30,21 @@ def copy(one_copy: Copy) -> Iterator[Copy]:
     """The copy, mended after each test."""
     yield one_copy
     one_copy.mend()
+
+
+def rounds(faults: Iterable[str], told: Callable[[list[str]], set[str]]) -> int:
+    """In how many rounds all faults are found: what is found is mended before the next round.
+
+    ``told`` plants faults, as far as they can be planted together, and says which were told. Where
+    none was, they hide each other, and the next one is planted alone, which must be told.
+    """
+    left, number = list(faults), 0
+    while left:
+        number += 1
+        found = told(left) or told(left[:1])
+        assert found, left
+        left = [name for name in left if name not in found]
+    return number
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from kgbench.publish.checks import Verdict, check
 from kgbench.vocab import BASE as DECLARED
 from kgbench.vocab import DCAT, DCTERMS, DQV, IT6, PROV, SPDX, VOID
+from tests.checks.conftest import rounds
 from tests.checks.published_folder import BASE, NAMES, SUMS, Copy
 
 Change = Callable[[Copy], None]
@@ -162,6 +164,22 @@ def test_whole_folder_has_no_faults(site: Path) -> None:
     assert sum(entry.name.startswith("fsf-") for entry in report.entries) == 15
 
 
+def test_faults_are_found_beside_each_other(copy: Copy) -> None:
+    """A folder with many faults is told all of them, but for what others hide."""
+
+    def told(names: list[str]) -> set[str]:
+        for name in names:
+            # What is not there any more can have no other fault.
+            with suppress(AssertionError, OSError, StopIteration):
+                FAULTS[name][0](copy)
+        found = {(short(one.constraint), one.file) for one in check(copy.path, names=NAMES).faults}
+        copy.mend()
+        return {name for name in names if FAULTS[name][1:3] in found}
+
+    assert rounds(FAULTS, told) < 6
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
 def test_planted_fault_is_found(name: str, copy: Copy) -> None:
     """The fault is told, with its file and what to do; nothing is told besides what follows."""

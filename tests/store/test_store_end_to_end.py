@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 
+import pyoxigraph as ox
 import pytest
 from typer.testing import CliRunner
 
@@ -14,6 +15,7 @@ from kgbench.errors import KgbenchError, StoreError
 from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
+from kgbench.record import reading
 from kgbench.store import Block, copying, digests, open_reader, open_store, registry
 from tests.archives import as_json, record_v3
 from tests.validation import assert_conforms
@@ -182,3 +184,34 @@ def test_what_needs_a_folder_gets_a_copy(tmp_path, remote):
     assert not folder.exists()
     assert there["digests"] == before["digests"]
     assert json.loads(kgbench(*check, remote)) == before
+
+
+def test_what_is_exported_and_imported_is_the_same(tmp_path, remote):
+    """A run leaves a server in the same words as a folder, and comes into it as the same graphs."""
+    folder = str(tmp_path / "store")
+    options = ("--task", TASK, "--model", MODEL, "--iterations", "2")
+    kgbench("run", *options, "--store", folder, "--json")
+    with open_reader(folder) as store:
+        name = store.iris.catalogue
+        quads = (
+            ox.Quad(*triple, ox.NamedNode(graph))
+            for graph in (*registry.graphs(store), name)
+            for triple in store.triples(graph)
+        )
+        (tmp_path / "all.nq").write_bytes(ox.serialize(quads, format=ox.RdfFormat.N_QUADS))
+    said = json.loads(
+        kgbench("import", "rdf", str(tmp_path / "all.nq"), "--store", remote, "--json")
+    )
+    with open_reader(folder) as ours, open_reader(remote) as theirs:
+        (run,) = reading.runs(theirs)
+        assert digests.of(ours.triples(run.graph)) == digests.of(theirs.triples(run.graph))
+    assert said
+    for form in ("llm-kg-bench", "eee", "prov"):
+        written = []
+        for place, location in (("folder", folder), ("server", remote)):
+            out = tmp_path / f"{form}-{place}"
+            kgbench("export", form, "--out", str(out), "--store", location)
+            files = sorted(out.rglob("*")) if out.is_dir() else [out]
+            texts = [f.read_text() for f in files if f.is_file()]
+            written.append([re.sub(r'"retrieved_timestamp": "[\d.]+"', "", t) for t in texts])
+        assert written[0] == written[1] != [], form

@@ -12,6 +12,7 @@ SITE := build/site
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # What to hand on:  make run RUN="my-configuration.yml"   make test TEST="-k friend"
+# By default slow tests, and those that need servers or a browser, are left to  make test-all.
 RUN ?=
 TEST ?=
 BENCH ?=
@@ -20,16 +21,29 @@ YASGUI := kgbench/serve/static/yasgui
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format readme site bench mutants yasgui clean distclean
+# The tests start hundreds of processes, none of which should compile what another one has.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+COVERED := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m coverage
+
+.PHONY: help run test test-all coverage lint format readme site bench mutants yasgui clean distclean
 
 help:  ## this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 run: $(VENV)/.installed  ## the quick start: a benchmark run, recorded; ends with the leaderboard
 	$(strip $(BIN)/kgbench run $(RUN))
 
-test: $(VENV)/.installed-dev $(VALIDATORS)/.installed  ## all tests
-	$(strip $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(TEST))
+test: $(VENV)/.installed-dev $(VALIDATORS)/.installed  ## the tests that need nothing (minutes)
+	$(strip $(PYTEST) $(TEST))
+
+test-all: $(VENV)/.installed-dev $(VALIDATORS)/.installed  ## all tests, with servers and browser
+	$(strip $(PYTEST) -m "" $(TEST))
+
+coverage: $(VENV)/.installed-dev $(VALIDATORS)/.installed  ## which branches the tests take
+	$(COVERED) erase
+	$(strip $(COVERED) run -m pytest -n $(WORKERS) --dist loadfile $(TEST))
+	$(COVERED) combine --quiet
+	$(COVERED) report
 
 lint: $(VENV)/.installed-dev  ## the linters and the type checker
 	$(BIN)/ruff check .
@@ -63,7 +77,7 @@ yasgui:  ## put the query editor YASGUI beside the pages (needs npm; without it 
 	@ls $(YASGUI)
 
 clean:  ## remove what builds and checks leave; results and .venv stay
-	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.*
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean  ## also remove .venv and its like; results stay

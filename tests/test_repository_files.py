@@ -133,7 +133,9 @@ def test_ci_script_runs_and_stops_at_the_first_failure(repository):
     subprocess.run(["bash", "-n", str(script)], check=True)
 
 
-@pytest.mark.parametrize("target", ["run", "test", "lint", "site", "bench", "clean"])
+@pytest.mark.parametrize(
+    "target", ["run", "test", "test-all", "coverage", "lint", "site", "bench", "clean"]
+)
 def test_make_knows_the_promised_targets(repository, target):
     """Each promised make target exists and sets up what it needs (a dry run, nothing is done)."""
     environment = {name: value for name, value in os.environ.items() if name != "MAKEFLAGS"}

@@ -112,9 +112,10 @@ def test_expansions_of_acronyms(sentence: str, entity: str, mentioned: bool) -> 
         ("Holt drew it.", "Mira Holt", True),
         ("Lee drew it.", "Mira Lee", False),
         ("A bridge fell.", "the old bridge", False),
+        ("The old bridge fell.", "Bridge, Old", True),
         ("A man drew it.", "(engineer)", False),
     ],
 )
-def test_the_last_of_several_words(sentence: str, entity: str, mentioned: bool) -> None:
-    """A long last word with a capital stands for a name; nothing is mentioned by no word."""
+def test_words_of_a_name(sentence: str, entity: str, mentioned: bool) -> None:
+    """All words stand for a name, or a long last one with a capital; no word stands for none."""
     assert MentionedIn(sentence).mentions(entity) is mentioned

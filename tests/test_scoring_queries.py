@@ -53,6 +53,18 @@ def test_relaxed_values(value: str, relaxed: str) -> None:
     assert answer_lists.relaxed(value) == relaxed
 
 
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [
+        *(("12", True), ("-3.25", True), (" +4 ", True)),
+        *(("", False), ("1.", False), (".5", False), ("1x5", False), ("1,5", False), ("x", False)),
+    ],
+)
+def test_which_values_are_numbers(value: str, number: bool) -> None:
+    """A number has digits, and may have a sign and a fraction."""
+    assert answer_lists.is_number(value) is number
+
+
 @given(st.lists(st.text(max_size=8), max_size=4), st.text(max_size=40))
 def test_comparisons_never_fail(expected: list[str], answer: str) -> None:
     """Any expectation and any answer can be compared."""

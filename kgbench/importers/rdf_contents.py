@@ -24,7 +24,7 @@ import pyoxigraph as ox
 from kgbench import resources
 from kgbench.errors import ImportRefused
 from kgbench.shapes import SHAPE_FILES
-from kgbench.store.embedded import LAYOUT_VERSION
+from kgbench.store import layouts
 from kgbench.vocab import BASE, KGB, OUTCOME, PROV, RDF, compact
 
 KINDS = {
@@ -133,10 +133,10 @@ def _add_home(found: Contents, activity: str, kind: str) -> None:
 def _refuse_newer_layout(staged: ox.Store) -> None:
     for quad in staged.quads_for_pattern(None, ox.NamedNode(KGB.layoutVersion), None):
         value = getattr(quad.object, "value", "")
-        if not re.fullmatch(r"[0-9]{1,9}", value, re.ASCII) or int(value) != LAYOUT_VERSION:
+        if not re.fullmatch(r"[0-9]{1,9}", value, re.ASCII) or int(value) != layouts.current():
             raise ImportRefused(
                 f"the data have the layout {value[:20]!r}, this kgbench reads layout "
-                f"{LAYOUT_VERSION}: update kgbench, or ask for a dump of that layout"
+                f"{layouts.current()}: update kgbench, or ask for a dump of that layout"
             )
 
 

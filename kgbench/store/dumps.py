@@ -12,15 +12,15 @@ import os
 import re
 import tempfile
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, Self, cast
+from typing import IO, Self, cast
 
 import pyoxigraph as ox
 
 from kgbench.errors import StoreError
-from kgbench.store import digests, embedded, layouts, registry
+from kgbench.store import digests, layouts, registry
 from kgbench.store.copying import Copied, Source
+from kgbench.store.databases import Database
 from kgbench.store.digests import Digest
 from kgbench.store.iris import Iris
 
@@ -73,17 +73,17 @@ def write(source: Source, path: Path) -> list[Copied]:
     return written
 
 
-class Dump:
+class Dump(Database):
     """A backup, opened for reading: verified, in a temporary database beside it."""
 
-    def __init__(self, path: Path, base: str | None = None) -> None:
-        self.iris = Iris() if base is None else Iris(base)
+    def __init__(self, path: Path) -> None:
+        self.iris = Iris()
         self.location = str(path)
         if not path.is_file():
             raise StoreError(f"there is no backup at {path}")
         self._folder = tempfile.TemporaryDirectory(prefix="kgbench-backup-")
         try:
-            self._store = ox.Store(self._folder.name)
+            self._db = ox.Store(self._folder.name)
             claimed = _claims(path)
             with gzip.open(path, "rb") as file:
                 self._store.bulk_load(cast("IO[bytes]", file), ox.RdfFormat.N_QUADS)
@@ -99,18 +99,6 @@ class Dump:
         except BaseException:
             self.close()
             raise
-
-    def query(self, text: str) -> Any:
-        """See :meth:`~kgbench.store.protocol.Store.query`."""
-        return embedded.run_query(self._store, text)
-
-    def graphs(self) -> list[str]:
-        """See :meth:`~kgbench.store.protocol.Store.graphs`."""
-        return embedded.named_graphs(self._store)
-
-    def triples(self, graph: str) -> Iterator[ox.Triple]:
-        """See :meth:`~kgbench.store.protocol.Store.triples`."""
-        return embedded.triples(self._store, graph)
 
     def close(self) -> None:
         """Remove the temporary database."""

@@ -7,29 +7,29 @@ import fcntl
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, Self
 
 import pyoxigraph as ox
 
-from kgbench.errors import QueryError, StoreError, StoreInUse
+from kgbench.errors import StoreError, StoreInUse
 from kgbench.rdf import integer
 from kgbench.store import declared, layouts, registry, snapshots
+from kgbench.store.databases import Database
 from kgbench.store.iris import Iris
 from kgbench.store.protocol import Block
 from kgbench.store.templates import fill
 from kgbench.vocab import KGB
 
-LAYOUT_VERSION = layouts.current()  # what a dump or store must have to be read
 _CHUNK = 32_000_000  # characters handed to one bulk load: bounds memory
 
 
-class EmbeddedStore:
+class EmbeddedStore(Database):
     """The one owner of an embedded store; see :class:`~kgbench.store.protocol.Store`."""
 
-    def __init__(self, path: Path | None, base: str | None = None) -> None:
-        self.iris = Iris() if base is None else Iris(base)
+    def __init__(self, path: Path | None) -> None:
+        self.iris = Iris()
         self.location = "memory:" if path is None else str(path)
         self._path = path
         self._lock: IO[str] | None = None
@@ -57,24 +57,6 @@ class EmbeddedStore:
         except BaseException:
             self.close()
             raise
-
-    @property
-    def _store(self) -> ox.Store:
-        if self._db is None:
-            raise StoreError(f"the store {self.location} is closed")
-        return self._db
-
-    def query(self, text: str) -> Any:
-        """See :meth:`~kgbench.store.protocol.Store.query`."""
-        return run_query(self._store, text)
-
-    def graphs(self) -> list[str]:
-        """See :meth:`~kgbench.store.protocol.Store.graphs`."""
-        return named_graphs(self._store)
-
-    def triples(self, graph: str) -> Iterator[ox.Triple]:
-        """See :meth:`~kgbench.store.protocol.Store.triples`."""
-        return triples(self._store, graph)
 
     def write(self, blocks: Sequence[Block]) -> None:
         """See :meth:`~kgbench.store.protocol.Store.write`."""
@@ -221,25 +203,6 @@ def _open(path: Path) -> ox.Store:
         return ox.Store(str(path))
     except OSError as error:
         raise StoreError(f"the database in {path} cannot be opened: {error}") from error
-
-
-def run_query(store: ox.Store, text: str) -> Any:
-    """Run a query on an Oxigraph store; parse and evaluation errors become :class:`QueryError`."""
-    try:
-        return store.query(text)
-    except (SyntaxError, ValueError, RuntimeError) as error:
-        raise QueryError(f"the query cannot be run: {error}") from error
-
-
-def named_graphs(store: ox.Store) -> list[str]:
-    """The IRIs of the named graphs of an Oxigraph store."""
-    return sorted(graph.value for graph in store.named_graphs())
-
-
-def triples(store: ox.Store, graph: str) -> Iterator[ox.Triple]:
-    """The triples of one named graph of an Oxigraph store."""
-    for quad in store.quads_for_pattern(None, None, None, ox.NamedNode(graph)):
-        yield quad.triple
 
 
 def _stamp(graph: str, value: int) -> str:

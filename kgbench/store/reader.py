@@ -3,24 +3,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, NoReturn, Self
+from typing import IO, Self
 
 import pyoxigraph as ox
 
 from kgbench.errors import StoreError, StoreInUse
 from kgbench.store import layouts, snapshots
-from kgbench.store.embedded import EmbeddedStore, named_graphs, run_query, triples
+from kgbench.store.databases import Database
+from kgbench.store.embedded import EmbeddedStore
 from kgbench.store.iris import Iris
-from kgbench.store.protocol import Block
+from kgbench.store.read_only import ReadOnly
 
 
-class SnapshotReader:
+class SnapshotReader(Database, ReadOnly):
     """A read-only :class:`~kgbench.store.protocol.Store` over the newest snapshot at ``path``."""
 
-    def __init__(self, path: Path, base: str | None = None) -> None:
-        self.iris = Iris() if base is None else Iris(base)
+    def __init__(self, path: Path) -> None:
+        self.iris = Iris()
         self.location = str(path)
         self._held: IO[bytes] | None = None
         self._db: ox.Store | None = None
@@ -40,12 +40,6 @@ class SnapshotReader:
                 return
         raise StoreError(f"the store {path} has no snapshot to read yet: try again in a moment")
 
-    @property
-    def _store(self) -> ox.Store:
-        if self._db is None:
-            raise StoreError(f"the store {self.location} is closed")
-        return self._db
-
     def _open(self, snapshot: Path) -> None:
         try:
             self._db = ox.Store.read_only(str(snapshot))
@@ -59,30 +53,6 @@ class SnapshotReader:
         except BaseException:
             self.close()
             raise
-
-    def query(self, text: str) -> Any:
-        """See :meth:`~kgbench.store.protocol.Store.query`."""
-        return run_query(self._store, text)
-
-    def graphs(self) -> list[str]:
-        """See :meth:`~kgbench.store.protocol.Store.graphs`."""
-        return named_graphs(self._store)
-
-    def triples(self, graph: str) -> Iterator[ox.Triple]:
-        """See :meth:`~kgbench.store.protocol.Store.triples`."""
-        return triples(self._store, graph)
-
-    def write(self, blocks: Sequence[Block]) -> NoReturn:  # noqa: ARG002 - refused
-        """Refused: a reader does not own the store."""
-        raise StoreError(f"the store {self.location} was opened for reading")
-
-    def bulk_load(self, blocks: Iterable[Block]) -> NoReturn:  # noqa: ARG002 - refused
-        """Refused: a reader does not own the store."""
-        raise StoreError(f"the store {self.location} was opened for reading")
-
-    def drop(self, graphs: Sequence[str]) -> NoReturn:  # noqa: ARG002 - refused
-        """Refused: a reader does not own the store."""
-        raise StoreError(f"the store {self.location} was opened for reading")
 
     def close(self) -> None:
         """Let the snapshot go."""

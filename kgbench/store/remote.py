@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import pyoxigraph as ox
 
@@ -25,14 +25,15 @@ from kgbench.store.client import Client
 from kgbench.store.iris import Iris
 from kgbench.store.leases import Lease
 from kgbench.store.protocol import Block
+from kgbench.store.read_only import ReadOnly
 from kgbench.store.templates import fill
 
 
-class RemoteReader:
+class RemoteReader(ReadOnly):
     """A store on a server, for reading: what is there now, beside whoever writes it."""
 
-    def __init__(self, back_end: BackEnd, base: str | None = None) -> None:
-        self.iris = Iris() if base is None else Iris(base)
+    def __init__(self, back_end: BackEnd) -> None:
+        self.iris = Iris()
         self.location = back_end.location
         self._client = Client(back_end)
         try:
@@ -56,18 +57,6 @@ class RemoteReader:
         """See :meth:`~kgbench.store.protocol.Store.triples`."""
         return self._client.triples(graph)
 
-    def write(self, blocks: Sequence[Block]) -> NoReturn:  # noqa: ARG002 - refused
-        """Refused: a reader does not own the store."""
-        raise StoreError(f"the store {self.location} was opened for reading")
-
-    def bulk_load(self, blocks: Iterable[Block]) -> NoReturn:  # noqa: ARG002 - refused
-        """Refused: a reader does not own the store."""
-        raise StoreError(f"the store {self.location} was opened for reading")
-
-    def drop(self, graphs: Sequence[str]) -> NoReturn:  # noqa: ARG002 - refused
-        """Refused: a reader does not own the store."""
-        raise StoreError(f"the store {self.location} was opened for reading")
-
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
@@ -82,8 +71,8 @@ class RemoteReader:
 class RemoteStore:
     """The one owner of a store on a server; see :class:`~kgbench.store.protocol.Store`."""
 
-    def __init__(self, back_end: BackEnd, base: str | None = None) -> None:
-        self.iris = Iris() if base is None else Iris(base)
+    def __init__(self, back_end: BackEnd) -> None:
+        self.iris = Iris()
         self.location = back_end.location
         self._client = Client(back_end)
         self._limit = back_end.request_limit

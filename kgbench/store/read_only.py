@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every store that is only read refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NoReturn
+
+from kgbench.errors import StoreError
+from kgbench.store.protocol import Block
+
+
+class ReadOnly:
+    """The writing half of a :class:`~kgbench.store.protocol.Store` that its reader does not own."""
+
+    location: str
+
+    def write(self, blocks: Sequence[Block]) -> NoReturn:  # noqa: ARG002 - refused
+        """Refused: a reader does not own the store."""
+        self._refuse()
+
+    def bulk_load(self, blocks: Iterable[Block]) -> NoReturn:  # noqa: ARG002 - refused
+        """Refused: a reader does not own the store."""
+        self._refuse()
+
+    def drop(self, graphs: Sequence[str]) -> NoReturn:  # noqa: ARG002 - refused
+        """Refused: a reader does not own the store."""
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise StoreError(f"the store {self.location} was opened for reading")

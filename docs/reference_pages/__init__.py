@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from docs.reference_pages import command_line, configuration, drawing, metrics, queries, vocabulary
+from docs.reference_pages import (
+    command_line,
+    configuration,
+    drawing,
+    house,
+    house_drawing,
+    metrics,
+    queries,
+    vocabulary,
+)
 
 
 @cache
@@ -18,6 +27,8 @@ def pages() -> Mapping[str, str]:
     return {
         "reference/command-line.md": command_line.page(),
         "reference/configuration.md": configuration.page(),
+        "reference/house.md": house.page(),
+        "reference/house.svg": house_drawing.house(),
         "reference/metrics.md": metrics.metrics_page(),
         "reference/queries.md": queries.page(),
         "reference/tasks.md": metrics.tasks_page(),

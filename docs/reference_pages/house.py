@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The house: which rooms ``kgbench/`` has, on which floors, and what imports what.
+
+A room is a module or a folder right below ``kgbench/``. What is drawn is read from the imports
+themselves; only the floors are written here, and a test holds the imports to them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from graphlib import TopologicalSorter
+from pathlib import Path
+from typing import NamedTuple
+
+from docs.reference_pages.declared import cell
+
+PACKAGE = Path(__file__).resolve().parents[2] / "kgbench"
+
+INTRODUCTION = """\
+# Rooms and floors
+
+The package `kgbench` has rooms, which are its folders and modules, on floors, which are rows of the
+picture. A room imports only from rooms that stand lower, or to its left in the list of its floor,
+and a test enforces it: so there is no circle, and whoever changes a room knows who may notice. An
+arrow is an import. Those that follow from others are left out: where `engine` imports `record`,
+and `record` imports `store`, no arrow says that `engine` imports `store`, too. Picture and table
+are made from the code when the site is built.
+
+![The rooms of kgbench on their floors, and the imports between them](house.svg)
+"""
+
+
+class Floor(NamedTuple):
+    """A floor: what its rooms have in common, and the rooms; each may use those before it."""
+
+    title: str
+    rooms: tuple[str, ...]
+
+
+#: From the ground up.
+FLOORS = (
+    Floor(
+        "names, data, rules",
+        ("errors", "vocab", "model", "on_demand", "resources", "rdf", "shapes", "validation"),
+    ),
+    Floor("formulas, stores, data", ("scoring", "store", "datasets")),
+    Floor("tasks, models, judging", ("tasks", "connectors", "execution")),
+    Floor("tests of others", ("testing", "pytest_plugin")),
+    Floor("plans, records", ("record", "config", "software")),
+    Floor(
+        "runs, passes, imports",
+        (
+            *("evaluation", "comparison", "causes", "recorded_results", "reevaluation", "engine"),
+            *("importers", "bridges"),
+        ),
+    ),
+    Floor(
+        "what is made of results",
+        ("analysis", "plots", "pages", "publish", "exports", "serve", "doctor"),
+    ),
+    Floor("commands", ("cli", "__main__")),
+)
+
+
+class Room(NamedTuple):
+    """A room: what it is for, its modules, their lines in all, and those of the longest."""
+
+    name: str
+    job: str
+    modules: int
+    lines: int
+    longest: int
+
+
+def room_of(path: Path) -> str:
+    """The room that a file of the package belongs to; "" for the package's own ``__init__``."""
+    first = path.relative_to(PACKAGE).with_suffix("").parts[0]
+    return "" if first == "__init__" else first
+
+
+def own_imports(path: Path) -> Iterator[str]:
+    """The rooms that a file imports, wherever in it."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module is not None:
+            package, _, module = node.module.partition(".")
+            if package == "kgbench":
+                yield from [module.split(".")[0]] if module else (each.name for each in node.names)
+        elif isinstance(node, ast.Import):
+            names = (alias.name.split(".") for alias in node.names)
+            yield from (name[1] for name in names if name[0] == "kgbench" and name[1:])
+
+
+@cache
+def rooms() -> Mapping[str, Room]:
+    """Every room by its name, from the ground up."""
+    files: dict[str, list[Path]] = {name: [] for floor in FLOORS for name in floor.rooms}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if room_of(path):
+            files[room_of(path)].append(path)
+    return {name: _room(name, paths) for name, paths in files.items()}
+
+
+def _room(name: str, paths: list[Path]) -> Room:
+    lines = [len(path.read_text(encoding="utf-8").splitlines()) for path in paths]
+    told = ast.get_docstring(ast.parse(paths[0].read_text(encoding="utf-8"))) or ""
+    job = " ".join(told.split("\n\n")[0].split())
+    return Room(name, job, len(paths), sum(lines), max(lines))
+
+
+@cache
+def imports() -> Mapping[str, frozenset[str]]:
+    """The rooms that each room imports."""
+    found: dict[str, set[str]] = {name: set() for name in rooms()}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if name := room_of(path):
+            found[name] |= set(own_imports(path)) & set(found) - {name}
+    return {name: frozenset(others) for name, others in found.items()}
+
+
+def arrows() -> list[tuple[str, str]]:
+    """The imports that do not follow from others, each as the room and what it imports.
+
+    Raises :class:`graphlib.CycleError` where rooms import each other in a circle.
+    """
+    reached: dict[str, set[str]] = {}
+    for name in TopologicalSorter(imports()).static_order():
+        reached[name] = set().union(*(reached[other] | {other} for other in imports()[name]))
+    return [
+        (name, other)
+        for name, others in imports().items()
+        for other in sorted(others)
+        if not any(other in reached[between] for between in others - {other})
+    ]
+
+
+def page() -> str:
+    """The page in Markdown."""
+    found = rooms()
+    total, largest = sum(room.lines for room in found.values()), max(found.values(), key=_longest)
+    modules = sum(room.modules for room in found.values())
+    counts = (
+        f"{len(found)} rooms, {modules} modules, {total:,} lines with comments and docstrings; the "
+        f"longest module has {largest.longest} and stands in `{largest.name}`. From the top:\n"
+    )
+    lines = [
+        INTRODUCTION,
+        counts,
+        "| floor | room | for | modules | lines | longest |\n|---|---|---|---:|---:|---:|",
+    ]
+    for floor in reversed(FLOORS):
+        for number, name in enumerate(reversed(floor.rooms)):
+            room = found[name]
+            lines.append(
+                f"| {'' if number else floor.title} | `{name}` | {cell(_words(room.job))} "
+                f"| {room.modules} | {room.lines:,} | {room.longest} |"
+            )
+    return "\n".join([*lines, ""])
+
+
+def _longest(room: Room) -> int:
+    return room.longest
+
+
+def _words(docstring: str) -> str:
+    """A line of a docstring as Markdown."""
+    return re.sub(r":\w+:`~?(?:\w+\.)*(\w+)`", r"`\1`", docstring).replace("``", "`")

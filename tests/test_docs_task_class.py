@@ -69,6 +69,7 @@ def test_the_commands_work(package: Path) -> None:
     assert {row["mean"] for row in found} == {1.0}
 
 
+@pytest.mark.slow
 def test_a_private_benchmark_is_run_with_its_key(tmp_path: Path) -> None:
     """Encrypted with one's own key the package gives the same cases, and none without the key."""
     package = documented_package.write(tmp_path)
@@ -88,6 +89,7 @@ def test_a_private_benchmark_is_run_with_its_key(tmp_path: Path) -> None:
     assert digest(KEY) not in (package / "turtle_objects" / "cases.json.enc").read_text()
 
 
+@pytest.mark.slow
 def test_encrypted_feedback_reaches_the_judge(tmp_path: Path) -> None:
     """A judge reads an encrypted text in its process, which is handed the key but not in words."""
     package = documented_package.write(tmp_path)
@@ -106,6 +108,7 @@ def test_encrypted_feedback_reaches_the_judge(tmp_path: Path) -> None:
     assert "read under lock" in kgbench(package, "query", "infos.rq", "--format", "csv")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spoilt", "why"),
     [

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import io
 import json
-import os
-import subprocess
 import sys
+import traceback
 
 import pytest
 
+from kgbench.cli import main
 from kgbench.engine.journal import Journal, secrets_of
 from kgbench.store import open_reader
 from tests.servers import scripts
@@ -55,15 +56,21 @@ def specs(monkeypatch):
 
 
 def kgbench(*arguments):
-    """What a command prints, in all."""
-    done = subprocess.run(
-        [sys.executable, "-m", "kgbench", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONFAULTHANDLER": "1"},
-    )
-    return done.stdout + done.stderr
+    """What a command prints, in all, with the traceback that it may end with."""
+    said = io.StringIO()
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.redirect_stdout(said),
+        contextlib.redirect_stderr(said),
+    ):
+        patch.setattr(sys, "argv", ["kgbench", *map(str, arguments)])
+        try:
+            main()
+        except SystemExit:
+            pass
+        except BaseException:  # noqa: BLE001 - as the interpreter says it
+            traceback.print_exc()
+    return said.getvalue()
 
 
 def holds_key(text):

@@ -183,6 +183,24 @@ def test_dates_by_the_label_of_their_class() -> None:
     assert not strict("Larn Bridge", "closed_on", "long ago")
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        *("date", "year", "point in time"),
+        *("number", "integer", "float", "double", "quantity"),
+    ],
+)
+def test_ranges_that_want_a_digit(values: str) -> None:
+    """Where the range is a date or number and no class, an object without a digit does not fit."""
+    ontology = Ontology("o", "o", (Concept("B", "bridge"),), (Relation("1", "has", "B", values),))
+    conforming = [
+        own_scores((("Larn Bridge", "has", each),), (), SENTENCE, ontology)["strictConf"]
+        for each in ("some 5", "five")
+    ]
+
+    assert conforming == [1.0, 0.0]
+
+
 def test_relations_between_equals_have_no_direction() -> None:
     """Where domain and range are one class, a fact cannot run the wrong way."""
     truth = (*TRUTH, Fact("Tarn Bridge", "spans", "Lune"))

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import importlib.util
-from types import SimpleNamespace
+import sys
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -14,6 +15,7 @@ from kgbench.scoring import stems
 LONG = "running/" * 10  # more than is remembered, and neither a word nor words with hyphens
 #: Sixty-four characters with an apostrophe inside, which only the tokeniser takes apart.
 ODD = "can't" + "running/" * 7 + "abc"
+SPEC = importlib.util.find_spec("nltk")
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +31,7 @@ def forgotten() -> None:
         *("running, x", "(running) x", "x running. cats running", "x", " ", ""),
         *("''x y", "x ''y z", "x y ''z", "''x"),
         *("lemme go", "go lemme", "Gimme it", "lemme, x", "well-lemme x", "LEMME (see)"),
-        *(f"{LONG} x", f"''{LONG} x", f"x ''{LONG} y", f"x {LONG}.", f"x {LONG}. y"),
+        *(f"{LONG} x", f"''{LONG} x", f"x ''{LONG} y", f"x {LONG}running.", f"x {LONG}running. y"),
         *(ODD, f"{ODD}d", f"{ODD}. x", f"x {ODD}d."),
     ],
 )
@@ -68,6 +70,21 @@ def test_only_short_pieces_are_remembered() -> None:
     assert stems._remembered.cache_info().currsize == 0
     stems.stemmed(f"x {ODD} y")
     assert stems._remembered.cache_info().currsize == 1
+
+
+def test_other_modules_of_nltk_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loading leaves those modules of NLTK that were there, and none that were not."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "nltk"]:
+        monkeypatch.delitem(sys.modules, name)
+    there = {"nltk": ModuleType("nltk"), "nltk.other": ModuleType("nltk.other")}
+    for name, module in there.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    stems._tools.cache_clear()
+    # The package is found by its name, which works for what stands in for it only by its spec.
+    there["nltk"].__spec__ = SPEC
+    stems.load()
+
+    assert {name: m for name, m in sys.modules.items() if name.startswith("nltk")} == there
 
 
 @pytest.mark.parametrize("spec", [None, SimpleNamespace(submodule_search_locations=None)])

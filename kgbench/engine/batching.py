@@ -376,18 +376,11 @@ class Batching:
 
     def _note(self, batch: Batch, waiting: _Waiting, got: Reply | ProviderError) -> None:
         if isinstance(got, Reply):
-            self._run.journal.note(
-                "reply",
+            self._run.journal.reply(
+                got,
                 dialogue=waiting.dialogue,
                 round=len(waiting.request.messages) // 2,
                 batch=batch.id,
-                characters=len(got.text),
-                inputTokens=got.usage.input,
-                outputTokens=got.usage.output,
-                finishReason=got.finish_reason,
-                requestId=got.request_id,
-                answeringModel=got.model,
-                outcome=got.outcome,
             )
 
     def _count(self) -> None:

@@ -128,7 +128,8 @@ class Line:
             got = await self._attempt(request, tokens, others)
             ended = datetime.now(UTC)
             if isinstance(got, Reply):
-                self._note_reply(about, got, (ended - started).total_seconds())
+                seconds = round((ended - started).total_seconds(), 6)
+                self._journal.reply(got, **about, seconds=seconds)
                 return Call(started, ended, got, retries=failures + refusals)
             refusals += isinstance(got, RateLimited)
             failures += not isinstance(got, RateLimited)
@@ -193,20 +194,6 @@ class Line:
         except TimeoutError:
             return False
         return True
-
-    def _note_reply(self, about: dict[str, object], reply: Reply, seconds: float) -> None:
-        self._journal.note(
-            "reply",
-            **about,
-            seconds=round(seconds, 6),
-            characters=len(reply.text),
-            inputTokens=reply.usage.input,
-            outputTokens=reply.usage.output,
-            finishReason=reply.finish_reason,
-            requestId=reply.request_id,
-            answeringModel=reply.model,
-            outcome=reply.outcome,
-        )
 
 
 def outcome(error: ProviderError) -> Outcome:

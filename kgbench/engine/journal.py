@@ -18,6 +18,7 @@ from typing import Any, TextIO
 from kgbench.connectors import keys
 from kgbench.connectors.failures import scrub
 from kgbench.errors import StoreError
+from kgbench.model import Reply
 
 _KEY_NAME = re.compile(r"(?i)(?:api|access|secret|auth).*(?:key|token)|_key$|_token$|password")
 _SHORTEST = 8  # characters; a shorter value would hide words that are no secret
@@ -61,6 +62,20 @@ class Journal:
         if self._say is not None:
             words = " ".join(f"{name}={value}" for name, value in clean.items())
             self._say(f"{now:%H:%M:%S} {event} {words}")
+
+    def reply(self, reply: Reply, **about: Any) -> None:
+        """Note what a model replied, but not its text; ``about`` says to what."""
+        self.note(
+            "reply",
+            **about,
+            characters=len(reply.text),
+            inputTokens=reply.usage.input,
+            outputTokens=reply.usage.output,
+            finishReason=reply.finish_reason,
+            requestId=reply.request_id,
+            answeringModel=reply.model,
+            outcome=reply.outcome,
+        )
 
     def close(self) -> None:
         """Close the file."""

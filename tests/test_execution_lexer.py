@@ -54,6 +54,31 @@ def test_the_word_alone_is_no_reason(query):
     assert lexer.refusal(query) is None
 
 
+@pytest.mark.parametrize(
+    "update",
+    [
+        *("load <http://e/>", "LOADSILENT<http://e/>", "CLEAR ALL;LOAD#\n<http://e/>"),
+        *("PREFIX : <http://e/>LOAD:x", "PREFIX e: <http://e/> LOADSILENTe:x INTO GRAPH e:y"),
+        'INSERT {} WHERE { FILTER(?a<?b#>"""\n) } ; LOADSILENT<http://e/> #"""',
+    ],
+)
+def test_load_is_found(update):
+    """An update that may fetch a document is told, however it is written."""
+    assert lexer.loads(update)
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        "PREFIX load: <http://e/> CLEAR GRAPH load:x ; COPY load:x TO load:y # LOAD",
+        "PREFIX load: <http://e/> WITH load:x DELETE { ?s load:p 1 } WHERE { ?s load:p 'LOAD' }",
+    ],
+)
+def test_a_prefix_may_be_called_load(update):
+    """Prefixes, texts and comments may contain the word."""
+    assert not lexer.loads(update)
+
+
 @pytest.mark.parametrize(("query", "why"), REFUSED.items())
 def test_only_select_is_executed(query, why):
     """Updates and other forms of query are refused, and the reason names them."""

@@ -105,6 +105,15 @@ def refusal(query: str) -> str | None:
     return verdict
 
 
+def loads(update: str) -> bool:
+    """Whether an engine may find the operation LOAD, which fetches a document, in ``update``.
+
+    >>> loads("LOADSILENT<http://example.org/> INTO GRAPH <urn:a>"), loads("CLEAR GRAPH ex:load")
+    (True, False)
+    """
+    return any(_may_find("load", text) for text in _readings(update) if "load" in text.lower())
+
+
 def without_service(query: str) -> str:
     """``query`` with each SERVICE (SILENT) written as GRAPH, which has the same grammar.
 
@@ -199,14 +208,21 @@ def _refusal(query: str) -> str | None:
 
 def _asks_elsewhere(query: str) -> bool:
     """Whether an engine may find the keyword SERVICE in ``query``."""
+    return _may_find("service", query)
+
+
+def _may_find(keyword: str, query: str) -> bool:
+    """Whether an engine may find ``keyword``, which is that of SERVICE or LOAD, in ``query``."""
     brackets: list[str] = []
     previous = before_that = Token(Kind.BLANK, "", 0)
     for token in tokens(query):
         if token.kind in _SILENT:
             continue
-        if token.kind is Kind.WORD and "service" in token.text.lower():
+        if token.kind is Kind.WORD and keyword in token.text.lower():
             return True
-        if token.text == "{" and _glued(previous, before_that):
+        if keyword == "load" and not brackets and _begins_with_load(token, previous):
+            return True
+        if keyword == "service" and token.text == "{" and _glued(previous, before_that):
             return True
         if token.kind is Kind.IRI and _is_ambiguous(token, previous, brackets):
             return True
@@ -222,6 +238,19 @@ def _glued(name: Token, before: Token) -> bool:
     """Whether ``name``, found before ``{``, may be SERVICE and a prefixed name without a blank."""
     prefix = name.text.partition(":")[0].lower()
     return name.kind is Kind.NAME and "service" in prefix and before.text.upper() != "GRAPH"
+
+
+def _begins_with_load(name: Token, before: Token) -> bool:
+    """Whether ``name`` may be LOAD (SILENT) and a prefixed name without a blank.
+
+    LOAD begins an operation, so that no keyword stands before it; one stands before each name that
+    is an operand (WITH, GRAPH, TO ...) or is being declared.
+    """
+    return (
+        name.kind is Kind.NAME
+        and name.text.lower().startswith("load")
+        and before.kind is not Kind.WORD
+    )
 
 
 def _is_ambiguous(token: Token, previous: Token, brackets: list[str]) -> bool:

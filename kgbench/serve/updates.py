@@ -42,8 +42,7 @@ class Updates:
 def prepared(operation: Operation, base: str) -> str:
     """The text of an update as it is applied: nothing reaches out, relative IRIs have a base."""
     text = operation.text
-    words = {token.text.upper() for token in lexer.tokens(text) if token.kind is Kind.WORD}
-    if lexer.refusal(text) == lexer.ASKS_ELSEWHERE or "LOAD" in words:
+    if lexer.refusal(text) == lexer.ASKS_ELSEWHERE or lexer.loads(text):
         raise Refused(400, "SERVICE and LOAD reach out to other machines: they are never executed")
     if operation.default_graphs is not None:
         graphs = [f"USING <{iri}>" for iri in operation.default_graphs]

@@ -261,6 +261,7 @@ def test_update_needs_the_token(writable):
     "text",
     [
         "LOAD <http://127.0.0.1:9/>",
+        "CLEAR ALL;LOADSILENT<http://127.0.0.1:9/>",
         "INSERT { ?s ?p ?o } WHERE { SERVICE <http://127.0.0.1:9/> { ?s ?p ?o } }",
     ],
 )

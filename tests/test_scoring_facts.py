@@ -60,6 +60,7 @@ def test_escaped_underscores_are_underscores() -> None:
         ("r(s", []),
         ("r(q(s,o)", [("q(s", "r", "o")]),
         ("r(s,o,p)", [("s", "r", "o,p")]),
+        ("r(s),o)", [("s)", "r", "o")]),
         (")r(s,o)", [("s", "r", "o")]),
     ],
 )

@@ -51,6 +51,21 @@ def test_what_is_a_date(text: str, date: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("month", "number"),
+    [
+        *(("January", 1), ("February", 2), ("March", 3), ("April", 4), ("May", 5), ("June", 6)),
+        *(("July", 7), ("August", 8), ("September", 9), ("October", 10), ("November", 11)),
+        *(("December", 12), ("Jan", 1), ("Dec.", 12), ("Sept.", 9)),
+    ],
+)
+def test_names_of_months(month: str, number: int) -> None:
+    """A month has a whole name and one of three letters, September another one."""
+    assert MentionedIn(f"It opened on 30/{number}/1899.").mentions(f"30 {month} 1899")
+    assert MentionedIn(f"It opened on 30 {month} 1899.").mentions(f"1899-{number:02}-30")
+    assert not MentionedIn("It opened on 30/13/1899.").mentions(f"30 {month} 1899")
+
+
+@pytest.mark.parametrize(
     ("text", "number"),
     [("1,200", True), ('"1200"', True), (" 1200.5 ", True), ("X5", False), ("5X", False)],
 )

@@ -43,7 +43,7 @@ class Provider:
         """A run of this model in batches."""
         spec = self._spec.format(url=self.server.url)
         plan = config.quick_start(tasks=[label], models=[spec], iterations=iterations)
-        return replace(plan, batch=True, max_retries=2, call_timeout=5.0, **rest)
+        return replace(plan, batch=True, max_retries=2, call_timeout=60.0, **rest)
 
     def created(self):
         """How often a batch was handed in, as far as the server has seen."""

@@ -18,7 +18,7 @@ from kgbench.errors import (
     RateLimited,
 )
 from kgbench.model import ModelSetup, Outcome, Usage
-from tests.connectors import KEY, answer, asked, replies, setup_for
+from tests.connectors import KEY, PATIENCE, answer, asked, replies, setup_for
 from tests.servers import scripts
 from tests.servers.loopback import LoopbackServer, echo, fixed, running, tokens
 from tests.servers.openai_server import OpenAISpeech
@@ -190,7 +190,7 @@ def test_the_same_connector_goes_on_after_failures() -> None:
 
 def _third_time(setup: ModelSetup) -> str:
     async def talk() -> str:
-        async with openai.open(setup, 10) as connector:
+        async with openai.open(setup, PATIENCE) as connector:
             for _ in range(2):
                 with pytest.raises(ProviderError):
                     await connector.ask(asked("again"))

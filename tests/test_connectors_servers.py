@@ -12,7 +12,7 @@ import pytest
 
 from kgbench.errors import ProviderError, RateLimited
 from kgbench.model import Reply
-from tests.connectors import asked, setup_for
+from tests.connectors import PATIENCE, asked, setup_for
 from tests.servers import scripts
 from tests.servers.loopback import LoopbackServer, looked_up
 from tests.servers.openai_server import OpenAISpeech
@@ -23,7 +23,7 @@ from kgbench.connectors import openai
 
 def _ask_all(server: LoopbackServer, prompts: list[str]) -> list[Reply | BaseException]:
     async def talk() -> list[Reply | BaseException]:
-        async with openai.open(setup_for("openai", "m", server.url), 1.0) as connector:
+        async with openai.open(setup_for("openai", "m", server.url), PATIENCE) as connector:
             calls = (connector.ask(asked(prompt)) for prompt in prompts)
             return await asyncio.gather(*calls, return_exceptions=True)
 
@@ -32,7 +32,7 @@ def _ask_all(server: LoopbackServer, prompts: list[str]) -> list[Reply | BaseExc
 
 def _ask_in_turn(server: LoopbackServer, prompts: list[str]) -> None:
     async def talk() -> None:
-        async with openai.open(setup_for("openai", "m", server.url), 1.0) as connector:
+        async with openai.open(setup_for("openai", "m", server.url), PATIENCE) as connector:
             for prompt in prompts:
                 with contextlib.suppress(ProviderError):
                     await connector.ask(asked(prompt))

@@ -31,6 +31,8 @@ from tests.validation import assert_conforms
 EACH = 500
 KILLS = 30
 INTERRUPTS = 5
+FURTHER = 8  # dialogues that a session may complete before the signal has reached it
+PATIENCE = 300  # seconds for what a session says next, and for its end
 LABELS = ("RdfFriendCount-turtle-1", "RdfFriendCount-nt-1")
 MODELS = {
     "chat": ("openai_server", "openai:chat@{url}"),
@@ -61,10 +63,18 @@ SELECT ?model ?id WHERE {
 """
 
 
-def session(folder, plan, said):
-    """One session on the run, in a process of its own; says after each dialogue how many."""
+def session(folder, plan, said, far):
+    """One session on the run, in a process of its own; says after each dialogue how many.
+
+    When it has come too ``far`` it waits to be told to go on, however late that is.
+    """
     os.environ.update(dict.fromkeys(KEYS, "key-of-loopback"))
     stop = Stop()
+
+    def watch(seen):
+        said.send(seen.complete)
+        if seen.complete == far:
+            said.recv()
 
     async def work(store):
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stop.request)
@@ -73,9 +83,7 @@ def session(folder, plan, said):
             executor="local:1",
             patience_scale=0.01,
         )
-        return await run_plan(
-            store, plan, settings, stop=stop, watch=lambda seen: said.send(seen.complete)
-        )
+        return await run_plan(store, plan, settings, stop=stop, watch=watch)
 
     with open_store(str(Path(folder) / "store")) as store:
         done = asyncio.run(work(store))
@@ -93,16 +101,18 @@ class Sessions:
     def until(self, dialogues, number):
         """A session that gets the signal ``number`` after so many dialogues; its last word."""
         mine, theirs = self._context.Pipe()
-        process = self._context.Process(target=session, args=(*self._given, theirs))
+        far = None if number is None else dialogues + FURTHER
+        process = self._context.Process(target=session, args=(*self._given, theirs, far))
         process.start()
         theirs.close()
         last = None
-        with contextlib.suppress(EOFError):
-            while mine.poll(60):
+        with contextlib.suppress(EOFError, ConnectionError):
+            while mine.poll(PATIENCE):
                 last = mine.recv()
                 if number is not None and last == dialogues:
                     os.kill(process.pid, number)
-        process.join(60)
+                    mine.send("go on")
+        process.join(PATIENCE)
         assert process.exitcode in (0, -signal.SIGKILL)
         return last
 
@@ -123,7 +133,7 @@ def test_store_holds_the_plan_and_what_was_paid_for(tmp_path):
         }
         specs = [spec.format(url=servers[name].url) for name, (_, spec) in MODELS.items()]
         plan = config.quick_start(tasks=list(LABELS), models=specs, iterations=EACH // len(LABELS))
-        plan = replace(plan, concurrency=8, call_timeout=2.0, max_retries=6)
+        plan = replace(plan, concurrency=8, call_timeout=6.0, max_retries=6)
         plan = replace(plan, prices=tmp_path / "prices.ttl")
         sessions = Sessions(tmp_path, plan)
         for number in signals:
@@ -171,6 +181,6 @@ def test_a_small_storm_conforms(tmp_path, monkeypatch):
     with running("openai_server", "--chaos", "0.7") as server, open_store("memory:") as store:
         spec = f"openai:m@{server.url}"
         plan = config.quick_start(tasks=[LABELS[0]], models=[spec], iterations=20)
-        plan = replace(plan, max_retries=1, call_timeout=1.0)
+        plan = replace(plan, max_retries=1, call_timeout=2.0)
         asyncio.run(run_plan(store, plan, Settings(executor="local:1", patience_scale=0.01)))
         assert_conforms(store)

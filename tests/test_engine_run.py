@@ -39,7 +39,7 @@ SELECT (COUNT(?call) AS ?n) WHERE { GRAPH ?g { ?call a kgb:ModelCall } }
 def plan_of(*specs, iterations=2, labels=None):
     """The quick start with other models."""
     plan = config.quick_start(tasks=labels or LABELS, models=list(specs), iterations=iterations)
-    return replace(plan, max_retries=2, call_timeout=5.0)
+    return replace(plan, max_retries=2, call_timeout=60.0)
 
 
 def run(store, plan, **settings):
@@ -289,15 +289,15 @@ def test_interrupt_finishes_calls_in_flight_and_says_how_to_continue(tmp_path, l
     """Ctrl-C: the calls under way are stored, the exit code says so, the next run continues."""
     server, spec = loopback(scripts.always(delay=0.3))
     command = [sys.executable, "-m", "kgbench", "run", "--store", str(tmp_path / "s")]
-    command += ["--model", spec, "--task", LABELS[0], "--iterations", "60", "--concurrency", "4"]
+    command += ["--model", spec, "--task", LABELS[0], "--iterations", "600", "--concurrency", "4"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
     ) as process:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while len(server.acknowledged) < 4 and time.monotonic() < deadline:
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=120)
     acknowledged = len(server.acknowledged)
     with open_reader(str(tmp_path / "s")) as store:
         (info,) = reading.runs(store)

@@ -125,7 +125,7 @@ name: planted
 iterations: {iterations}
 concurrency: 2
 maxRetries: 0
-callTimeout: 5
+callTimeout: 60
 batch: {batch}
 tasks: [RdfFriendCount-turtle-1]
 models: {models}

@@ -118,14 +118,14 @@ class LoopbackServer:
 
     def requests(self, number: int) -> list[Entry]:
         """The ledger once it holds ``number`` requests: one whose client gave up may come late."""
-        end = time.monotonic() + 30
+        end = time.monotonic() + 60
         while len(self.ledger) < number and time.monotonic() < end:
             time.sleep(0.01)
         return self.ledger
 
     def __enter__(self) -> Self:
         self._thread.start()
-        if not self._ready.wait(10):
+        if not self._ready.wait(60):
             raise RuntimeError("the loopback server did not start")
         return self
 

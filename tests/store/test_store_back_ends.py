@@ -156,7 +156,7 @@ def test_the_owner_of_another_process_is_seen(any_store):
     """Ownership holds between processes, and ends with the owning process however it ends."""
     code = (
         "import sys, time\nfrom kgbench.store import open_store\n"
-        f"s = open_store({any_store!r})\nprint('open', flush=True)\ntime.sleep(60)\n"
+        f"s = open_store({any_store!r})\nprint('open', flush=True)\ntime.sleep(600)\n"
     )
     with subprocess.Popen(
         [sys.executable, "-c", code], env=environment(), stdout=subprocess.PIPE, text=True

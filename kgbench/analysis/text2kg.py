@@ -147,11 +147,7 @@ def ontologies(store: Store, selection: Selection) -> Table:  # noqa: ARG001 - o
 
 def overview(store: Store, selection: Selection) -> Table:
     """Table 2: means over ontologies for each model and split, and what the paper prints."""
-    found: dict[tuple[str, str, str, str], list[Result]] = {}
-    for result in results(store, selection):
-        subset = result.subset
-        place = (subset.collection, result.model, subset.split, result.task_class)
-        found.setdefault(place, []).append(result)
+    found = _grouped(store, selection)
     printed = {tuple(row[:3]): row[3:] for row in published()["averages"]}
     rows: list[tuple[Value, ...]] = []
     for (collection, model, split, task_class), part in sorted(found.items()):
@@ -206,10 +202,7 @@ def averages(store: Store, selection: Selection) -> Table:
 
     Micro is the mean over sentences, macro the mean over ontologies of their means.
     """
-    found: dict[tuple[str, str, str, str], list[Result]] = {}
-    for result in results(store, selection):
-        key = (result.subset.collection, result.model, result.subset.split, result.task_class)
-        found.setdefault(key, []).append(result)
+    found = _grouped(store, selection)
     rows: list[tuple[Value, ...]] = []
     for place, part in sorted(found.items()):
         for name in (m for m in catalogue.task_class(place[3]).metrics if _given(part, m)):
@@ -248,6 +241,15 @@ TABLES = {
 def published() -> dict[str, Json]:
     """The numbers that the paper prints."""
     found: dict[str, Json] = texts.structure("Text2KG", "published.json")
+    return found
+
+
+def _grouped(store: Store, selection: Selection) -> dict[tuple[str, str, str, str], list[Result]]:
+    """The results by collection, model, split and task class."""
+    found: dict[tuple[str, str, str, str], list[Result]] = {}
+    for result in results(store, selection):
+        key = (result.subset.collection, result.model, result.subset.split, result.task_class)
+        found.setdefault(key, []).append(result)
     return found
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 from html import escape
 from typing import NamedTuple
 
-CELL = (216, 96)
+CELL = (252, 96)
 BOX = (150, 36)
 MARGIN = 32
+LETTER = 5.6  # the width of a letter of a label, about
 STYLE = """\
 .ground { fill: #ffffff }
 .zone { fill: #f3f6f9; stroke: #c3cfdb }
@@ -24,6 +25,16 @@ text { font-family: system-ui, sans-serif; font-size: 13px; fill: #14212e; text-
 .label { font-size: 11px; fill: #3d4c5a }
 .label { paint-order: stroke; stroke: #f3f6f9; stroke-width: 4px }
 .title { font-size: 12px; fill: #31597c; text-anchor: start }
+@media (prefers-color-scheme: dark) {
+.ground { fill: #10181f }
+.zone { fill: #1a2530; stroke: #3c5063 }
+.box { fill: #10181f; stroke: #7fb0d8 }
+.edge { stroke: #8797a5 }
+.head { fill: #8797a5 }
+text { fill: #e6edf3 }
+.label { fill: #c3cfda; stroke: #1a2530 }
+.title { fill: #9cc6ea }
+}
 """
 HEAD = (
     '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" '
@@ -222,8 +233,9 @@ def _label(start: tuple[float, float], end: tuple[float, float], words: str) -> 
     x, y = (x1 + x2) / 2, (y1 + y2) / 2
     level = abs(y1 - y2) < 1
     upright = abs(x1 - x2) < 1
-    if level:
-        return f'<text class="label" x="{x:.1f}" y="{y - 24:.1f}">{escape(words)}</text>'
+    if level:  # above the arrow where there is room between the boxes, else below them
+        y += -6 if len(words) * LETTER <= CELL[0] - BOX[0] else 32
+        return f'<text class="label" x="{x:.1f}" y="{y:.1f}">{escape(words)}</text>'
     anchor = ' style="text-anchor: start"' if upright else ""
     return (
         f'<text class="label" x="{x + (6 if upright else 0):.1f}" y="{y + 4:.1f}"{anchor}>'

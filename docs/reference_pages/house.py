@@ -29,7 +29,7 @@ arrow is an import. Those that follow from others are left out: where `engine` i
 and `record` imports `store`, no arrow says that `engine` imports `store`, too. Picture and table
 are made from the code when the site is built.
 
-![The rooms of kgbench on their floors, and the imports between them](house.svg)
+[![The rooms of kgbench on their floors, and the imports between them](house.svg)](house.svg)
 """
 
 

@@ -18,7 +18,7 @@ PROV-O for what happened, DQV for metrics, Data Cube for tables, SKOS for concep
 and schema.org for the rest. Only what they lack is declared here, in `ontology/kgbench.ttl`, from
 which this page is made. How the terms are used together is in [the data model](../data-model.md).
 
-![The classes of results and the properties between them](vocabulary.svg)
+[![The classes of results and the properties between them](vocabulary.svg)](vocabulary.svg)
 """
 
 

@@ -18,6 +18,7 @@ from tests.test_docs_sessions import PAGES
 #: Who executes what a page shows, as far as that can be done without a network, and what cannot
 #: be executed is read by the tests of this file. Pages in ``PAGES`` are done from top to bottom.
 TESTED_BY = {
+    "benchmarks.md": "test_docs_benchmarks.py",
     "completion.md": "test_completion.py",
     "configuration.md": "test_config_docs.py",
     "data-model.md": "test_docs_data_model.py",
@@ -32,8 +33,8 @@ TESTED_BY = {
     "testing.md": "test_testing.py",
     "text2kgbench.md": "test_text2kg_docs.py",
 } | dict.fromkeys(PAGES, "test_docs_sessions.py")
-#: Pages whose commands need another machine, a key of one's own or a release; they are read here.
-READ_ONLY = {"leak-protection.md", "releasing.md", "scaling.md"}
+#: Pages whose commands need other machines, hours or a release; they are read here.
+READ_ONLY = {"releasing.md", "scaling.md"}
 
 TEXTS = {path.name: path.read_text("utf-8") for path in sorted(documented.DOCS.glob("*.md"))}
 BLOCKS = [

@@ -9,6 +9,7 @@ from tests import documented
 PAGES = (
     "analyses.md",
     "gpu-server.md",
+    "leak-protection.md",
     "new-connector.md",
     "new-data-set.md",
     "own-compass.md",

@@ -11,11 +11,11 @@ import hashlib
 import io
 import json
 import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
 
+from kgbench.datasets import damage
 from kgbench.errors import ImportRefused
 from kgbench.model import Json
 
@@ -26,7 +26,6 @@ MAX_MEMBERS = 10_000
 """The most files that an archive may have."""
 
 _ENCRYPTED = 0x1  # general purpose bit 0 of a zip member
-_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, ValueError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +108,7 @@ def _members(name: str, content: bytes, password: str | None) -> list[ResultFile
                 archive.setpassword(password.encode("utf-8"))
             members = _result_members(name, archive.infolist())
             return [_member(name, archive, member, password) for member in members]
-    except _DAMAGED as error:
+    except damage.errors() as error:
         raise ImportRefused(f"{name}: the archive is damaged ({error}): fetch it again") from error
 
 
@@ -147,7 +146,7 @@ def _member(name: str, archive: Any, member: Any, password: str | None) -> Resul
     try:
         with archive.open(member) as stream:
             return ResultFile(whole, stream.read(MAX_BYTES))
-    except _DAMAGED as error:
+    except damage.errors() as error:
         why = ", or the password is wrong" if encrypted else ""
         raise ImportRefused(f"{whole}: damaged in the archive ({error}){why}") from error
     except RuntimeError as error:

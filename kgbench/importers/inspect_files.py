@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from kgbench.datasets import damage
 from kgbench.errors import ImportRefused
 from kgbench.model import Json
 
@@ -28,7 +29,6 @@ MAX_SAMPLES = 200_000
 
 _ZSTANDARD = 93  # the compression method in a zip archive
 _LOCAL_HEADER = struct.Struct("<4s22xHH")  # signature; lengths of the name and the extra field
-_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, ValueError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +86,10 @@ def _archive(name: str, content: bytes) -> tuple[dict[str, Json], list[Json]]:
                 )
             header, *read = _members(name, archive, content, wanted)
             return header, list(read)
-    except _DAMAGED as error:
+    except damage.errors() as error:
         raise ImportRefused(f"{name}: the archive is damaged ({error})") from error
+    except RuntimeError as error:
+        raise ImportRefused(f"{name}: the archive is encrypted; logs are not") from error
 
 
 def _is_sample(name: str) -> bool:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
+from kgbench.datasets import damage
 from kgbench.errors import ImportRefused
 
 MAX_BYTES = 8 << 30
@@ -41,7 +40,6 @@ FORMATS = {
 _CHUNK = 1 << 20
 _ENCRYPTED = 0x1  # general purpose bit 0 of a zip member
 _COMPRESSED = (".gz", ".zst")
-_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, ValueError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +105,7 @@ def _document(stream: IO[bytes], name: str, syntax: str, scratch: Path) -> RdfFi
                         f"{name}: unpacks to more than {MAX_BYTES} bytes, the most that is read"
                     )
                 out.write(chunk)
-    except _DAMAGED as error:
+    except damage.errors() as error:
         raise ImportRefused(f"{name}: damaged ({error}): fetch it again") from error
     if not target.stat().st_size:
         raise ImportRefused(f"{name}: the file is empty")
@@ -160,7 +158,7 @@ def _members(path: Path, name: str, scratch: Path, password: str | None) -> list
             if not wanted:
                 raise ImportRefused(f"{name}: no file of RDF among the {len(members)} in it")
             return [_member(archive, m, name, scratch, password) for m in wanted]
-    except (*_DAMAGED, pyzipper.BadZipFile) as error:
+    except damage.errors() as error:
         raise ImportRefused(f"{name}: the archive is damaged ({error}): fetch it again") from error
 
 

@@ -20,7 +20,7 @@ from typing import Final
 
 import pyoxigraph as ox
 
-from kgbench.datasets import home
+from kgbench.datasets import damage, home
 from kgbench.errors import EvaluationError, ResourceError, TaskError
 from kgbench.model import Case
 from kgbench.tasks import bestiary, catalogue
@@ -77,11 +77,11 @@ def install(source: Path) -> Path:
         if not candidates:
             raise ResourceError(f"{source} has neither {' nor '.join(_SOURCES)}")
         found = candidates[0]
+    document = _content(found)
     try:
-        document = _content(found)
         triples = (quad.triple for quad in ox.parse(document, ox.RdfFormat.RDF_XML))
         content = ox.serialize(triples, format=ox.RdfFormat.N_TRIPLES)
-    except (OSError, StopIteration, SyntaxError, ValueError, zipfile.BadZipFile) as error:
+    except (SyntaxError, ValueError) as error:
         raise ResourceError(f"the graph cannot be read from {found}: {error}") from error
     if not content:
         raise ResourceError(f"the graph cannot be read from {found}: it has no triples")
@@ -118,10 +118,18 @@ def _read(path: Path) -> str:
 
 
 def _content(source: Path) -> bytes:
-    if source.suffix != ".zip":
-        return source.read_bytes()
-    with zipfile.ZipFile(source) as opened:
-        return opened.read(next(n for n in opened.namelist() if n.endswith(_SOURCES[0])))
+    try:
+        if source.suffix != ".zip":
+            return source.read_bytes()
+        with zipfile.ZipFile(source) as opened:
+            name = next((n for n in opened.namelist() if n.endswith(_SOURCES[0])), None)
+            if name is None:
+                raise ResourceError(f"{source} holds no {_SOURCES[0]}")
+            return opened.read(name)
+    except damage.errors() as error:
+        raise ResourceError(f"the graph cannot be read from {source}: {error}") from error
+    except RuntimeError as error:
+        raise ResourceError(f"the graph cannot be read from {source}: it is encrypted") from error
 
 
 def _write(target: Path, content: bytes) -> None:

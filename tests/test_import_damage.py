@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""However an archive is damaged, it is read or refused with words."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+import zipfile
+from functools import cache
+from pathlib import Path
+
+import pytest
+import pyzipper
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgbench.datasets import home
+from kgbench.errors import ImportRefused, ResourceError
+from kgbench.importers import archives, inspect_files, rdf_files
+from kgbench.tasks import graphs
+
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
+GRAPH = '<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><r:Bag/></r:RDF>'
+PASSWORD = "a password of tests"
+
+
+@cache
+def archive(members: tuple[tuple[str, bytes], ...], method: int, encrypted: bool) -> bytes:
+    """A zip archive that is whole."""
+    content = io.BytesIO()
+    if encrypted:
+        made = pyzipper.AESZipFile(content, "w", compression=method, encryption=pyzipper.WZ_AES)
+        made.setpassword(PASSWORD.encode())
+    else:
+        made = zipfile.ZipFile(content, "w", method)
+    with made:
+        for name, text in members:
+            made.writestr(name, text)
+    return content.getvalue()
+
+
+PLACES = st.floats(0, 1, exclude_max=True)
+PASSWORDS = st.sampled_from([None, PASSWORD, "another"])
+
+
+@st.composite
+def damaged(draw, *members):
+    """An archive of ``members`` in which bytes are others, or some are missing."""
+    content = bytearray(archive(members, draw(st.sampled_from(METHODS)), draw(st.booleans())))
+    for place, value in draw(st.lists(st.tuples(PLACES, st.integers(0, 255)), max_size=3)):
+        content[int(place * len(content))] = value
+    if draw(st.booleans()):
+        begin = int(draw(PLACES) * len(content))
+        del content[begin : begin + draw(st.integers(1, 30))]
+    return bytes(content)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder for the archives, which are overwritten."""
+    return tmp_path_factory.mktemp("archives")
+
+
+def kept(folder, name, content):
+    """A file with this content."""
+    path = folder / name
+    path.write_bytes(content)
+    return path
+
+
+@settings(max_examples=150)
+@given(damaged(("run/results.json", b'[{"a": 1}]'), ("run/config.yaml", b"a: 1")), PASSWORDS)
+def test_any_damage_to_results_is_refused(folder, content, password):
+    """The files in a damaged archive of results are found, or it is refused by its name."""
+    path = kept(folder, "results.zip", content)
+    try:
+        archives.open_results(path, password)
+    except ImportRefused as refused:
+        assert "results.zip" in str(refused)
+
+
+@settings(max_examples=150)
+@given(damaged(("dump.ttl", b"<urn:a> <urn:b> 1 ."), ("note.txt", b"none")), PASSWORDS)
+def test_any_damage_to_a_dump_is_refused(folder, content, password):
+    """The documents in a damaged dump are unpacked, or it is refused by its name."""
+    path = kept(folder, "dump.zip", content)
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        try:
+            rdf_files.unpack(path, "dump.zip", Path(scratch), password)
+        except ImportRefused as refused:
+            assert "dump.zip" in str(refused)
+
+
+@settings(max_examples=150)
+@given(damaged(("header.json", b'{"eval": {}}'), ("samples/1_epoch_1.json", b"{}")))
+def test_any_damage_to_a_log_is_refused(folder, content):
+    """A damaged log of Inspect is read, or refused by its name."""
+    path = kept(folder, "log.eval", content)
+    try:
+        inspect_files.read(path)
+    except ImportRefused as refused:
+        assert "log.eval" in str(refused)
+
+
+@settings(max_examples=150)
+@given(damaged(("beastiary_kg.rdf", GRAPH.encode())))
+def test_any_damage_to_a_graph_is_refused(folder, content):
+    """A damaged archive of a graph is installed, or refused by its name."""
+    path = kept(folder, "beastiary_kg.rdf.zip", content)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(home.VARIABLE, str(folder / "sets"))
+        try:
+            graphs.install(path)
+        except ResourceError as refused:
+            assert "beastiary_kg.rdf.zip" in str(refused)

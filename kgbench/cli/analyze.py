@@ -14,21 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgbench.cli import options
-from kgbench.cli.tables import (
-    DeclaredOption,
-    ExplainOption,
-    Form,
-    FormOption,
-    MetricOption,
-    ModelOption,
-    OutOption,
-    TaskOption,
-    contents,
-    file_stem,
-    read,
-    show_cell,
-    write,
-)
+from kgbench.cli.tables import Form, contents, file_stem, read, show_cell, write
 
 if TYPE_CHECKING:
     from kgbench.analysis.choosing import Score
@@ -36,10 +22,19 @@ if TYPE_CHECKING:
     from kgbench.analysis.tables import Table
     from kgbench.store.protocol import Store
 
-ScoreSetOption = Annotated[
+ScoreSetName = Annotated[
     str, typer.Option("--set", metavar="NAME", help="The declared score set to combine.")
 ]
-CompassOption = Annotated[
+Cell = Annotated[
+    str | None,
+    typer.Option(
+        "--explain",
+        metavar="CELL",
+        help="The query and the dialogues behind a cell: MODEL or MODEL::PART "
+        "(a task, axis or pair).",
+    ),
+]
+CompassName = Annotated[
     str, typer.Option("--compass", metavar="NAME", help="The declared compass.")
 ]
 
@@ -71,19 +66,19 @@ def _print(
     name: str,
     asked: Asked,
     *,
-    explain: ExplainOption = None,
+    explain: Cell = None,
     store: options.Store = None,
     suite: options.Suite = None,
-    which: options.Pass = "first",
-    form: FormOption = Form.TABLE,
+    choice: options.Pass = "first",
+    form: options.TableForm = Form.TABLE,
     json_: options.AsJson = False,
-    out: OutOption = None,
+    out: options.TableFile = None,
 ) -> None:
     """Print the table that is asked for, or explain a cell of it."""
     if explain is not None and asked.parts is not None:
-        show_cell(asked.parts, explain, store, suite, which)
+        show_cell(asked.parts, explain, store, suite, choice)
         return
-    table = read(asked.made, store, suite, which, name=name, arguments=asked.arguments)
+    table = read(asked.made, store, suite, choice, name=name, arguments=asked.arguments)
     write(table, Form.JSON if json_ else form, out)
 
 
@@ -115,8 +110,8 @@ def _analysis(
 @_analysis("leaderboard", explained=True)
 def leaderboard(
     *,
-    score_set: ScoreSetOption = "main",
-    declared: DeclaredOption = None,
+    score_set: ScoreSetName = "main",
+    declared: options.Declared = None,
     significance: Annotated[
         bool,
         typer.Option("--significance", help="Test against the best; bootstrap scores and ranks."),
@@ -149,7 +144,7 @@ def leaderboard(
 
 @_analysis("tasks", explained=True)
 def tasks(
-    *, metric: MetricOption = None, task: TaskOption = "*", model: ModelOption = "*"
+    *, metric: options.Metric = None, task: options.TaskGlob = "*", model: options.ModelGlob = "*"
 ) -> Asked:
     """The distribution of a score for every task and model, with errors."""
     from kgbench.analysis import explain
@@ -168,7 +163,7 @@ def format_preference(
     comparison: Annotated[
         str, typer.Option("--comparison", metavar="NAME", help="The declared format comparison.")
     ] = "turtle-jsonld",
-    declared: DeclaredOption = None,
+    declared: options.Declared = None,
     details: Annotated[
         bool, typer.Option("--details", help="Every test with p, corrected p and effect size.")
     ] = False,
@@ -201,7 +196,7 @@ def format_preference(
 
 
 @_analysis("compass", explained=True)
-def compass(*, name: CompassOption = "eswc", declared: DeclaredOption = None) -> Asked:
+def compass(*, name: CompassName = "eswc", declared: options.Declared = None) -> Asked:
     """How each model does along declared capabilities."""
     from kgbench.analysis import compass as analysis
     from kgbench.analysis import explain
@@ -216,7 +211,7 @@ def compass(*, name: CompassOption = "eswc", declared: DeclaredOption = None) ->
 
 @_analysis("sizes", explained=True)
 def sizes(
-    *, metric: MetricOption = None, task: TaskOption = "*", model: ModelOption = "*"
+    *, metric: options.Metric = None, task: options.TaskGlob = "*", model: options.ModelGlob = "*"
 ) -> Asked:
     """A score against problem size, with 95 % intervals."""
     from kgbench.analysis import explain
@@ -248,7 +243,7 @@ def characterization() -> Asked:
 
 
 @_analysis("outcomes")
-def outcomes(*, task: TaskOption = "*", model: ModelOption = "*") -> Asked:
+def outcomes(*, task: options.TaskGlob = "*", model: options.ModelGlob = "*") -> Asked:
     """How answers ended: the rate of each outcome, for every task and model."""
     from kgbench.analysis import outcomes as analysis
 
@@ -261,8 +256,8 @@ def outcomes(*, task: TaskOption = "*", model: ModelOption = "*") -> Asked:
 @_analysis("scaling")
 def scaling(
     *,
-    score_set: ScoreSetOption = "main",
-    declared: DeclaredOption = None,
+    score_set: ScoreSetName = "main",
+    declared: options.Declared = None,
     points: Annotated[
         bool, typer.Option("--points", help="The models with what is known of them; no trends.")
     ] = False,
@@ -288,10 +283,10 @@ def card(
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="DIR", help="The folder to write to.")
     ] = Path("cards"),
-    name: CompassOption = "eswc",
+    name: CompassName = "eswc",
     store: options.Store = None,
     suite: options.Suite = None,
-    which: options.Pass = "first",
+    choice: options.Pass = "first",
 ) -> None:
     """Write the card of a model in Markdown and HTML, with figures where matplotlib is there."""
     from importlib.util import find_spec
@@ -303,7 +298,7 @@ def card(
 
     axes = declared_compass(name)
     with open_reader(store) as opened:
-        chosen = select(opened, suite, which)
+        chosen = select(opened, suite, choice)
         figures: list[str] = []
         if find_spec("matplotlib") is not None:
             from kgbench.plots.cards import card_figures

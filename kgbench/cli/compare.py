@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgbench.cli import options
-from kgbench.cli.tables import Form, FormOption, MetricOption, OutOption, TaskOption, write
+from kgbench.cli.tables import Form, write
 
 if TYPE_CHECKING:
     from kgbench.analysis.selection import Selection
@@ -26,8 +26,8 @@ def compare(
     first: Annotated[str, typer.Argument(metavar="A", help="A model, run or evaluation pass.")],
     second: Annotated[str, typer.Argument(metavar="B", help="Another of the same kind.")],
     *,
-    metric: MetricOption = None,
-    task: TaskOption = "*",
+    metric: options.Metric = None,
+    task: options.TaskGlob = "*",
     flips: Annotated[
         bool, typer.Option("--flips", help="List the dialogues that only one side solved.")
     ] = False,
@@ -38,10 +38,10 @@ def compare(
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the bootstrap.")] = 0,
     store: options.Store = None,
     suite: options.Suite = None,
-    which: options.Pass = "first",
-    form: FormOption = Form.TABLE,
+    choice: options.Pass = "first",
+    form: options.TableForm = Form.TABLE,
     json_: options.AsJson = False,
-    out: OutOption = None,
+    out: options.TableFile = None,
 ) -> None:
     """Compare two models, two runs or two evaluation passes, task by task.
 
@@ -55,7 +55,7 @@ def compare(
 
     with open_reader(store) as opened:
         a, b = sides(opened, first, second)
-        chosen = select(opened, suite, a.iri if a.kind == "pass" else which)
+        chosen = select(opened, suite, a.iri if a.kind == "pass" else choice)
         if json_ and a.kind == "pass" and not flips:
             _print_values(opened, chosen, a, b)
             return

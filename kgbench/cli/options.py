@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from kgbench.cli import completing
+from kgbench.cli.tables import Form
 
 
 def _engine(name: str) -> str:
@@ -53,6 +54,25 @@ TaskGlobs = Annotated[
 ModelGlobs = Annotated[
     list[str] | None,
     typer.Option("--model", "-m", metavar="GLOB", help="Only model ids that match; repeatable."),
+]
+TaskGlob = Annotated[
+    str, typer.Option("--task", "-t", metavar="GLOB", help="Only task labels that match.")
+]
+ModelGlob = Annotated[
+    str, typer.Option("--model", "-m", metavar="GLOB", help="Only models that match.")
+]
+Metric = Annotated[
+    str | None,
+    typer.Option("--metric", metavar="NAME", help="A metric's short name; default: the main one."),
+]
+Declared = Annotated[
+    Path | None,
+    typer.Option("--declared", metavar="FILE", help="Your own declarations (Turtle)."),
+]
+TableForm = Annotated[Form, typer.Option("--format", "-f", help="How the table is written.")]
+TableFile = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", metavar="FILE", help="Write to a file instead of the terminal."),
 ]
 Engine = Annotated[
     str,

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from kgbench.cli import options
-from kgbench.cli.tables import DeclaredOption, MetricOption, ModelOption, TaskOption
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,13 +60,13 @@ def plot(
             "--name", metavar="NAME", help="The declared compass, score set or format comparison."
         ),
     ] = None,
-    declared: DeclaredOption = None,
-    metric: MetricOption = None,
-    task: TaskOption = "*",
-    model: ModelOption = "*",
+    declared: options.Declared = None,
+    metric: options.Metric = None,
+    task: options.TaskGlob = "*",
+    model: options.ModelGlob = "*",
     store: options.Store = None,
     suite: options.Suite = None,
-    which: options.Pass = "first",
+    choice: options.Pass = "first",
 ) -> None:
     """Draw figures; beside each a JSON file with the numbers drawn and the queries behind them."""
     from kgbench.analysis.selection import select
@@ -81,7 +80,7 @@ def plot(
     wanted = _Wanted(name, declared, metric, task, model)
     formats = [str(one) for one in form or [FigureForm.PNG]]
     with open_reader(store) as opened:
-        chosen = select(opened, suite, which)
+        chosen = select(opened, suite, choice)
         state = state_digest(opened, chosen)
         for label, figure, table in _figures(kind, opened, chosen, wanted):
             named = file_name(str(kind), label) if label else str(kind)
@@ -89,17 +88,14 @@ def plot(
                 typer.echo(path)
 
 
-class _Wanted:
+class _Wanted(NamedTuple):
     """The options that choose what a figure shows."""
 
-    def __init__(
-        self, name: str | None, declared: Path | None, metric: str | None, task: str, model: str
-    ) -> None:
-        self.name = name
-        self.declared = declared
-        self.metric = metric
-        self.task = task
-        self.model = model
+    name: str | None
+    declared: Path | None
+    metric: str | None
+    task: str
+    model: str
 
 
 def _figures(

@@ -61,7 +61,7 @@ def query(
     ] = False,
     store: options.Store = None,
     suite: options.Suite = None,
-    which: options.Pass = "first",
+    choice: options.Pass = "first",
 ) -> None:
     """Ask the store a declared query (NAME), or any SPARQL query (FILE or -).
 
@@ -83,7 +83,7 @@ def query(
         if declared is None:
             asked = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
         else:
-            given = _complete(opened, declared, given, suite, which)
+            given = _complete(opened, declared, given, suite, choice)
             asked = queries.bind(declared, **given)
         if text:
             typer.echo(asked)

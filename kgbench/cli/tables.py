@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -31,42 +31,12 @@ class Form(StrEnum):
     LATEX = "latex"
 
 
-FormOption = Annotated[Form, typer.Option("--format", "-f", help="How the table is written.")]
-OutOption = Annotated[
-    Path | None,
-    typer.Option("--out", "-o", metavar="FILE", help="Write to a file instead of the terminal."),
-]
-DeclaredOption = Annotated[
-    Path | None,
-    typer.Option("--declared", metavar="FILE", help="Your own declarations (Turtle)."),
-]
-MetricOption = Annotated[
-    str | None,
-    typer.Option("--metric", metavar="NAME", help="A metric's short name; default: the main one."),
-]
-TaskOption = Annotated[
-    str, typer.Option("--task", "-t", metavar="GLOB", help="Only task labels that match.")
-]
-ExplainOption = Annotated[
-    str | None,
-    typer.Option(
-        "--explain",
-        metavar="CELL",
-        help="The query and the dialogues behind a cell: MODEL or MODEL::PART "
-        "(a task, axis or pair).",
-    ),
-]
-ModelOption = Annotated[
-    str, typer.Option("--model", "-m", metavar="GLOB", help="Only models that match.")
-]
-
-
 def show_cell(
     parts: Callable[[Store], Mapping[str, list[Score]]],
     cell: str,
     store: str | None,
     suite: str | None,
-    which: str,
+    choice: str,
 ) -> None:
     """Print the query behind a cell, and the values with the dialogues they come from."""
     from kgbench.analysis.explain import explain
@@ -75,7 +45,7 @@ def show_cell(
     from kgbench.store import open_reader
 
     with open_reader(store) as opened:
-        text, table = explain(opened, select(opened, suite, which), parts(opened), cell)
+        text, table = explain(opened, select(opened, suite, choice), parts(opened), cell)
     typer.echo(text)
     typer.echo(render(table, "table"), nl=False)
 
@@ -89,7 +59,7 @@ def read(
     made: Callable[[Store, Selection], Table],
     store: str | None,
     suite: str | None,
-    which: str,
+    choice: str,
     *,
     name: str,
     arguments: Mapping[str, object] | None = None,
@@ -103,7 +73,7 @@ def read(
     from kgbench.store import open_reader
 
     with open_reader(store) as opened:
-        chosen = select(opened, suite, which)
+        chosen = select(opened, suite, choice)
         table, basis, started = remembered(
             opened, chosen, name, arguments or {}, lambda: made(opened, chosen)
         )

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kgbench.comparison import TOLERANCE
+from kgbench.execution import scope
 from kgbench.model import Outcome, Verdict
 
-STRICTER = "stricter engine"
+STRICTER = "stricter grammar"
+SCOPE = "scope rule"
 LAXER = "more tolerant engine"
 LIMIT = "limit"
 SEMANTICS = "semantics"
@@ -46,13 +48,15 @@ def cause(
 def _difference(k: int, ours: Verdict, theirs: Verdict) -> str:
     accepted = [_accepted(ours), _accepted(theirs)]
     if accepted == [False, True]:
-        return f"{STRICTER}: Oxigraph refuses the answer of round {k}: {_message(ours)}"
+        message = _message(ours)
+        rule = SCOPE if scope.ERROR in message else STRICTER
+        return f"{rule}: Oxigraph refuses the answer of round {k}: {message}"
     if accepted == [True, False]:
         return f"{LAXER}: rdflib refuses the answer of round {k}: {_message(theirs)}"
     found = [verdict.infos.get("answerResultLength") for verdict in (ours, theirs)]
-    message = ours.infos.get("EvaluationException")
-    if message:
-        return f"{STRICTER}: Oxigraph does not execute the query of round {k}: {message}"
+    exception = ours.infos.get("EvaluationException")
+    if exception:
+        return f"{STRICTER}: Oxigraph does not execute the query of round {k}: {exception}"
     return f"{SEMANTICS}: Oxigraph finds {found[0]} rows in round {k}, rdflib {found[1]}"
 
 

@@ -263,11 +263,15 @@ class _Work:
 
     def explain(self, executor: concurrent.futures.Executor, limits: JudgeLimits) -> None:
         """Judge what differs with rdflib, which made the published scores, to find the cause."""
-        if limits.engine == "rdflib" or not self._differing:
+        if not self._differing:
             return
-        other = replace(limits, engine="rdflib", seconds=min(limits.seconds, _PATIENCE))
-        todo = [(one.dialogue, one.case) for one in self._differing]
-        for one, (_, theirs) in zip(self._differing, judged(todo, executor, other), strict=True):
+        if limits.engine == "rdflib":
+            of_rdflib = [one.verdicts for one in self._differing]
+        else:
+            other = replace(limits, engine="rdflib", seconds=min(limits.seconds, _PATIENCE))
+            todo = [(one.dialogue, one.case) for one in self._differing]
+            of_rdflib = [theirs for _, theirs in judged(todo, executor, other)]
+        for one, theirs in zip(self._differing, of_rdflib, strict=True):
             names = {m.iri: m.name for m in _metrics(one.task)}
             before = {
                 k: {names.get(metric, metric): value for metric, value in seen.scores.items()}

@@ -60,7 +60,7 @@ def judge_again(store, limits):
 def test_default_engine_differs_in_one_percent_at_most_and_says_why(everything):
     """At most 20 of 2,080 dialogues differ, and a cause is found for each of them."""
     compared, differing, _ = judge_again(everything, JudgeLimits())
-    kinds = (causes.STRICTER, causes.LAXER, causes.LIMIT, causes.SEMANTICS)
+    kinds = (causes.STRICTER, causes.SCOPE, causes.LAXER, causes.LIMIT, causes.SEMANTICS)
 
     assert compared == 2080
     assert len(differing) <= 20

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 import pyoxigraph as ox
 
 from kgbench.errors import EvaluationError
-from kgbench.execution import documents, lexer
+from kgbench.execution import documents, lexer, scope
 from kgbench.execution.graphs import GraphCache, GraphText, InstalledGraphs
 from kgbench.execution.prefixes import complete
 from kgbench.model import ParsedGraph, QueryResult
@@ -84,7 +84,7 @@ class OxigraphExecutor:
         except SyntaxError as error:
             missing = lexer.undeclared(query, known)
             return self._check_undeclared(query, known, missing) or (
-                None if missing else _spoken(query, str(error))
+                None if missing else self._said(query, str(error), known)
             )
         except _EVALUATION_ERRORS:
             return None  # evaluation began, so the grammar has accepted the query
@@ -127,13 +127,32 @@ class OxigraphExecutor:
         if not missing:
             return None
         invented = {prefix: f"{_UNDECLARED}{number}#" for number, prefix in enumerate(missing)}
+        declared = {**known, **invented}
         try:
-            self._run(self._nothing, query, {**known, **invented})
+            self._run(self._nothing, query, declared)
         except SyntaxError as error:
-            return _spoken(query, str(error))
+            return self._said(query, str(error), declared)
         except _EVALUATION_ERRORS:
             return None
         return None
+
+    def _said(self, query: str, message: str, prefixes: Mapping[str, str]) -> str:
+        """What the engine's ``message`` says of a refused query, in words."""
+
+        def accepts(other: str) -> bool:
+            try:
+                self._run(self._nothing, other, prefixes)
+            except SyntaxError:
+                return False
+            except _EVALUATION_ERRORS:
+                pass  # evaluation began
+            return True
+
+        found = _AT.match(message)
+        wrong = scope.explained(query, message, accepts) if found else None
+        if found is None or wrong is None:
+            return _spoken(query, message)
+        return f"line {found.group(1)}, column {found.group(2)}: {wrong}"
 
     @staticmethod
     def _run(

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why a dialogue comes out otherwise: the cause is computed, and told in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kgbench import causes
+from kgbench.causes import cause
+from kgbench.execution import scope
+from kgbench.execution.engines import engine
+from kgbench.model import Outcome, Verdict
+
+PREFIXES = {"e": "http://example.org/"}
+BEFORE = {0: {"answerParse": 1.0, "combined": 1.0}}
+THEIRS = Verdict(BEFORE[0], {"answerResultLength": 2}, Outcome.SCORED)
+
+UNGROUPED = "although the query groups or aggregates"
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("SELECT ?a (COUNT(?b) AS ?c) { ?b e:x ?d . ?d a ?a }\nGROUP BY ?d LIMIT 1", UNGROUPED),
+        ("SELECT ?a { ?a e:x ?b FILTER(?b = MAX(?b)) }", UNGROUPED),
+        ("SELECT ?a { ?b u:y ?a } ORDER BY COUNT(?b)", UNGROUPED),
+        ("SELECT ?a { { ?b e:x ?a . BIND(1 AS ?a) } ?b e:y ?c OPTIONAL { ?c e:z ?d } }", "scope"),
+        ("SELECT ?a (1 AS ?a) { ?b e:x ?a }", "a variable that has one already"),
+        ("SELECT DISTINCT * { ?b e:x ?a } GROUP BY ?a", "SELECT * does not go with GROUP BY"),
+    ],
+)
+def test_errors_of_scope_are_named(query: str, said: str) -> None:
+    """The message says so, with line and column; rdflib, whose check is grammar, takes it."""
+    message = engine("oxigraph").check(query, PREFIXES)
+    assert message is not None
+    assert message.startswith("line ")
+    assert scope.ERROR in message
+    assert said in message
+    assert engine("rdflib").check(query, PREFIXES) is None
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT ?a COUNT(?b) { ?a e:x ?b }",
+        "SELECT ?a { ?a e:x 'b'@en^^e:y . ?a e:z ?b BIND(1 AS ?a) }",
+        "SELECT ?a ?b AS ?c { ?a e:x ?b }",
+        "SELECT ?a (COUNT(?b) AS ?c) { ?a e:x ?b ",
+        "SELECT ?a { ?a e:x ?b } LIMIT 1 GROUP BY ?b",
+    ],
+)
+def test_errors_of_grammar_are_none_of_scope(query: str) -> None:
+    """Where the grammar is broken, too, or alone, the message is about the grammar."""
+    assert "syntax error" in str(engine("oxigraph").check(query, PREFIXES))
+
+
+def refused(message: str) -> Verdict:
+    """An answer whose query is no query to an engine."""
+    return Verdict(
+        {"answerParse": 0.0, "combined": 0.0}, {"parseError": message}, Outcome.UNPARSABLE
+    )
+
+
+def found(rows: int, **infos: Any) -> Verdict:
+    """An answer whose query has ``rows``, none of them right."""
+    scores = {"answerParse": 1.0, "combined": 0.2}
+    return Verdict(scores, {"answerResultLength": rows, **infos}, Outcome.SCORED)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "kind"),
+    [
+        (refused(f"line 1, column 2: {scope.ERROR}, a variable"), THEIRS, causes.SCOPE),
+        (refused("line 1, column 2: syntax error"), THEIRS, causes.STRICTER),
+        (found(0, EvaluationException="no prefix"), THEIRS, causes.STRICTER),
+        (found(1), THEIRS, causes.SEMANTICS),
+        (found(1), Verdict({}, {}, Outcome.TIMEOUT), f"{causes.LIMIT}: rdflib"),
+        (Verdict({}, {}, Outcome.TIMEOUT), THEIRS, f"{causes.LIMIT}: Oxigraph"),
+    ],
+)
+def test_kinds_of_causes(ours: Verdict, theirs: Verdict, kind: str) -> None:
+    """The first round that is judged otherwise says what kind of cause it is."""
+    assert str(cause(BEFORE, [ours], [theirs])).startswith(kind)
+
+
+def test_a_more_tolerant_engine_is_one() -> None:
+    """What rdflib refused and still refuses, and the default engine takes."""
+    theirs = refused("found '}'")
+    said = cause({0: theirs.scores}, [found(1)], [theirs])
+    assert said == f"{causes.LAXER}: rdflib refuses the answer of round 0: found '}}'"
+
+
+def test_what_the_engines_do_not_explain_has_no_cause() -> None:
+    """Another answer, case or rule than before: rdflib gives other scores, too."""
+    assert cause(BEFORE, [found(1)], [found(1)]) is None
+    assert cause(BEFORE, [THEIRS], [THEIRS]) is None
+
+
+def test_rdflib_names_its_own_limit() -> None:
+    """Judged again by the engine that made the scores, a limit is the one thing that differs."""
+    late = Verdict({}, {}, Outcome.TIMEOUT)
+    assert str(cause(BEFORE, [late], [late])).startswith(f"{causes.LIMIT}: rdflib")

@@ -39,6 +39,18 @@ def test_dates_need_year_month_and_day(sentence: str, entity: str, mentioned: bo
     [
         ('"3 June 1899"', True),
         ("'June 3rd, 1899'", True),
+        ("\t1899-6-3\n", True),
+        ("\t3 Jun., 1899\n", True),
+        ("\tJun.  3 1899\n", True),
+        ("1st May 1899", True),
+        ("May 2nd, 1899", True),
+        ("4th May 1899", True),
+        ("4nth May 1899", False),
+        ("1899-06-03 or later", False),
+        ("on 3 June 1899", False),
+        ("on June 3, 1899", False),
+        ("3 June 18990", False),
+        ("18990-06-03", False),
         ("3 Juno 1899", False),
         ("Juno 3, 1899", False),
         ("X3 June 1899", False),
@@ -67,7 +79,15 @@ def test_names_of_months(month: str, number: int) -> None:
 
 @pytest.mark.parametrize(
     ("text", "number"),
-    [("1,200", True), ('"1200"', True), (" 1200.5 ", True), ("X5", False), ("5X", False)],
+    [
+        ("1,200", True),
+        ('"1200"', True),
+        (" 1200.5 ", True),
+        ("X5", False),
+        ("5X", False),
+        ("1,20", False),
+        ("1.", False),
+    ],
 )
 def test_what_is_a_number(text: str, number: bool) -> None:
     """Separators of thousands and quotation marks do not matter, letters do."""

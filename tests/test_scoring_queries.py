@@ -117,6 +117,58 @@ def test_names_in_queries() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        *("PREFIX e: <http://e.org/>", "prefix  e:<http://e.org/>", "PREFIX : <http://e.org/>"),
+        *("PREFIX\n\ts1: \n <http://e.org/>", "PREFIX e-f.g: <>"),
+    ],
+)
+def test_declarations_are_no_names(declaration: str) -> None:
+    """Neither the prefix nor the IRI of a declaration is a name that the query uses."""
+    assert names(f"{declaration} {declaration} SELECT * {{ ?s e:x ?o }}", {}) == {"e:x"}
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ('"""a :b " :c\n:d""" """\n""" :e', {":e"}),
+        ("'''a :b ' :c\n:d''' '''\n''' :e", {":e"}),
+        ('"""x""" :y """z"""', {":y"}),
+        ("'''x''' :y '''z'''", {":y"}),
+        (r'"say \" :b" :c "d"', {":c"}),
+        (r"'say \' :b' :c 'd'", {":c"}),
+        ('"x\n:b" :c', {":b", ":c"}),
+        ("'x\n:b' :c", {":b", ":c"}),
+    ],
+)
+def test_no_names_in_strings(query: str, expected: set[str]) -> None:
+    """Strings of all four kinds are passed over, escapes included; only long ones have lines."""
+    assert names(query, {}) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("e:a.b", {"e:a.b"}),
+        ("e:a.", {"e:a"}),
+        ("e:a-b%20/f:c", {"e:a-b%20", "f:c"}),
+        ("e.f-g:h", {"e.f-g:h"}),
+        ("?e:f $g:h", set()),
+        ("e:f:g", {"e:f"}),
+        ("?s a ?o", {"rdf:type"}),
+        ("[]a[]", {"rdf:type"}),
+        ("?a a:b $a , -a , as , a. a-b", {"a:b"}),
+        ("<a> <>", {"<a>", "<>"}),
+        ("?x < 5 && ?y > 3", set()),
+        ("?x<?y", set()),
+    ],
+)
+def test_where_names_begin_and_end(query: str, expected: set[str]) -> None:
+    """Variables are no names, a period that ends a sentence belongs to none, IRIs have no blank."""
+    assert names(query, {}) == expected
+
+
 def test_names_with_other_prefixes_agree_in_their_suffix() -> None:
     """The suffix variant ignores which prefix was chosen."""
     whole, suffix = compare_names(

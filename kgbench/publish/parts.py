@@ -40,7 +40,10 @@ class RunPart:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What is published of a store; ``others`` are graphs of analyses and invalidations."""
+    """What is published of a store; ``others`` are graphs of analyses and invalidations.
+
+    ``suites`` are those of the runs and of all their dialogues.
+    """
 
     catalogue: str
     runs: tuple[RunPart, ...]
@@ -81,7 +84,7 @@ def parts(view: View, settings: Settings) -> Parts:
     )
     if not runs:
         raise PublicationRefused(f"{view.location} holds no run to publish")
-    suites = frozenset(run.suite for run in runs)
+    suites = frozenset(suite for run in runs for suite in (run.suite, *_suites(view, run.graph)))
     _refuse_in_the_clear(view, settings, suites)
     kept = {run.graph for run in runs}
     return Parts(
@@ -173,6 +176,13 @@ def _others(
 def _graph_of(view: View, node: object) -> str:
     found = view.database.quads_for_pattern(node, ox.NamedNode(RDF.type), None)  # type: ignore[arg-type]
     return next((str(quad.graph_name).strip("<>") for quad in found), "")
+
+
+def _suites(view: View, graph: str) -> Iterator[str]:
+    """The suites that things in a run's graph belong to, in case they are not those of the run."""
+    about = (None, ox.NamedNode(KGB.suite), None, ox.NamedNode(graph))
+    found = {quad.object for quad in view.database.quads_for_pattern(*about)}
+    yield from (suite.value for suite in found if isinstance(suite, ox.NamedNode))
 
 
 def _models(view: View, graphs: set[str]) -> Iterator[str]:

@@ -37,9 +37,13 @@ def shown(view: View, outgoing: Outgoing, parts: Parts) -> Memory:
 
 
 def catalogue(outgoing: Outgoing, parts: Parts) -> Iterator[list[ox.Quad]]:
-    """The catalogue graph, subject by subject, without what only unpublished runs need."""
+    """The catalogue graph, subject by subject, without what no published run needs.
+
+    Cases of suites without a published run stay here always: nobody was asked whether their texts
+    may be told.
+    """
     for quads in outgoing.graph(parts.catalogue):
-        if not parts.partial or _is_needed(outgoing, parts, quads):
+        if _is_needed(outgoing, parts, quads):
             yield quads
 
 
@@ -82,10 +86,12 @@ def _is_needed(outgoing: Outgoing, parts: Parts, quads: list[ox.Quad]) -> bool:
     said = {(q.predicate.value, str(getattr(q.object, "value", ""))) for q in quads}
     subject = str(quads[0].subject).strip("<>")
     kinds = {value for name, value in said if name == RDF.type}
-    if KGB.ResultGraph in kinds:
-        return subject in {outgoing.node(graph).value for graph in parts.graphs}
     if KGB.Case in kinds:
         return any(name == KGB.suite and value in parts.suites for name, value in said)
+    if not parts.partial:
+        return True
+    if KGB.ResultGraph in kinds:
+        return subject in {outgoing.node(graph).value for graph in parts.graphs}
     if KGB.Model in kinds:
         return subject in {outgoing.node(model).value for model in parts.models}
     return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import getpass
 import json
+import shutil
 import socket
 
 import pyoxigraph as ox
@@ -157,6 +158,26 @@ def test_protected_suites_are_refused_in_the_clear(hostile, tmp_path):
     assert not _found_in(out, "Spell bob.")
     publish(hostile, out, unprotected=frozenset({"llm-kg-bench-3"}))
     assert _found_in(out, "Spell bob.")
+
+
+def test_other_protected_suites_in_the_store(recorded, tmp_path):
+    """Cases that no run needs stay; dialogues of a protected suite count in any run."""
+    place = tmp_path / "store"
+    shutil.copytree(recorded, place)
+    suite, case = _node("suite/llm-kg-bench-3"), _node("case/llm-kg-bench-3/Spell/case/a1")
+    says = f'a <{KGB.Case}> ; <{KGB.suite}> {suite} ; <{KGB.caseData}> "PLANTED-CASE"'
+    with open_store(str(place)) as store:
+        store.update(f"INSERT DATA {{ GRAPH {_node('graph/catalogue')} {{ {case} {says} }} }}")
+    publish(place, tmp_path / "site", level=Level.NONE)
+    assert not _found_in(tmp_path / "site", "PLANTED-CASE")
+
+    with open_store(str(place)) as store:
+        store.update(
+            f"INSERT {{ GRAPH ?run {{ ?dialogue <{KGB.suite}> {suite} }} }} "
+            f"WHERE {{ GRAPH ?run {{ ?dialogue a <{KGB.Dialogue}> }} }}"
+        )
+    with pytest.raises(PublicationRefused, match=r"llm-kg-bench-3 is protected"):
+        publish(place, tmp_path / "other")
 
 
 def test_encrypted_dumps_have_all_and_pages_nothing(planted, tmp_path):

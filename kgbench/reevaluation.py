@@ -24,6 +24,7 @@ from kgbench.execution.endpoint import Endpoint
 from kgbench.execution.engines import engine_label
 from kgbench.execution.judging import JudgeLimits
 from kgbench.model import Case, Dialogue, Evaluation, Json, Metric, Task, Verdict
+from kgbench.nearest import nearest
 from kgbench.record import Recorder, reading
 from kgbench.record.reading import Execution, PassInfo, RunInfo, Seen
 from kgbench.recorded_results import Asking, with_results
@@ -31,7 +32,6 @@ from kgbench.software import this_software
 from kgbench.store.iris import new_id
 from kgbench.store.protocol import Block, Store
 from kgbench.tasks import catalogue, graphs, succession
-from kgbench.tasks.parameters import nearest
 
 _PATIENCE = 10.0  # seconds for the other engine, when a cause is looked for
 _Of: TypeAlias = "_Work | Task | None"  # a run begins, a part of it, the run ends

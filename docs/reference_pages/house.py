@@ -44,7 +44,10 @@ class Floor(NamedTuple):
 FLOORS = (
     Floor(
         "names, data, rules",
-        ("errors", "vocab", "model", "on_demand", "resources", "rdf", "shapes", "validation"),
+        (
+            *("errors", "nearest", "vocab", "model", "on_demand", "resources", "rdf", "shapes"),
+            "validation",
+        ),
     ),
     Floor("formulas, stores, data", ("scoring", "store", "datasets")),
     Floor("tasks, models, judging", ("tasks", "connectors", "execution")),

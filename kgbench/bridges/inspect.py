@@ -38,9 +38,9 @@ from kgbench.importers.inspect_samples import (
     turn_as_json,
 )
 from kgbench.model import Call, Case, Outcome, Reply, TaskClass, Turn, Usage, Verdict
+from kgbench.nearest import nearest
 from kgbench.scoring.aggregation import aggregate
 from kgbench.tasks import catalogue
-from kgbench.tasks.parameters import nearest
 
 SUITE = "kgbench-1"
 ITERATIONS = 10

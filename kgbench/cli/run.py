@@ -160,9 +160,9 @@ def run(  # noqa: PLR0917 - a command line has many options
     from kgbench.config import turtle
     from kgbench.config.names import suites
     from kgbench.engine import Journal, Settings, run_to_continue
+    from kgbench.nearest import nearest
     from kgbench.record import reading
     from kgbench.store import open_store
-    from kgbench.tasks.parameters import nearest
 
     plan = (
         configurations.quick_start(tasks=task, models=model, iterations=iterations)

@@ -49,8 +49,8 @@ def list_(
     from kgbench.analysis.rendering import render
     from kgbench.analysis.tables import Column, Table
     from kgbench.errors import TaskError
+    from kgbench.nearest import nearest
     from kgbench.tasks import catalogue
-    from kgbench.tasks.parameters import nearest
 
     found = [
         _summary(task)
@@ -89,8 +89,8 @@ def show(
 ) -> None:
     """Show one task: parameters, metrics, the names of its cases, and the prompt of the first."""
     from kgbench.errors import TaskError
+    from kgbench.nearest import nearest
     from kgbench.tasks import catalogue
-    from kgbench.tasks.parameters import nearest
 
     tasks = catalogue.labelled_tasks()
     if label not in tasks:

@@ -12,8 +12,8 @@ from kgbench.config import names, specs
 from kgbench.config.settings import Entry
 from kgbench.errors import Finding, ModelSpecError, TaskError
 from kgbench.model import Json, ModelSetup, Task
+from kgbench.nearest import nearest
 from kgbench.tasks import catalogue
-from kgbench.tasks.parameters import nearest
 
 SIZE = "size"  # the parameter that 'sizes' sets
 

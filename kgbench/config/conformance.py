@@ -15,7 +15,7 @@ from kgbench import resources
 from kgbench.config.graphs import ConfigurationGraph, key_of, terms
 from kgbench.config.trees import below
 from kgbench.errors import Finding
-from kgbench.tasks.parameters import nearest
+from kgbench.nearest import nearest
 from kgbench.vocab import RDF, SH, XSD
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from kgbench.config.gathering import Gathered, is_file
 from kgbench.config.settings import Entry
 from kgbench.errors import ConfigurationError, Finding, ModelSpecError
 from kgbench.model import Json, ModelSetup, Plan, Task
-from kgbench.tasks.parameters import nearest
+from kgbench.nearest import nearest
 
 DEFAULT_SUITE = "kgbench-1"
 

@@ -32,9 +32,9 @@ from kgbench.config.credentials import (
 )
 from kgbench.errors import Finding, ModelSpecError
 from kgbench.model import Json, ModelSetup
+from kgbench.nearest import nearest
 from kgbench.rdf import canonical_json, digest
 from kgbench.store.iris import Iris, slug
-from kgbench.tasks.parameters import nearest
 
 # Their answers depend on their options alone; sampling parameters are none of theirs.
 WITHOUT_PROVIDER = ("baseline", "replay")

@@ -12,7 +12,6 @@ decide. They read keys from the environment and name them in no message.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import entry_points
 from types import TracebackType
@@ -20,6 +19,7 @@ from typing import Protocol, Self
 
 from kgbench.errors import ModelSpecError
 from kgbench.model import ModelSetup, Reply, Request
+from kgbench.nearest import nearest
 
 __all__ = ["Connector", "ConnectorModule", "find", "names"]
 
@@ -77,7 +77,6 @@ def find(name: str) -> ConnectorModule:
     """
     found = sorted(entry_points(group=GROUP, name=name), key=lambda point: point.value)
     if not found:
-        near = get_close_matches(name, names(), n=2) or names()
-        raise ModelSpecError(f"there is no connector '{name}': did you mean {' or '.join(near)}?")
+        raise ModelSpecError(f"there is no connector '{name}': {nearest(name, names())}")
     module: ConnectorModule = found[0].load()
     return module

@@ -11,13 +11,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Callable
-from difflib import get_close_matches
 from random import Random
 from typing import Self
 
 from kgbench.connectors.options import Option, read
 from kgbench.errors import ModelSpecError
 from kgbench.model import Case, ModelSetup, Reply, Request
+from kgbench.nearest import nearest
 
 _DELAY = Option(float, 0.0, 0)
 _OPTIONS = {
@@ -30,10 +30,8 @@ _OPTIONS = {
 def open(setup: ModelSetup, timeout: float) -> Baseline:  # noqa: A001, ARG001 - the interface
     """The baseline model that ``setup`` names; option ``delay`` is seconds before each answer."""
     if setup.model_id not in _OPTIONS:
-        near = get_close_matches(setup.model_id, _OPTIONS, n=1) or list(_OPTIONS)
-        raise ModelSpecError(
-            f"there is no baseline model '{setup.model_id}': did you mean {' or '.join(near)}?"
-        )
+        hint = nearest(setup.model_id, _OPTIONS)
+        raise ModelSpecError(f"there is no baseline model '{setup.model_id}': {hint}")
     if setup.sampling:
         raise ModelSpecError(
             f"{setup.spec} takes no sampling parameters, but has {', '.join(setup.sampling)}"

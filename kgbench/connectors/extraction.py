@@ -14,11 +14,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import NamedTuple
 
 from kgbench.errors import ModelSpecError
 from kgbench.model import ModelSetup, Reply
+from kgbench.nearest import nearest
 from kgbench.vocab import BASE
 
 DEFAULT = "whole/1"
@@ -85,10 +85,7 @@ def find(name: str) -> Step:
     Raises :class:`~kgbench.errors.ModelSpecError`, with the nearest names, when there is none.
     """
     if name not in STEPS:
-        near = get_close_matches(name, STEPS, n=1) or list(STEPS)
-        raise ModelSpecError(
-            f"there is no answer extraction '{name}': did you mean {' or '.join(near)}?"
-        )
+        raise ModelSpecError(f"there is no answer extraction '{name}': {nearest(name, STEPS)}")
     return STEPS[name]
 
 

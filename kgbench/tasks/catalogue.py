@@ -20,10 +20,11 @@ from kgbench import resources
 from kgbench.datasets import home
 from kgbench.errors import ResourceError, TaskError
 from kgbench.model import Case, Json, Task, TaskClass, TaskModule
+from kgbench.nearest import nearest
 from kgbench.rdf import canonical_json, digest
 from kgbench.store.iris import Iris, slug
 from kgbench.tasks import declaration
-from kgbench.tasks.parameters import labelled_task, nearest
+from kgbench.tasks.parameters import labelled_task
 
 GROUP = "kgbench.tasks"
 DECLARATION = "task.ttl"

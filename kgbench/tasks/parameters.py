@@ -3,33 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
+from collections.abc import Mapping
 
 from kgbench.errors import TaskError
 from kgbench.model import Json, Parameter, Task, TaskClass
+from kgbench.nearest import nearest
 from kgbench.rdf import canonical_json, digest
 from kgbench.store.iris import Iris, slug
 from kgbench.tasks.formats import FORMATS, canonical_format
 
-_NAMED = 12  # names that one message lists at most
 _TASK_DIGEST = 8  # hex digits of the parameters' digest in a task's IRI
 
 _BOOLEANS = {"true": True, "false": False}
-
-
-def nearest(name: str, among: Iterable[str]) -> str:
-    """A phrase that names the entries of ``among`` nearest to ``name``, or all if none is near.
-
-    >>> nearest("oracel", ["oracle", "noisy"])
-    'did you mean oracle?'
-    """
-    options = sorted(among)
-    close = get_close_matches(name, options, n=3, cutoff=0.5)
-    if close:
-        return f"did you mean {' or '.join(close)}?"
-    more = f" and {len(options) - _NAMED} more" if options[_NAMED:] else ""
-    return f"known are {', '.join(options[:_NAMED])}{more}" if options else "there are none"
 
 
 def labelled_task(of: TaskClass, label: str, parameters: Mapping[str, Json]) -> Task:

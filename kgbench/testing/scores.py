@@ -10,9 +10,9 @@ from itertools import islice
 from kgbench.errors import EvaluationError, TaskError
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
 from kgbench.model import Case, Json, Outcome, Task, TaskClass
+from kgbench.nearest import nearest
 from kgbench.scoring.aggregation import aggregate
 from kgbench.tasks import catalogue
-from kgbench.tasks.parameters import nearest
 
 SUITE = "testing"
 

@@ -109,6 +109,25 @@ def test_an_earlier_version_is_judged_by_the_present_one(tmp_path: Path) -> None
     assert [d["metric"] for entry in found["differing"] for d in entry["differences"]] == ["recall"]
 
 
+@pytest.mark.parametrize(("version", "precision"), [("1.0", 0.0), ("2.0", 1.0)])
+def test_a_version_is_judged_by_its_own_rule(
+    tmp_path: Path, version: str, precision: float
+) -> None:
+    """The precision of an answer that names nothing was 0 first, and 1 from version 2.0 on."""
+    scores = dict.fromkeys(("textHttpPrecision", "textShortPrecision"), precision)
+    record = record_v1(
+        "TurtleConnectionExplainStatic",
+        version=version,
+        scores=scores | {"textHttpRecall": 0.0},
+        info={},
+        texts=("Which way?", "I do not know."),
+    )
+    found = judged_again([write_json(tmp_path / "old.json", [record])], None, "oxigraph")
+    changed = {d["metric"] for entry in found["differing"] for d in entry["differences"]}
+    assert found["dialogues"] == 1
+    assert not changed & {*scores, "textHttpRecall"}
+
+
 def test_analyses_follow_a_metric_to_its_successor(tmp_path: Path) -> None:
     """A table of the latest pass has the scores of the metrics that stand there today."""
     record = record_v2(scores={"f1": 1.0, "recall": 0.5}, texts=("Ask", ":a"))

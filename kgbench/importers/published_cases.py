@@ -8,7 +8,8 @@ published holds it. Other printed graphs are left out: their triples are printed
 each prompt (JSON-LD, RDF/XML, N-Triples), and they would make one case look like many.
 
 Generation 1 publishes no task data. What the judges need of it is derived from the infos by the
-rules of the published tasks, under the keys that later generations use.
+rules of the published tasks, under the keys that later generations use. Where a rule has changed
+between versions of a task class, the case says which it was judged by.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from kgbench.importers.unified_diff import undo
 from kgbench.model import Json
 
 _ERRORS = "TurtleErrorsStatic"
+_CONNECTION = "TurtleConnectionExplainStatic"
 _COYPU = "Text2SparqlExecEvalListCoypuMini"
 _TURTLE_BLOCK = re.compile(r"```turtle[ \t]*\n(.*?)\n?```", re.DOTALL)
 _NODE = re.compile(r"(.*?person-)(0*)([1-9][0-9]*)")
@@ -104,7 +106,9 @@ def label(record: Record) -> str:
 
 def _first_generation(record: Record, corrected: Mapping[str, str]) -> dict[str, Json]:
     data: dict[str, Json] = {"graphFormat": "turtle"}
-    if record.task_class == "TurtleFriendCount":
+    if record.task_class == _CONNECTION and not record.version.startswith("1."):
+        data |= {"precisionOfNoNames": 1.0}
+    elif record.task_class == "TurtleFriendCount":
         data |= _friend_count(record.infos)
     elif record.task_class == "SyntheticDatasetGeneration":
         n = record.infos.get("n_persons")

@@ -46,8 +46,12 @@ class FirstGeneration:
 
 class _Connection(FirstGeneration):
     def judge(self, case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  # noqa: ARG002 - no parsing
-        """As the successor judges, but for the precision of an answer that names nothing."""
-        return rdf_connection_explain.verdict(answers[-1], precision_of_no_names=0.0)
+        """As the successor judges, but for the precision of an answer that names nothing.
+
+        It was 0 in version 1.0; cases that were published with a later one say otherwise.
+        """
+        precision = case.data.get("precisionOfNoNames", 0.0)
+        return rdf_connection_explain.verdict(answers[-1], precision_of_no_names=precision)
 
 
 CONNECTION = _Connection("TurtleConnectionExplainStatic", rdf_connection_explain)

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a judging child does with the frames that it is sent, without giving up anything first."""
+
+from __future__ import annotations
+
+import io
+import logging
+import signal
+import tempfile
+import warnings
+
+import pytest
+
+from kgbench.execution import child, frames, lockdown
+from kgbench.execution.blackboard import SIZE, Blackboard, query_digest
+from kgbench.execution.warming import warm_task_class
+from tests.judging.probing import case
+
+QUERY = "SELECT ?o { ?s ?p ?o }"
+
+
+@pytest.fixture
+def board():
+    """The file of a blackboard."""
+    with tempfile.TemporaryFile() as file:
+        file.truncate(SIZE)
+        yield file.fileno()
+
+
+@pytest.fixture
+def answers(monkeypatch, board):
+    """What the child answers to requests; the first answer says whether it is ready."""
+    import kgbench_probe  # which is on the path while these tests run
+
+    def loaded(name):
+        return kgbench_probe if name == "Probe" else warm_task_class(name)
+
+    def sent(*requests, **setup):
+        first = {
+            "parent": 0, "board": board, "engine": "oxigraph", "memory_bytes": 1 << 30,
+            "classes": ["Probe"], "graphs": [], "task_key": None, **setup,
+        }  # fmt: skip
+        heard = io.BytesIO(b"".join(frames.encode(one) for one in (first, *requests)))
+        said = io.BytesIO()
+        monkeypatch.setattr(child, "_own_streams", lambda: (heard, said))
+        monkeypatch.setattr(child, "warm_task_class", loaded)
+        monkeypatch.setattr(lockdown, "die_with_parent", lambda _: None)
+        monkeypatch.setattr(lockdown, "lock_down", lambda _: None)
+        before = signal.getsignal(signal.SIGINT)
+        try:
+            with warnings.catch_warnings():
+                child.main()
+        finally:
+            signal.signal(signal.SIGINT, before)
+            logging.disable(logging.NOTSET)
+        return list(frames.Decoder().feed(said.getvalue()))
+
+    return sent
+
+
+def asked(answer, number=0, expired=None, *, known=False, task_class="Probe"):
+    """A request about a case, which travels with it unless it is known."""
+    message = {"answers": [answer], "expired": expired or {}, "number": number}
+    held = frames.case_to_json(case(number, task_class=task_class))
+    return message if known else message | {"case": held}
+
+
+def test_each_request_has_its_answer(answers):
+    """Verdicts come in the order of requests; cases are known by number until forgotten."""
+    ready, *found = answers(
+        asked("echo a"),
+        asked("echo b", known=True),
+        asked("echo c", 1) | {"forget": True},
+        asked("fail because"),
+        asked("no-json", 1, known=True),
+        asked("no-number", 1, known=True),
+        asked("echo d", task_class="Nobody"),
+    )
+
+    assert ready == {"ready": True}
+    told = [one.get("verdict", {}).get("infos", {}).get("argument") for one in found]
+    assert told[:3] == ["a", "b", "c"]
+    errors = [one["error"] for one in found[3:]]
+    words = ("RuntimeError: because", "not JSON", "could not convert", "Nobody cannot be used")
+    assert all(word in error for word, error in zip(words, errors, strict=True))
+
+
+def test_queries_are_noted_while_they_run(answers, board, monkeypatch):
+    """The blackboard names the query that runs, nothing else, and not one that hit a limit."""
+    noted = []
+    monkeypatch.setattr(Blackboard, "enter", lambda _, digest: noted.append(digest))
+    ready, ran, ended = answers(
+        asked(f"query {QUERY}"), asked(f"query {QUERY}", 1, {query_digest(QUERY): "memory"})
+    )
+
+    assert ready == {"ready": True}
+    assert set(noted) == {query_digest(QUERY)}
+    assert ran["verdict"]["infos"]["rows"] == 60
+    assert ended["verdict"]["infos"]["expired"]
+    assert "memory limit" in ended["verdict"]["infos"]["error"]
+
+
+def test_what_cannot_be_loaded_is_said(answers):
+    """An engine that nobody knows is one answer; a class that cannot be loaded harms no other."""
+    (failed,) = answers(engine="nonesuch")
+    ready, found = answers(asked("echo a"), classes=["Nonesuch", "RdfFriendCount", "Probe"])
+
+    assert "nonesuch" in failed["failed"]
+    assert ready == {"ready": True}
+    assert found["verdict"]["infos"]["argument"] == "a"
+
+
+def test_no_frame_is_no_work(monkeypatch):
+    """A parent that says nothing has no child for long."""
+    before = signal.getsignal(signal.SIGINT)
+    said = io.BytesIO()
+    monkeypatch.setattr(child, "_own_streams", lambda: (io.BytesIO(), said))
+    try:
+        with warnings.catch_warnings():
+            child.main()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+    assert said.getvalue() == b""

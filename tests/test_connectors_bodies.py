@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgbench.connectors import chat_completions, generate_content, messages, responses
+from kgbench.connectors.calls import Caller
 from kgbench.errors import ProviderError
 from kgbench.model import Outcome, Reply
 
@@ -163,3 +164,17 @@ def test_googles_retry_delay_is_read(written: object, seconds: float | None) -> 
     """A ``RetryInfo`` in an error body says how long to wait."""
     details = [{"@type": "x"}, {"@type": "type.googleapis.com/RetryInfo", "retryDelay": written}]
     assert seconds == generate_content.retry_delay({"error": {"details": details}})
+
+
+@pytest.mark.parametrize("raw", [False, True], ids=["text", "bytes"])
+def test_keys_are_hidden_in_answers(raw):
+    """A server that repeats the key in an answer puts it nowhere; a placeholder is no key."""
+    key, placeholder = 'long/secret"key+of/nobody', "text"
+    said = copy.deepcopy(CHAT)
+    said["choices"][0]["message"]["content"] = f"text: Bearer {key} \ud800"
+    written = json.dumps(said).replace("/", "\\/")
+    caller = Caller("openai:m", 1.0, (key, placeholder))
+    found = chat_completions.reply(caller.json(written.encode() if raw else written), None)
+
+    assert "text: Bearer [hidden] \ud800" == found.text
+    assert "why" == found.reasoning

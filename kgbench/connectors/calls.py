@@ -22,6 +22,7 @@ from kgbench.model import Json, Reply
 
 _CONNECT = 15.0  # seconds; a host that is there at all answers sooner
 _KEPT = 256  # idle connections
+_SHORTEST_KEY = 16  # characters; what is shorter stands for a key where a server wants none
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient
@@ -65,11 +66,24 @@ class Caller:
             raise self.error(str(error)) from None
 
     def json(self, text: str | bytes) -> Json:
-        """The document in ``text``; :class:`~kgbench.errors.ProviderError` when there is none."""
+        """The document in ``text``; :class:`~kgbench.errors.ProviderError` when there is none.
+
+        Keys are hidden in it, for servers may repeat them anywhere, in answers, too.
+        """
         try:
-            return json.loads(text)
+            if isinstance(text, bytes):
+                text = text.decode(json.detect_encoding(text), "surrogatepass")
+            return json.loads(self._without_keys(text))
         except (ValueError, RecursionError):
             raise self.error(f"the response is not JSON: {text[:80]!r}") from None
+
+    def _without_keys(self, text: str) -> str:
+        for key in self.secrets:
+            if len(key) >= _SHORTEST_KEY:
+                written = json.dumps(key)[1:-1]
+                for form in (written, written.replace("/", "\\/")):
+                    text = text.replace(form, failures.HIDDEN)
+        return text
 
 
 async def through_sdk(

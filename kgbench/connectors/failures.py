@@ -17,7 +17,7 @@ from kgbench.errors import (
     RateLimited,
 )
 
-_HIDDEN = "[hidden]"
+HIDDEN = "[hidden]"
 _LONGEST = 600  # characters of a provider's message that are kept
 
 # What may be a credential although nobody told us: header lines, bearer tokens, the key shapes of
@@ -51,10 +51,10 @@ def scrub(message: str, secrets: Iterable[str] = ()) -> str:
     """
     for secret in sorted(secrets, key=len, reverse=True):
         if secret:
-            message = message.replace(secret, _HIDDEN)
+            message = message.replace(secret, HIDDEN)
     message = _URL.sub(r"\1\2", message)
     for pattern in _SECRETS:
-        message = pattern.sub(_HIDDEN, message)
+        message = pattern.sub(HIDDEN, message)
     message = " ".join(message.split())
     return message if len(message) <= _LONGEST else message[: _LONGEST - 1] + "…"
 

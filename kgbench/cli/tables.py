@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands that print tables share: options, reading, keeping and writing."""
+"""What commands that print tables share: reading, keeping and writing them."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@
 >>> iris.mint("run", run="0199")
 'https://w3id.org/kgbench/run/0199'
 >>> slug("models/gemini 1.5")
-'models-gemini-1.5-5e7b8f'
+'models-gemini-1.5-5c67bf'
 """
 
 from __future__ import annotations

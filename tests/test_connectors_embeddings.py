@@ -10,11 +10,8 @@ import pytest
 from kgbench.errors import (
     ModelSpecError,
     ProviderError,
-    ProviderRefused,
-    ProviderTimeout,
-    RateLimited,
 )
-from tests.connectors import KEY, PATIENCE, SHORT, setup_for
+from tests.connectors import FAILURES_AND_SILENCE, KEY, PATIENCE, SHORT, setup_for
 from tests.servers import scripts
 from tests.servers.loopback import LoopbackServer, tokens
 from tests.servers.openai_server import OpenAISpeech
@@ -42,21 +39,7 @@ def test_each_text_has_its_vector() -> None:
     assert server.ledger[0].headers["authorization"] == f"Bearer {KEY}"
 
 
-@pytest.mark.parametrize(
-    ("kind", "error"),
-    [
-        (scripts.RATE_LIMIT, RateLimited),
-        (scripts.SERVER_ERROR, ProviderError),
-        (scripts.CUT, ProviderError),
-        (scripts.GARBAGE, ProviderError),
-        (scripts.MALFORMED, ProviderError),
-        (scripts.NOT_JSON, ProviderError),
-        (scripts.EMPTY_CHOICES, ProviderError),
-        (scripts.UNAUTHORISED, ProviderRefused),
-        (scripts.UNKNOWN_MODEL, ProviderRefused),
-        (scripts.HANG, ProviderTimeout),
-    ],
-)
+@pytest.mark.parametrize(("kind", "error"), FAILURES_AND_SILENCE.items())
 def test_a_failure_is_the_error_it_means(kind: str, error: type[ProviderError]) -> None:
     """As with answers: one call, one error, which names the model and no key."""
     with LoopbackServer(OpenAISpeech(echo_key=True), script=always(kind)) as server:

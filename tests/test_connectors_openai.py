@@ -10,15 +10,13 @@ import traceback
 import pytest
 
 from kgbench.errors import (
-    ContextTooLong,
     ModelSpecError,
     ProviderError,
-    ProviderRefused,
     ProviderTimeout,
     RateLimited,
 )
 from kgbench.model import ModelSetup, Outcome, Usage
-from tests.connectors import KEY, PATIENCE, answer, asked, replies, setup_for
+from tests.connectors import FAILURES, KEY, PATIENCE, answer, asked, replies, setup_for
 from tests.servers import scripts
 from tests.servers.loopback import LoopbackServer, echo, fixed, running, tokens
 from tests.servers.openai_server import OpenAISpeech
@@ -112,25 +110,7 @@ def test_answers_that_are_none_keep_their_reason(
 
 
 @pytest.mark.parametrize("api", APIS)
-@pytest.mark.parametrize(
-    ("kind", "error"),
-    [
-        (scripts.RATE_LIMIT, RateLimited),
-        (scripts.QUOTA, ProviderRefused),
-        (scripts.SERVER_ERROR, ProviderError),
-        (scripts.OVERLOADED, ProviderError),
-        (scripts.CUT, ProviderError),
-        (scripts.GARBAGE, ProviderError),
-        (scripts.MALFORMED, ProviderError),
-        (scripts.NOT_JSON, ProviderError),
-        (scripts.EMPTY_CHOICES, ProviderError),
-        (scripts.UNAUTHORISED, ProviderRefused),
-        (scripts.UNKNOWN_MODEL, ProviderRefused),
-        (scripts.BAD_REQUEST, ProviderRefused),
-        (scripts.CONTEXT, ContextTooLong),
-        (scripts.TOO_LARGE, ContextTooLong),
-    ],
-)
+@pytest.mark.parametrize(("kind", "error"), FAILURES.items())
 def test_a_failure_is_one_call_and_the_error_it_means(
     api: str, kind: str, error: type[ProviderError]
 ) -> None:

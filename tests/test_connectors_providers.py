@@ -14,15 +14,13 @@ from typing import Any, NamedTuple
 import pytest
 
 from kgbench.errors import (
-    ContextTooLong,
     ModelSpecError,
     ProviderError,
-    ProviderRefused,
     ProviderTimeout,
     RateLimited,
 )
 from kgbench.model import ModelSetup, Outcome, Usage
-from tests.connectors import answer, asked, replies, setup_for
+from tests.connectors import FAILURES, answer, asked, replies, setup_for
 from tests.servers import scripts
 from tests.servers.anthropic_server import AnthropicSpeech
 from tests.servers.google_server import GoogleSpeech
@@ -171,25 +169,7 @@ def test_answers_that_are_none_keep_their_reason(
     assert reply.finish_reason is not None
 
 
-@pytest.mark.parametrize(
-    ("kind", "error"),
-    [
-        (scripts.RATE_LIMIT, RateLimited),
-        (scripts.QUOTA, ProviderRefused),
-        (scripts.SERVER_ERROR, ProviderError),
-        (scripts.OVERLOADED, ProviderError),
-        (scripts.CUT, ProviderError),
-        (scripts.GARBAGE, ProviderError),
-        (scripts.MALFORMED, ProviderError),
-        (scripts.NOT_JSON, ProviderError),
-        (scripts.EMPTY_CHOICES, ProviderError),
-        (scripts.UNAUTHORISED, ProviderRefused),
-        (scripts.UNKNOWN_MODEL, ProviderRefused),
-        (scripts.BAD_REQUEST, ProviderRefused),
-        (scripts.CONTEXT, ContextTooLong),
-        (scripts.TOO_LARGE, ContextTooLong),
-    ],
-)
+@pytest.mark.parametrize(("kind", "error"), FAILURES.items())
 def test_a_failure_is_one_call_and_the_error_it_means(
     provider: Provider, kind: str, error: type[ProviderError]
 ) -> None:

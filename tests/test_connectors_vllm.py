@@ -19,10 +19,9 @@ from kgbench.errors import (
     ProviderError,
     ProviderRefused,
     ProviderTimeout,
-    RateLimited,
 )
 from kgbench.model import Outcome, Reply
-from tests.connectors import KEY, PATIENCE, SHORT, answer, asked, setup_for
+from tests.connectors import FAILURES_AND_SILENCE, KEY, PATIENCE, SHORT, answer, asked, setup_for
 from tests.connectors.vllm_signatures import (
     RECORDED,
     Conversation,
@@ -183,24 +182,7 @@ def test_a_template_of_the_model_goes_to_the_server(tmp_path: Path) -> None:
     assert body["chat_template_kwargs"] == {"enable_thinking": False}
 
 
-@pytest.mark.parametrize(
-    ("kind", "error"),
-    [
-        (scripts.RATE_LIMIT, RateLimited),
-        (scripts.SERVER_ERROR, ProviderError),
-        (scripts.OVERLOADED, ProviderError),
-        (scripts.CUT, ProviderError),
-        (scripts.GARBAGE, ProviderError),
-        (scripts.MALFORMED, ProviderError),
-        (scripts.NOT_JSON, ProviderError),
-        (scripts.EMPTY_CHOICES, ProviderError),
-        (scripts.UNAUTHORISED, ProviderRefused),
-        (scripts.UNKNOWN_MODEL, ProviderRefused),
-        (scripts.CONTEXT, ContextTooLong),
-        (scripts.TOO_LARGE, ContextTooLong),
-        (scripts.HANG, ProviderTimeout),
-    ],
-)
+@pytest.mark.parametrize(("kind", "error"), FAILURES_AND_SILENCE.items())
 def test_a_servers_failure_is_the_error_it_means(kind: str, error: type[ProviderError]) -> None:
     """As with every OpenAI-compatible server, under the name of the model that was asked for."""
     with LoopbackServer(OpenAISpeech(), script=always(kind)) as server:

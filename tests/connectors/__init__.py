@@ -8,7 +8,15 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
+from kgbench.errors import (
+    ContextTooLong,
+    ProviderError,
+    ProviderRefused,
+    ProviderTimeout,
+    RateLimited,
+)
 from kgbench.model import Case, ModelSetup, Reply, Request
+from tests.servers import scripts
 
 CASE = Case(
     iri="https://w3id.org/kgbench/case/test/Probe/case/0",
@@ -21,6 +29,26 @@ CASE = Case(
 KEY = "sk-planted-0123456789abcdef"
 PATIENCE = 60.0  # seconds for a call that is to be answered: far beyond what a busy machine needs
 SHORT = 2.0  # seconds for a call that is to end at its deadline, sent long before on any machine
+
+#: The error that each answer which is none means.
+FAILURES = {
+    scripts.RATE_LIMIT: RateLimited,
+    scripts.QUOTA: ProviderRefused,
+    scripts.SERVER_ERROR: ProviderError,
+    scripts.OVERLOADED: ProviderError,
+    scripts.CUT: ProviderError,
+    scripts.GARBAGE: ProviderError,
+    scripts.MALFORMED: ProviderError,
+    scripts.NOT_JSON: ProviderError,
+    scripts.EMPTY_CHOICES: ProviderError,
+    scripts.UNAUTHORISED: ProviderRefused,
+    scripts.UNKNOWN_MODEL: ProviderRefused,
+    scripts.BAD_REQUEST: ProviderRefused,
+    scripts.CONTEXT: ContextTooLong,
+    scripts.TOO_LARGE: ContextTooLong,
+}
+#: The same, and no answer within the time that a call may take.
+FAILURES_AND_SILENCE = {**FAILURES, scripts.HANG: ProviderTimeout}
 
 
 def setup_for(

@@ -18,21 +18,21 @@ HEADS = st.sampled_from(["n", "to", "from below", "Mean A"])
 
 
 @st.composite
-def grids(draw):
+def grids(draw, most_names):
     """Tables whose first columns are names and whose other columns are numbers."""
-    names, numbers = draw(st.integers(1, 2)), draw(st.integers(0, 9))
+    names, numbers = draw(st.integers(1, most_names)), draw(st.integers(0, 9))
     rows = draw(st.lists(st.tuples(*[NAMES] * names, *[NUMBERS] * numbers), max_size=5))
     heads = draw(st.tuples(*[HEADS] * (names + numbers)))
     return Grid(heads, rows, [True] * names + [False] * numbers)
 
 
-@given(grids(), st.integers(90, 200))
+@given(grids(2), st.integers(100, 200))
 def test_no_line_is_longer_than_the_terminal(grid, width):
     """The terminal has no line to break, whatever stands in the table."""
     assert max(cell_len(line) for line in drawn("", grid, width).splitlines()) <= width
 
 
-@given(grids(), st.one_of(st.none(), st.integers(20, 200)))
+@given(grids(5), st.one_of(st.none(), st.integers(1, 200)))
 def test_nothing_is_cut_off(grid, width):
     """Every character of every cell is there; names may be repeated, numbers are not."""
     said = drawn("", grid, width)
@@ -151,6 +151,17 @@ Scores
 
 """
     )
+
+
+def test_many_columns_of_text_stand_in_blocks():
+    """Where even narrow columns of text do not fit, each block repeats the first."""
+    names = tuple("abcdef")
+    row = tuple(f"{name}-{'long' * 4}" for name in names)
+    said = as_terminal(Table("1 row", tuple(Column(n, n) for n in names), (row,)), 60)
+
+    assert said.count("a-longlonglonglong") > 1
+    assert max(cell_len(line) for line in said.splitlines()) <= 60
+    assert all(said.count(f"{name}-longlonglonglong") == 1 for name in names[1:])
 
 
 def test_text_is_broken_between_the_parts_of_an_iri():

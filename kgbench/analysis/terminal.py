@@ -2,9 +2,9 @@
 """Tables on a terminal: the terminal never breaks a line, and nothing is cut off.
 
 A table that is too wide first gets less space between its columns, then headings of several lines.
-Is that not enough, its columns of numbers stand in blocks, one below the other, each of which
-repeats the columns that name its rows; where these take too much, the first of them becomes a line
-above its rows. Text that is wider than the terminal is broken where words end, or parts of IRIs do.
+Is that not enough, its columns stand in blocks, one below the other, each of which repeats the
+columns that name its rows; where these take too much, the first of them becomes a line above its
+rows. Text that is wider than the terminal is broken where words end, or parts of IRIs do.
 """
 
 from __future__ import annotations
@@ -93,7 +93,10 @@ def laid_out(grid: Grid, width: int | None) -> Layout:
     if width is None:
         return Layout([list(enumerate(whole))], _WIDE)
     words = [max(map(_cells, head.split()), default=0) for head in grid.heads]
-    widths = [min(max(pair), width) for pair in zip(words, values, strict=True)]
+    widths = [
+        min(max(pair), width) if text else max(pair)
+        for *pair, text in zip(words, values, grid.texts, strict=True)
+    ]
     for wide, gap in product((whole, widths), (_WIDE, _CLOSE)):
         if _space(wide, gap) <= width:
             return Layout([list(enumerate(wide))], gap)
@@ -101,22 +104,30 @@ def laid_out(grid: Grid, width: int | None) -> Layout:
         min(max(word, _widest_part(row[column] for row in grid.rows)), _LEAST)
         for column, word in enumerate(words)
     ]
-    names = _names(grid.texts)
+    names, free = _names(grid.texts), _NUMBERS
     if names == len(every):
-        return Layout([list(enumerate(_narrowed(widths, least, width)))])
-    crowded = _space(widths[:names], _CLOSE) > width - _NUMBERS
+        narrow = _narrowed(widths, least, width)
+        if _space(narrow, _CLOSE) <= width or names == 1:
+            return Layout([list(enumerate(narrow))])
+        names, free = 1, width // 2
+    crowded = _space(widths[:names], _CLOSE) > width - free
     grouped = names > 1 and crowded and _repeats(grid)
     first, room = (1, width - _INDENTED) if grouped else (0, width)
-    keys = _narrowed(widths[first:names], least[first:names], room - _NUMBERS)
+    keys = _narrowed(widths[first:names], least[first:names], room - free)
     room = max(room - _space(keys, _CLOSE), _LEAST)
     groups = [
-        [(column, min(widths[column], room - _CLOSE)) for column in group]
+        [
+            (column, min(widths[column], room - _CLOSE) if grid.texts[column] else widths[column])
+            for column in group
+        ]
         for group in _groups(grid.heads, names)
     ]
     found = _packed(groups, room)
-    while len(_packed(groups, room - 1)) == len(found) > 1:  # blocks of about the same width
-        room -= 1
-        found = _packed(groups, room)
+    for less in range(room - 1, 0, -1):  # blocks of about the same width
+        narrower = _packed(groups, less)
+        if len(narrower) > len(found) or len(found) in {1, len(groups)}:
+            break
+        found = narrower
     return Layout([[*enumerate(keys, first), *block] for block in found], grouped=grouped)
 
 

@@ -4,6 +4,10 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import sys
+from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,6 +17,7 @@ from kgbench.cli import options
 if TYPE_CHECKING:
     from kgbench.doctor import Condition
 
+_INDENT = 26  # where the words begin
 _COLOURS = {"ok": "green", "absent": "bright_black", "note": "yellow", "broken": "red"}
 
 
@@ -59,7 +64,18 @@ def doctor(
 def _print(condition: Condition, *, first: bool) -> None:
     if first:
         typer.echo(condition.part)
-    state = typer.style(f"{condition.state.value:6}", fg=_COLOURS[condition.state.value])
-    typer.echo(f"  {state}  {condition.name:14}  {condition.words}")
-    if condition.advice is not None:
-        typer.echo(f"{'':26}{condition.advice}")
+    state = f"{condition.state.value:6}"
+    if "NO_COLOR" not in os.environ:
+        state = typer.style(state, fg=_COLOURS[condition.state.value])
+    words, *more = _wrapped(condition.words)
+    typer.echo(f"  {state}  {condition.name:14}  {words}")
+    for line in (*more, *([] if condition.advice is None else [condition.advice])):
+        typer.echo(f"{'':{_INDENT}}{line}")
+
+
+def _wrapped(words: str) -> list[str]:
+    """The words in lines that fit a terminal; whole where there is none."""
+    if not sys.stdout.isatty():
+        return [words]
+    room = max(shutil.get_terminal_size().columns - _INDENT, _INDENT)
+    return wrap(words, room, break_long_words=False, break_on_hyphens=False) or [""]

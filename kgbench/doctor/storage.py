@@ -103,7 +103,7 @@ def _content(location: str) -> Iterator[Condition]:
         )
         return
     words = (
-        f"layout {found.layout}, {found.graphs} graphs and {found.triples} triples, "
+        f"layout {found.layout}, {found.graphs:,} graphs and {found.triples:,} triples, "
         "registry and graphs agree"
     )
     if found.writer is not None:

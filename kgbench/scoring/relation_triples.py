@@ -48,7 +48,7 @@ def parse(answer: str, cleaning: str = "none") -> ParsedFacts:
         (cleaned(subject, cleaning), relation, cleaned(object_, cleaning))
         for _, _, relation, subject, object_ in found
     )
-    lines, unparsed = _lines(text, [(start, end) for start, end, *_ in found])
+    lines, unparsed = _lines(text, [(first, last) for first, last, *_ in found])
     return ParsedFacts(triples, lines, unparsed)
 
 
@@ -61,7 +61,7 @@ def cleaned(part: str, cleaning: str) -> str:
 
 
 def _matches(text: str) -> Iterator[tuple[int, int, str, str, str]]:
-    """Start, end, relation, subject and object of each fact."""
+    """Positions of first and last character, relation, subject and object of each fact."""
     position = comma = 0
     while (opening := _OPENING.search(text, position)) is not None:
         start = opening.end()
@@ -75,8 +75,8 @@ def _matches(text: str) -> Iterator[tuple[int, int, str, str, str]]:
             position = start
             continue
         relation = opening.group(1)
-        yield opening.start(), close + 1, relation, text[start:comma], text[comma + 1 : close]
-        position = close + 1
+        yield opening.start(), close, relation, text[start:comma], text[comma + 1 : close]
+        position = close
 
 
 def _lines(text: str, spans: list[tuple[int, int]]) -> tuple[int, int]:
@@ -85,8 +85,8 @@ def _lines(text: str, spans: list[tuple[int, int]]) -> tuple[int, int]:
     ends = list(accumulate(len(line) + 1 for line in lines))
     touched = {
         number
-        for start, end in spans
-        for number in range(bisect(ends, start), bisect(ends, end - 1) + 1)
+        for first, last in spans
+        for number in range(bisect(ends, first), bisect(ends, last) + 1)
     }
     filled = [number for number, line in enumerate(lines) if line.strip()]
     return len(filled), sum(number not in touched for number in filled)

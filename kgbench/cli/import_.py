@@ -41,15 +41,7 @@ def llm_kg_bench(
         list[Path],
         typer.Argument(metavar="FILE...", help="Result files: JSON, or zip archives of such."),
     ],
-    password: Annotated[
-        str | None,
-        typer.Option(
-            "--password",
-            envvar="KGBENCH_ARCHIVE_PASSWORD",
-            show_envvar=True,
-            help="Opens encrypted archives.",
-        ),
-    ] = None,
+    password: options.Password = None,
     suite: Annotated[
         str | None,
         typer.Option(

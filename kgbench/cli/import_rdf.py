@@ -25,15 +25,7 @@ def rdf(
             ".zip), or the folder or address of a published site.",
         ),
     ],
-    password: Annotated[
-        str | None,
-        typer.Option(
-            "--password",
-            envvar="KGBENCH_ARCHIVE_PASSWORD",
-            show_envvar=True,
-            help="Opens encrypted archives.",
-        ),
-    ] = None,
+    password: options.Password = None,
     store: options.Store = None,
     json_: options.AsJson = False,
 ) -> None:

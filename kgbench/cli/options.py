@@ -41,6 +41,15 @@ Pass = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Password = Annotated[
+    str | None,
+    typer.Option(
+        "--password",
+        envvar="KGBENCH_ARCHIVE_PASSWORD",
+        show_envvar=True,
+        help="Opens encrypted archives.",
+    ),
+]
 TaskGlobs = Annotated[
     list[str] | None,
     typer.Option(

@@ -12,10 +12,10 @@ decide. They read keys from the environment and name them in no message.
 
 from __future__ import annotations
 
+from contextlib import AbstractAsyncContextManager
 from functools import cache
 from importlib.metadata import entry_points
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol
 
 from kgbench.errors import ModelSpecError
 from kgbench.model import ModelSetup, Reply, Request
@@ -26,7 +26,7 @@ __all__ = ["Connector", "ConnectorModule", "find", "names"]
 GROUP = "kgbench.connectors"
 
 
-class Connector(Protocol):
+class Connector(AbstractAsyncContextManager["Connector", None], Protocol):
     """One model, ready to be asked; many questions may be under way at once."""
 
     async def ask(self, request: Request) -> Reply:
@@ -37,15 +37,6 @@ class Connector(Protocol):
         anything else that went wrong :class:`~kgbench.errors.ProviderError`.
         """
         ...
-
-    async def __aenter__(self) -> Self: ...
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
 
 
 class ConnectorModule(Protocol):

@@ -63,8 +63,8 @@ def _client(url: str, key: str | None, timeout: float) -> AsyncAnthropic:
     )
 
 
-class Anthropic:
-    """One model behind the messages API; see the module."""
+class Connected:
+    """One model behind Anthropic's API, and the connections to it."""
 
     def __init__(
         self, model_id: str, parameters: dict[str, Json], client: AsyncAnthropic, caller: Caller
@@ -73,6 +73,17 @@ class Anthropic:
         self._parameters = parameters
         self._client = client
         self._caller = caller
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+
+class Anthropic(Connected):
+    """One model behind the messages API; see the module."""
 
     async def ask(self, request: Request) -> Reply:
         """One call; see :meth:`kgbench.connectors.Connector.ask`."""
@@ -101,13 +112,6 @@ class Anthropic:
             extra_headers=headers,
             extra_body=self._parameters,
         )
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *exception: object) -> None:
-        """Close the connections."""
-        await self._client.close()
 
 
 def failure(caller: Caller, error: APIStatusError) -> ProviderError:

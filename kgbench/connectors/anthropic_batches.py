@@ -11,19 +11,15 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any
 
 from kgbench import rdf
 from kgbench.connectors import calls, failures, messages
-from kgbench.connectors.anthropic import failure
+from kgbench.connectors.anthropic import Connected, failure
 from kgbench.connectors.batches import Asked, Result, Standing, Undecided
 from kgbench.connectors.bodies import count, listed, mapping, text_of
-from kgbench.connectors.calls import Caller
 from kgbench.errors import ProviderError, ProviderRefused, ProviderTimeout
 from kgbench.model import Json, Reply
-
-if TYPE_CHECKING:
-    from anthropic import AsyncAnthropic
 
 _SKEW = timedelta(hours=1)  # by how much clocks may differ
 _PAGE = 100
@@ -42,16 +38,8 @@ _STATUS = {
 }
 
 
-class AnthropicBatches:
+class AnthropicBatches(Connected):
     """One model behind the message batches of Anthropic's API."""
-
-    def __init__(
-        self, model_id: str, parameters: dict[str, Json], client: AsyncAnthropic, caller: Caller
-    ) -> None:
-        self._model_id = model_id
-        self._parameters = parameters
-        self._client = client
-        self._caller = caller
 
     async def submit(self, token: str, asked: Sequence[Asked]) -> str:  # noqa: ARG002 - in the names
         """Make a batch of the requests."""
@@ -183,13 +171,6 @@ class AnthropicBatches:
         except anthropic.APIStatusError as error:
             raise failure(self._caller, error) from None
         return self._caller.json(raw.http_response.text)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *exception: object) -> None:
-        """Close the connections."""
-        await self._client.close()
 
 
 def _made(batch: Mapping[str, Any]) -> datetime:

@@ -9,10 +9,10 @@ it again. The name of each request in a batch is made by :func:`name` from token
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from types import TracebackType
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol
 
 from kgbench.connectors import find
 from kgbench.errors import ModelSpecError, ProviderError
@@ -50,7 +50,7 @@ class Undecided(Exception):
     """Whether the provider has a batch cannot be known before a batch that it does have ends."""
 
 
-class Batches(Protocol):
+class Batches(AbstractAsyncContextManager["Batches", None], Protocol):
     """One model, ready to be asked in batches. All methods raise ``ProviderError`` as ``ask``."""
 
     async def submit(self, token: str, asked: Sequence[Asked]) -> str:
@@ -78,15 +78,6 @@ class Batches(Protocol):
     async def cancel(self, batch: str) -> None:
         """Ask that nothing more of the batch be done."""
         ...
-
-    async def __aenter__(self) -> Self: ...
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
 
 
 class Result(NamedTuple):

@@ -96,8 +96,8 @@ def _client(url: str, key: str | None, timeout: float) -> AsyncOpenAI:
     )
 
 
-class OpenAI:
-    """One model behind an OpenAI-compatible server; see the module."""
+class Connected:
+    """One model behind an OpenAI-compatible server, and the connections to it."""
 
     def __init__(
         self, setup: ModelSetup, protocol: ModuleType, client: AsyncOpenAI, caller: Caller
@@ -106,6 +106,17 @@ class OpenAI:
         self._protocol = protocol
         self._client = client
         self._caller = caller
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+
+class OpenAI(Connected):
+    """One model behind an OpenAI-compatible server; see the module."""
 
     async def ask(self, request: Request) -> Reply:
         """One call; see :meth:`kgbench.connectors.Connector.ask`."""
@@ -137,13 +148,6 @@ class OpenAI:
             extra_headers=headers,
             extra_body=body,
         )
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *exception: object) -> None:
-        """Close the connections."""
-        await self._client.close()
 
 
 def answered_with(caller: Caller, error: APIStatusError) -> Reply:

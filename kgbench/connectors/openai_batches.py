@@ -8,14 +8,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequ
 from datetime import datetime, timedelta
 from functools import partial
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from kgbench import rdf
 from kgbench.connectors import calls, responses
 from kgbench.connectors.batches import Asked, Result, Standing
 from kgbench.connectors.bodies import count, listed, mapping, text_of
 from kgbench.connectors.calls import Caller
-from kgbench.connectors.openai import answered_with, refusal
+from kgbench.connectors.openai import Connected, answered_with, refusal
 from kgbench.errors import ProviderError, ProviderRefused, ProviderTimeout, RateLimited
 from kgbench.model import Json, ModelSetup, Reply
 
@@ -29,16 +29,13 @@ _PAGE = 100
 _OK = 200
 
 
-class OpenAIBatches:
+class OpenAIBatches(Connected):
     """One model behind the batch interface of an OpenAI-compatible server."""
 
     def __init__(
         self, setup: ModelSetup, protocol: ModuleType, client: AsyncOpenAI, caller: Caller
     ) -> None:
-        self._setup = setup
-        self._protocol = protocol
-        self._client = client
-        self._caller = caller
+        super().__init__(setup, protocol, client, caller)
         path = "responses" if protocol is responses else "chat/completions"
         self._endpoint: Any = f"/v1/{path}"
 
@@ -199,10 +196,3 @@ class OpenAIBatches:
             answered_with(self._caller, error)
             raise self._caller.error("the request was refused by a filter") from None
         return self._caller.json(raw.http_response.text)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *exception: object) -> None:
-        """Close the connections."""
-        await self._client.close()

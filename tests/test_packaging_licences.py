@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgbench.doctor import licences, sbom
-from kgbench.doctor.distributions import brought_by
+from kgbench.doctor.distributions import brought_along
 from kgbench.doctor.licences import Standing
 
 #: Copyleft that ends at the library: used unchanged, installed apart, never copied into kgbench.
@@ -31,7 +31,7 @@ def said(**fields):
 
 def test_no_dependency_has_a_licence_that_does_not_fit():
     """Nothing that kgbench brings along, extras included, is GPL, AGPL or of unknown licence."""
-    found = brought_by("kgbench", ["all"])
+    found = brought_along(["all"])
     bad = {
         f"{each.name} {each.version}: {each.licence}"
         for each in found.values()

@@ -12,6 +12,8 @@ from packaging.utils import canonicalize_name
 
 from kgbench.doctor import licences
 
+_SELF = "kgbench"
+
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
@@ -26,15 +28,15 @@ class Distribution:
     needs: tuple[str, ...]
 
 
-def brought_by(name: str, extras: Collection[str] = ()) -> dict[str, Distribution]:
-    """Everything installed that ``name`` with ``extras`` needs, itself first, by normalised name.
+def brought_along(extras: Collection[str] = ()) -> dict[str, Distribution]:
+    """Everything installed that kgbench with ``extras`` needs, itself first, by normalised name.
 
     What is needed but not installed (an extra that nobody asked for, say) is left out. Raises
-    :class:`importlib.metadata.PackageNotFoundError` where ``name`` itself is not installed.
+    :class:`importlib.metadata.PackageNotFoundError` where kgbench itself is not installed.
     """
-    metadata.distribution(name)
+    metadata.distribution(_SELF)
     asked: dict[str, set[str]] = {}
-    todo = [(str(canonicalize_name(name)), frozenset(extras))]
+    todo = [(_SELF, frozenset(extras))]
     while todo:
         key, wanted = todo.pop()
         known = asked.get(key)
@@ -45,8 +47,7 @@ def brought_by(name: str, extras: Collection[str] = ()) -> dict[str, Distributio
             (str(canonicalize_name(needed.name)), frozenset(needed.extras))
             for needed in _needed(key, asked[key])
         )
-    first = str(canonicalize_name(name))
-    there = {key: _found(key) for key in sorted(asked, key=lambda each: (each != first, each))}
+    there = {key: _found(key) for key in sorted(asked, key=lambda each: (each != _SELF, each))}
     return {
         key: _described(key, found, asked[key], there)
         for key, found in there.items()

@@ -151,10 +151,10 @@ def _expression(written: str) -> str | None:
 
 def main(extras: list[str]) -> int:
     """Print the licence of each distribution; 1 where one may not be used, else 0."""
-    from kgbench.doctor.distributions import brought_by
+    from kgbench.doctor.distributions import brought_along
 
     bad = 0
-    for each in brought_by("kgbench", extras).values():
+    for each in brought_along(extras).values():
         found = standing(each.licence)
         bad += found >= Standing.REFUSED
         line = f"{found.name.lower():10}  {each.name} {each.version}  {each.licence or '?'}\n"

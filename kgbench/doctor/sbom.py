@@ -16,13 +16,13 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from urllib.parse import quote
 
-from kgbench.doctor.distributions import Distribution, brought_by
+from kgbench.doctor.distributions import Distribution, brought_along
 from kgbench.model import Json
 
 
 def bill(extras: Collection[str] = ()) -> dict[str, Json]:
     """The bill of materials of the kgbench that is installed here, as JSON-shaped data."""
-    found = brought_by("kgbench", extras)
+    found = brought_along(extras)
     references = {name: _reference(name, each) for name, each in found.items()}
     subject, *others = (_component(name, each, references) for name, each in found.items())
     subject["type"] = "application"

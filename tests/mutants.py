@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -29,6 +30,7 @@ JUSTIFIED = Path(__file__).with_suffix(".toml")
 SCORING = Path("kgbench") / "scoring"
 TESTS = ("test_scoring_*.py", "test_text2kg_scoring.py")
 NOTICED = ("killed", "timeout")
+MEMORY = 2 << 30  # bytes; a loop that a mutant made endless may collect things
 
 
 class Mutant(NamedTuple):
@@ -117,6 +119,7 @@ def main(workers: str = "1") -> int:
     """Run mutmut and say what it found; 1 where the list of justified mutants is not right."""
     prepare()
     os.chdir(FOLDER)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     mutmut = Path(sys.executable).with_name("mutmut")
     done = subprocess.run([mutmut, "run", "--max-children", workers], check=False)
     if done.returncode:

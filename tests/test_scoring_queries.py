@@ -82,6 +82,9 @@ def test_comparisons_never_fail(expected: list[str], answer: str) -> None:
         ('"Bob"@en', "Bob"),
         ('"2"^^<http://www.w3.org/2001/XMLSchema#integer>', "2"),
         (r'"a\"b\\c\nd\u00E9\U0001F600"', 'a"b\\c\ndé\U0001f600'),
+        (r'"\t\r\n\b\f\""', '\t\r\n\b\f"'),
+        (r'"\u019A\u02BC\u0DEF\u0abc\u0def"', "\u019a\u02bc\u0def\u0abc\u0def"),
+        (r'"\U0001F9AC\U0001f9ad\U000E01EF"', "\U0001f9ac\U0001f9ad\U000e01ef"),
         ("_:b0", "_:b0"),
     ],
 )

@@ -7,7 +7,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from kgbench.cli import app
+from kgbench.cli import app, main
 from kgbench.cli.wording import count, missing
 from kgbench.errors import TaskError
 from kgbench.record import reading
@@ -83,6 +83,22 @@ def test_a_file_that_cannot_be_written_is_one_line(store, tmp_path):
     assert plain.stderr == f"kgbench: {target}: No such file or directory\n"
     assert debug.returncode == 1
     assert "Traceback" in debug.stderr
+
+
+def test_files_steer_no_terminal(tmp_path, monkeypatch, capsys):
+    """What a refusal repeats of a file, and what a checklist does, has its controls written out."""
+    file = tmp_path / "evil.ttl"
+    file.write_text("@prefix \x1b[31mevil: <http://example.org/> .")
+    for words in (
+        ["import", "rdf", file, "--store", tmp_path / "store"],
+        ["publish", "--check", file],
+    ):
+        monkeypatch.setattr(sys, "argv", ["kgbench", *map(str, words)])
+        with pytest.raises(SystemExit):
+            main()
+        said = "".join(capsys.readouterr())
+        assert "\\x1b" in said
+        assert "\x1b" not in said
 
 
 def test_a_missing_package_is_told_from_a_missing_module():

@@ -77,7 +77,9 @@ def main() -> None:
     except KgbenchError as error:
         if "--debug" in sys.argv:
             raise
-        typer.echo(f"kgbench: {error}", err=True)
+        from kgbench.analysis.rendering import visible  # a file that is refused may hold anything
+
+        typer.echo(f"kgbench: {visible(str(error))}", err=True)
         raise SystemExit(1) from None
     except KeyboardInterrupt:
         typer.echo("kgbench: interrupted", err=True)

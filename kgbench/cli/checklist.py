@@ -32,7 +32,9 @@ def show(report: Report, *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(report.as_json(), indent=2, ensure_ascii=False))
     else:
+        from kgbench.analysis.rendering import visible  # what is checked may hold anything
+
         for line in report.lines():
-            typer.echo(line)
+            typer.echo(visible(line))
     if not report.passed:
         raise typer.Exit(1)

@@ -207,14 +207,13 @@ def _mark(one: Contest, formats: tuple[str, str], alpha: float, strong: float) -
 
 
 def format_preference_details(
-    store: Store, selection: Selection, declared: FormatComparison | None = None
+    store: Store, selection: Selection, declared: FormatComparison
 ) -> Table:
     """One row per test: means, difference with interval, p, p corrected (Holm), effect size.
 
     The correction is over the tests of single models on single pairs; pooled tests are not among
     them and have no corrected p.
     """
-    declared = declared or comparison()
     _, found = contests(store, selection, declared)
     tests = [t_test(one.first, one.second) for one in found]
     pooled = [ALL_MODELS in one.model or one.column == ALL_TASKS for one in found]

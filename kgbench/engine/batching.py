@@ -82,8 +82,8 @@ class Batching:
         run: Outgoing,
         patience: Patience,
         *,
-        scale: float = 1.0,
-        told: Callable[[int], None] = lambda _: None,
+        scale: float,
+        told: Callable[[int], None],
     ) -> None:
         self.refused: str | None = None
         self._setup = setup

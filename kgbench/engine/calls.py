@@ -54,7 +54,7 @@ class Patience:
     ``scale`` shortens the waits in tests.
     """
 
-    def __init__(self, max_retries: int, scale: float = 1.0) -> None:
+    def __init__(self, max_retries: int, scale: float) -> None:
         self._max_retries = max_retries
         self._scale = scale
         self._left = _SPARE

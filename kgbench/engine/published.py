@@ -22,9 +22,7 @@ from kgbench.store.protocol import Store
 from kgbench.tasks import graphs
 
 
-def exercises(
-    store: Store, plan: Plan, *, endpoint: bool = False
-) -> Mapping[str, Sequence[Exercise]]:
+def exercises(store: Store, plan: Plan, *, endpoint: bool) -> Mapping[str, Sequence[Exercise]]:
     """The exercises of each task label of ``plan``: of its task classes, or of imported results.
 
     With ``endpoint`` there is one for the cases whose graph only an endpoint has.
@@ -37,9 +35,7 @@ def exercises(
     return planning.exercises(plan)
 
 
-def stored_exercises(
-    store: Store, plan: Plan, *, endpoint: bool = False
-) -> dict[str, Sequence[Exercise]]:
+def stored_exercises(store: Store, plan: Plan, *, endpoint: bool) -> dict[str, Sequence[Exercise]]:
     """The exercises of each task label of ``plan`` in its suite, as they were first asked.
 
     Raises :class:`~kgbench.errors.TaskError` where the store has no case of a task in the suite,

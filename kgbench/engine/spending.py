@@ -72,7 +72,7 @@ class Spending:
         before: Mapping[str, Usage],
         limits: Limits,
         *,
-        batched: Collection[str] = (),
+        batched: Collection[str],
     ) -> None:
         self._listed = {model.iri: price_of(model, entries) for model in models}
         self.prices = {

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the processes of a server do with jobs, without giving up anything first."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pickle
+import signal
+import tempfile
+import types
+
+import pytest
+
+from kgbench.errors import QueryError
+from kgbench.serve import analyst, isolation, worker
+from kgbench.serve.following import Following
+from kgbench.vocab import BASE, KGB
+
+SELECT = f"SELECT ?r {{ GRAPH ?g {{ ?r a <{KGB.Run}> }} }}"
+EVERYTHING = "SELECT * { GRAPH ?g { ?s ?p ?o } }"
+
+
+@pytest.fixture(scope="module")
+def path(result_store):
+    """A snapshot."""
+    return str(Following(str(result_store), BASE).view.path)
+
+
+def framed(data):
+    """The frames in what a worker has written: their tags and payloads."""
+    found = []
+    while data:
+        length = int.from_bytes(data[1:5], "big")
+        found.append((data[:1], data[5 : 5 + length]))
+        data = data[5 + length :]
+    return found
+
+
+@pytest.fixture
+def answers(monkeypatch, path):
+    """What a worker says to jobs: its frames, from the one that says that it is ready."""
+
+    def said(handler, *jobs):
+        basic = {
+            "snapshot": path, "base": BASE, "union": True, "default": None, "named": [],
+            "rows": 50, "bytes": 1 << 20, "format": "csv",
+        }  # fmt: skip
+        lines = b"".join(json.dumps(basic | job).encode() + b"\n" for job in jobs)
+        monkeypatch.setattr(worker.sys, "stdin", types.SimpleNamespace(buffer=io.BytesIO(lines)))
+        monkeypatch.setattr(worker.sys, "argv", ["worker", "0", "0"])
+        monkeypatch.setattr(worker, "die_with_parent", lambda _: None)
+        monkeypatch.setattr(worker, "isolate", lambda _: True)
+        before, own = signal.getsignal(signal.SIGINT), os.dup(1)
+        with tempfile.TemporaryFile() as output:
+            os.dup2(output.fileno(), 1)
+            opened, fdopen = [], os.fdopen
+            monkeypatch.setattr(
+                worker.os, "fdopen", lambda *a, **k: opened.append(fdopen(*a, **k)) or opened[-1]
+            )
+            try:
+                worker.answer_jobs(handler)
+            finally:
+                signal.signal(signal.SIGINT, before)
+                for stream in opened:  # a process that ends closes it
+                    stream.close()
+                os.dup2(own, 1)
+                os.close(own)
+            output.seek(0)
+            return framed(output.read())
+
+    return said
+
+
+def test_queries_are_answered_and_ended_by_a_frame(answers):
+    """Rows, graphs, booleans and whole graphs are data; each job has its own end."""
+    ready, *found = answers(
+        worker._handler(),
+        {"query": SELECT},
+        {"query": "ASK {}", "format": "json"},
+        {"query": "CONSTRUCT { ?s a ?o } { GRAPH ?g { ?s a ?o } } LIMIT 3", "format": "nt"},
+        {"query": SELECT, "default": [], "named": ["https://w3id.org/kgbench/nowhere"]},
+        {"graph": f"{BASE}graph/catalogue", "format": "nt", "rows": 10**6, "bytes": 1 << 30},
+        {"graph": "", "format": "nq"},
+    )
+
+    assert ready == (worker.READY, b'{"isolated": true}')
+    assert [tag for tag, _ in found].count(worker.END) == 6
+    data = b"".join(payload for tag, payload in found if tag == worker.DATA)
+    assert b"/run/1" in data
+    assert b'"boolean":true' in data
+    assert data.count(b"22-rdf-syntax-ns#type") > 3
+    assert not [payload for tag, payload in found if tag == worker.FAILED]
+
+
+@pytest.mark.parametrize(
+    ("job", "kind", "words"),
+    [
+        ({"query": "SELECT nothing"}, "query", "expected"),
+        ({"query": EVERYTHING}, "limit", "larger than this server sends"),
+        ({"query": EVERYTHING, "rows": 10**6, "bytes": 99}, "limit", "larger"),
+        ({"graph": f"{BASE}graph/catalogue", "format": "nt"}, "limit", "larger"),
+        ({}, "defect", "KeyError"),
+    ],
+)
+def test_what_fails_is_told_and_the_next_job_done(answers, job, kind, words):
+    """A refusal says of what kind it is; a worker that refused something goes on."""
+    found = answers(worker._handler(), job, {"query": SELECT})
+    (refused,) = [json.loads(payload) for tag, payload in found if tag == worker.FAILED]
+
+    assert refused["kind"] == kind
+    assert words in refused["message"]
+    assert found[-1][0] == worker.END
+
+
+def test_long_messages_are_cut():
+    """A parser's list of all that it would have taken is of use to nobody."""
+    assert worker.said(ValueError("x" * 1_000)) == "x" * 300 + " ..."
+    assert worker.said(ValueError("x")) == "x"
+
+
+def test_analyses_are_answered(answers):
+    """A result comes pickled; what the store lacks and what is broken are told apart."""
+    found = answers(
+        analyst._handler(),
+        {"analysis": "models", "arguments": {}},
+        {"analysis": "example", "arguments": {"asked": {"name": "nonesuch"}}},
+        {"analysis": "leaderboard", "arguments": {"unknown": 1}},
+        {"analysis": "models", "arguments": {}, "snapshot": "/nowhere/at/all"},
+    )
+    results = [pickle.loads(payload) for tag, payload in found if tag == worker.DATA]
+    kinds = [json.loads(payload)["kind"] for tag, payload in found if tag == worker.FAILED]
+
+    assert len(results) == 1
+    assert "Oracle" in str(results[0])
+    assert kinds == ["missing", "defect", "defect"]
+    assert worker._said(QueryError("no such"))["kind"] == "missing"
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_filter_refuses_what_it_names(machine):
+    """The program ends in a permission and a refusal, which every named call jumps to."""
+    number, calls = isolation._CALLS[machine]
+    code = isolation._filter(number, calls)
+    lines = [code[place : place + 8] for place in range(0, len(code), 8)]
+
+    assert len(lines) == len(calls) + 7
+    for place, call in enumerate(calls, 5):
+        jump, refused = lines[place][2], int.from_bytes(lines[place][4:], "little")
+        assert refused == call
+        assert place + 1 + jump == len(lines) - 1

@@ -57,7 +57,7 @@ def _compass(axes: Any, rows: list[dict[str, Any]]) -> None:
         x, y = math.cos(angle), math.sin(angle)
         axes.plot([0, x], [0, y], color="#CCCCCC", linewidth=0.6, zorder=1)
         side = "center" if abs(x) < _UPRIGHT else "left" if x > 0 else "right"
-        axes.text(1.06 * x, 1.14 * y, str(row["axis"]), ha=side, va="center", fontsize=6)
+        axes.text(1.12 * x, 1.17 * y, str(row["axis"]), ha=side, va="center", fontsize=6)
     outer, inner = around(column("high")), around(column("low"))
     axes.fill(
         [*outer[0], *reversed(inner[0])],

@@ -98,8 +98,11 @@ def _entries(path: Path) -> list[Entry]:
         store.bulk_load(path=str(path), format=ox.RdfFormat.TURTLE)
     except (OSError, SyntaxError) as error:
         raise ResourceError(f"the price table {path} cannot be read: {error}") from None
-    found = store.quads_for_pattern(None, ox.NamedNode(RDF.type), ox.NamedNode(KGB.Price))
-    entries = [_entry(store, path, quad.subject) for quad in found]
+    # In no variable, which an error would keep: the engine's iterators must end in their thread.
+    entries = [
+        _entry(store, path, quad.subject)
+        for quad in store.quads_for_pattern(None, ox.NamedNode(RDF.type), ox.NamedNode(KGB.Price))
+    ]
     if not entries:
         raise ResourceError(f"the price table {path} holds no kgb:Price")
     return sorted(entries, key=lambda e: (e.name, e.connector or "", e.price.date))

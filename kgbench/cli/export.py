@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgbench.cli import options
+from kgbench.cli import completing, options
 from kgbench.cli.publish import Redact
 
 if TYPE_CHECKING:
@@ -21,7 +21,11 @@ _DIALOGUE = re.compile(r"/run/[^/]+/[^/]+/[^/]+/[0-9]+-[0-9a-f]+(?:\.[0-9]+)?$")
 
 Run = Annotated[
     str | None,
-    typer.Argument(metavar="[RUN]", help="A run: IRI, id (or its beginning) or label; the newest."),
+    typer.Argument(
+        metavar="[RUN]",
+        help="A run's id, IRI or label; default: the newest.",
+        autocompletion=completing.runs,
+    ),
 ]
 Out = Annotated[
     Path | None,
@@ -119,7 +123,8 @@ def prov(
         str | None,
         typer.Argument(
             metavar="[RUN|DIALOGUE]",
-            help="A run (IRI, id, label; the newest), or a dialogue's IRI.",
+            help="A run's id, IRI or label, or a dialogue's IRI; default: the newest run.",
+            autocompletion=completing.runs,
         ),
     ] = None,
     *,

@@ -23,7 +23,7 @@ def invalidate(
         str,
         typer.Argument(
             metavar="RUN|DIALOGUE",
-            help="A run's id, IRI or label; a dialogue's IRI.",
+            help="A run's id, IRI or label, or a dialogue's IRI.",
             autocompletion=completing.runs,
         ),
     ],

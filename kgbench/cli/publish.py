@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from kgbench.cli import options
+from kgbench.cli import completing, options
 from kgbench.cli.wording import count
 
 
@@ -55,7 +55,12 @@ def publish(
     store: options.Store = None,
     run: Annotated[
         list[str] | None,
-        typer.Option("--run", metavar="RUN", help="Only this run (IRI, id, label); repeatable."),
+        typer.Option(
+            "--run",
+            metavar="RUN",
+            help="Only the run with this id, IRI or label; repeatable.",
+            autocompletion=completing.runs,
+        ),
     ] = None,
     redact: Annotated[
         Redact | None,

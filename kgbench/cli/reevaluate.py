@@ -30,7 +30,7 @@ def reevaluate(  # noqa: PLR0917 - a command line has many options
         str | None,
         typer.Argument(
             metavar="[RUN]",
-            help="A run's id, IRI or label; all runs if not given.",
+            help="A run's id, IRI or label; default: all.",
             autocompletion=completing.runs,
         ),
     ] = None,

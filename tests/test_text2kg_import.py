@@ -113,7 +113,7 @@ def test_command_line(data: Path, tmp_path: Path) -> None:
     """The command says what it brought, and --json says it to programs."""
     arguments = ["import", "text2kgbench", str(data), "--store", str(tmp_path / "store")]
     said = CliRunner().invoke(app, arguments, catch_exceptions=False).stdout
-    assert "1 ontologies, 4 cases" in said
+    assert "1 ontology, 4 cases" in said
     assert "1 empty-ground-truth" in said
     report = CliRunner().invoke(app, [*arguments, "--json"], catch_exceptions=False).stdout
     assert json.loads(report)["runs"][0]["already_there"] is True

@@ -90,6 +90,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.external)
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Save what a worker has measured for ``make coverage``: who is slow to end is killed."""
+    measuring = sys.modules.get("coverage")
+    if measuring is not None and hasattr(session.config, "workerinput"):
+        current = measuring.Coverage.current()
+        if current is not None:
+            current.save()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item,

@@ -83,7 +83,7 @@ def judged_again(paths: list[Path], password: str | None, name: str) -> dict[str
 def test_a_renamed_class_judges_what_it_was_called_before(tmp_path: Path) -> None:
     """Old results keep their name; their values are compared by metric, and what is new is not."""
     turtle = catalogue.module(NEW).reference(
-        catalogue.make_case("s", NEW, {"persons": 10}, {"graphFormat": "turtle", "n": 10})
+        catalogue.make_case("s", NEW, {"size": 10}, {"graphFormat": "turtle", "n": 10})
     )
     scores = {"persons_relative_error": 0.0, "parsable": 1, "min_friends_ok": 1}
     record = record_v1(
@@ -196,7 +196,7 @@ def test_whole_samples_are_exact(external_data: Path) -> None:
         if tolerant_parsing.parse(answer, rdflib).removed:
             continue
         n = record["info"]["n_persons"]
-        case = catalogue.make_case("x", NEW, {"persons": n}, {"graphFormat": "turtle", "n": n})
+        case = catalogue.make_case("x", NEW, {"size": n}, {"graphFormat": "turtle", "n": n})
         scores = module.judge(case, [answer], rdflib).scores
         assert {name: scores[name] for name in record["scores"]} == pytest.approx(record["scores"])
         seen += 1

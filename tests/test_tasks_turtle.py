@@ -149,7 +149,7 @@ PEOPLE = """@prefix : <http://e.org/> . @prefix foaf: <http://xmlns.com/foaf/0.1
 )
 def test_persons_and_friends(answer: str, expected: tuple[float, ...]) -> None:
     """Persons are counted by their exact type, and friends by what persons know."""
-    verdict = turtle_sample.judge(case_of("TurtleSampleGeneration", persons=3), [answer], EXECUTOR)
+    verdict = turtle_sample.judge(case_of("TurtleSampleGeneration", size=3), [answer], EXECUTOR)
     names = ("persons_relative_error", "min_friends_ok", "max_friends_ok")
     assert tuple(verdict.scores[name] for name in names) == pytest.approx(expected)
     assert verdict.scores["parsable"] == 1.0
@@ -159,7 +159,7 @@ def test_persons_and_friends(answer: str, expected: tuple[float, ...]) -> None:
 @pytest.mark.parametrize("persons", [3, 10, 80])
 def test_references_of_all_sizes(persons: int) -> None:
     """The reference answer meets all demands, however many persons are asked for."""
-    case = case_of("TurtleSampleGeneration", persons=persons)
+    case = case_of("TurtleSampleGeneration", size=persons)
     assert f"{persons} different persons" in turtle_sample.prompt(case)
     scores = dict(turtle_sample.judge(case, [turtle_sample.reference(case)], EXECUTOR).scores)
     assert scores.pop("persons_relative_error") == 0.0

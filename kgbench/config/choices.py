@@ -98,6 +98,9 @@ def _by_pattern(entry: Entry, pattern: str) -> tuple[list[TaskChoice], list[Find
 
 
 def _by_class(entry: Entry, name: str, label: str) -> tuple[list[TaskChoice], list[Finding]]:
+    sizes = entry.params.get(SIZE)
+    if isinstance(sizes, list) and len(sizes) > 1 and SIZE in catalogue.task_class(name).parameters:
+        return _by_size(entry, name, label, sizes)
     try:
         return [_choice(entry, catalogue.make_task(name, label, entry.params))], []
     except TaskError as error:
@@ -107,6 +110,20 @@ def _by_class(entry: Entry, name: str, label: str) -> tuple[list[TaskChoice], li
             if (each := _refused(name, label, {parameter: value})) is not None
         ]
         return [], wrong or [entry.finding(str(error))]
+
+
+def _by_size(
+    entry: Entry, name: str, label: str, sizes: list[Json]
+) -> tuple[list[TaskChoice], list[Finding]]:
+    """A task of its own for each size that an entry lists."""
+    found: list[TaskChoice] = []
+    findings: list[Finding] = []
+    for size in sizes:
+        one = replace(entry, params={**entry.params, SIZE: size})
+        chosen, wrong = _by_class(one, name, f"{label}-{size}")
+        found += chosen
+        findings += wrong
+    return found, findings
 
 
 def _refused(name: str, label: str, params: Mapping[str, Json]) -> TaskError | None:

@@ -23,7 +23,7 @@ _TYPE, _PERSON, _KNOWS = f"<{RDF.type}>", f"<{FOAF.Person}>", f"<{FOAF.knows}>"
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG001 - static
     """The one case: the number of persons that ``task`` asks for."""
-    data = {"graphFormat": "turtle", "n": task.parameters["persons"]}
+    data = {"graphFormat": "turtle", "n": task.parameters["size"]}
     return [catalogue.make_case(suite, NAME, task.parameters, data)][:count]
 
 

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sizes that a single entry of a configuration lists: a task of its own for each of them."""
+
+from __future__ import annotations
+
+from kgbench import config
+from tests.config_files import changed, write
+
+LISTED = changed(
+    "  - RdfFriendCount-turtle-1\n",
+    "  - {label: mine, class: RdfFriendCount, params: {graphFormat: turtle, size: [1000, 8000]}}\n"
+    "  - {class: TurtleSampleGeneration, params: {size: [10, 20]}}\n",
+)
+
+
+def test_each_listed_size_is_a_task(tmp_path):
+    """The size stands behind the label and among the parameters, and kept by what is recorded."""
+    plan = config.load(write(tmp_path, LISTED))
+    assert {task.label: task.parameters["size"] for task in plan.tasks} == {
+        "mine-1000": 1000,
+        "mine-8000": 8000,
+        "TurtleSampleGeneration-10": 10,
+        "TurtleSampleGeneration-20": 20,
+    }
+    again = config.load(write(tmp_path, plan.source_ttl, "recorded.ttl"))
+    assert again == plan
+
+
+def test_sizes_of_the_run_leave_listed_ones_alone(tmp_path):
+    """What an entry says of itself goes before what is said for all."""
+    plan = config.load(write(tmp_path, LISTED + "sizes: [4000, 5000]\n"))
+    assert [task.parameters["size"] for task in plan.tasks] == [1000, 8000, 10, 20]
+
+
+def test_each_wrong_size_is_named(tmp_path):
+    """A size that is none, too small, or given to a task without sizes is refused where it is."""
+    wrong = LISTED.replace("[10, 20]", "[2, many]").replace("RdfFriendCount", "RdfSyntaxFixList")
+    found = [str(one) for one in config.validate(write(tmp_path, wrong))]
+    assert ["/params/size:" in one for one in found] == [True] * 3, found
+    assert "no parameter 'size'" in found[0]
+    assert "at least 3" in found[1]
+    assert "'many'" in found[2]

@@ -225,6 +225,7 @@ def test_lone_surrogates_can_be_sent() -> None:
     assert server.ledger[0].body["messages"][1]["content"] == "b�c\x00"
 
 
+@pytest.mark.servers
 def test_the_server_runs_as_a_process_and_tells_its_ledger() -> None:
     """A server in a process of its own answers, and its ledger can be read from outside."""
     with running("openai_server", "--answer", "yes", "--behave", "server-error") as server:

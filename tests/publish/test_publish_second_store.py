@@ -37,6 +37,7 @@ def sent(url, body, media, accept="*/*"):
         return response.read()
 
 
+@pytest.mark.servers
 def test_dump_gives_the_same_leaderboard_elsewhere(recorded, site, tmp_path):
     """The published dump and the published query, on a server of SPARQL: means within 1e-9."""
     (dump,) = (site / "data").glob("all.nq*")

@@ -1,14 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading the body of a request within limits of size and time."""
+"""Reading the body of a request within limits of size, time and depth."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 
 from starlette.requests import ClientDisconnect, Request
 
 from kgbench.serve.refusals import Refused
 from kgbench.serve.settings import Limits
+
+# What opens and closes a level, for which parsers need stack: in JSON outside strings, else triple
+# terms. In strings these count, too, which no text comes near.
+_JSON = re.compile(rb'"(?:[^"\\]|\\.)*+"?|([\[{])|([\]}])', re.DOTALL)
+_TERMS = re.compile(rb"(<<)|(>>)")
+
+
+def is_deeper(sent: bytes, levels: int, *, json: bool) -> bool:
+    """Whether a document, which is in JSON or not, is nested deeper than ``levels``.
+
+    >>> is_deeper(b'{"a": [{"b": "[[["}]}', 2, json=True), is_deeper(b"[[", 2, json=True)
+    (True, False)
+    """
+    level = 0
+    for found in (_JSON if json else _TERMS).finditer(sent):
+        if found[1]:
+            level += 1
+            if level > levels:
+                return True
+        elif found[2] and level:
+            level -= 1
+    return False
 
 
 async def body(request: Request, limits: Limits) -> bytes:

@@ -16,7 +16,8 @@ from starlette.responses import Response, StreamingResponse
 
 from kgbench.rdf import integer
 from kgbench.serve import formats
-from kgbench.serve.bodies import body
+from kgbench.serve.admission import DEEPEST
+from kgbench.serve.bodies import body, is_deeper
 from kgbench.serve.endpoint import _first, _pieces
 from kgbench.serve.multipart import parts
 from kgbench.serve.refusals import Refused
@@ -207,6 +208,8 @@ def _form(media: str) -> formats.Format:
 
 def _parsed(sent: bytes, form: formats.Format, base: str) -> str:
     """The triples of a text, blank nodes renamed; 400 with the parser's words where it has none."""
+    if is_deeper(sent, DEEPEST, json=form.name == "jsonld"):
+        raise Refused(400, f"the graph is nested deeper than {DEEPEST} levels")
     try:
         quads = list(
             ox.parse(sent, formats.engine_format(form.name), base_iri=base, rename_blank_nodes=True)

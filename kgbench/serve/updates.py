@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from kgbench.execution import lexer
 from kgbench.execution.lexer import Kind, Token
+from kgbench.serve.admission import DEEPEST
 from kgbench.serve.following import Following
 from kgbench.serve.protocol import Operation
 from kgbench.serve.refusals import Refused
@@ -44,6 +45,8 @@ def prepared(operation: Operation, base: str) -> str:
     text = operation.text
     if lexer.refusal(text) == lexer.ASKS_ELSEWHERE or lexer.loads(text):
         raise Refused(400, "SERVICE and LOAD reach out to other machines: they are never executed")
+    if lexer.is_deeper(text, DEEPEST):
+        raise Refused(400, f"the update is nested deeper than {DEEPEST} levels")
     if operation.default_graphs is not None:
         graphs = [f"USING <{iri}>" for iri in operation.default_graphs]
         graphs += [f"USING NAMED <{iri}>" for iri in operation.named_graphs or ()]

@@ -155,3 +155,19 @@ def test_written_graph_is_registered(writable):
         writable.request(method, "/store", **at(graph), content=DATA, headers=TURTLE)
         asked = writable.get("/sparql", params={"query": registered})
         assert wanted is asked.json()["boolean"]
+
+
+@pytest.mark.parametrize(
+    ("media", "text"),
+    [
+        ("application/ld+json", '{"urn:p":' * 2_000 + "1" + "}" * 2_000),
+        ("application/n-triples", "<urn:a> <urn:b> " + "<<( <urn:a> <urn:b> " * 2_000),
+    ],
+)
+def test_deep_nesting_is_refused(writable, media, text):
+    """Graphs and updates that would exhaust the stack of the server do not reach its parsers."""
+    put = writable.put("/store", **at(PERSON), content=text, headers={"Content-Type": media})
+    update = "INSERT DATA { <urn:a> <urn:b> " + "(" * 2_000 + ")" * 2_000 + " }"
+    for response in (put, writable.post("/sparql", data={"update": update})):
+        assert 400 == response.status_code
+        assert "nested deeper" in response.text

@@ -27,9 +27,9 @@ def checked(paths: Sequence[Path], shapes: Path | None, unprotected: Sequence[st
     return check(*paths, password=password, mldcat_shapes=shapes, unprotected=unprotected)
 
 
-def show(report: Report, *, as_json: bool) -> None:
+def show(report: Report, *, json_: bool) -> None:
     """Print a checklist; exit code 1 where there are faults."""
-    if as_json:
+    if json_:
         typer.echo(json.dumps(report.as_json(), indent=2, ensure_ascii=False))
     else:
         from kgbench.analysis.rendering import visible  # what is checked may hold anything

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgbench.cli import completing, options
-from kgbench.cli.publish import Redact
 
 if TYPE_CHECKING:
     from kgbench.exports.outgoing_run import OutgoingRun, Wanted
@@ -32,21 +31,11 @@ Out = Annotated[
     typer.Option("--out", "-o", metavar="FILE", help="Where to write; standard output if unsaid."),
 ]
 Level = Annotated[
-    Redact,
+    options.Redact,
     typer.Option(
         "--redact", help="Leave out nothing, reference answers, also prompts, also answers."
     ),
 ]
-Unprotected = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--unprotected",
-        metavar="SUITE",
-        help="Tell texts of this protected suite in the clear; repeatable.",
-    ),
-]
-
-
 Place = Annotated[
     Path, typer.Option("--out", "-o", metavar="DIR", help="Where to write; it must not be there.")
 ]
@@ -101,8 +90,8 @@ def llm_kg_bench(
     *,
     store: options.Store = None,
     choice: options.Pass = "first",
-    redact: Level = Redact.GOLD,
-    unprotected: Unprotected = None,
+    redact: Level = options.Redact.GOLD,
+    unprotected: options.Unprotected = None,
     out: Out = None,
     json_: options.AsJson = False,
 ) -> None:
@@ -133,8 +122,8 @@ def prov(
     ] = ProvFormat.PROVN,
     store: options.Store = None,
     choice: options.Pass = "first",
-    redact: Level = Redact.GOLD,
-    unprotected: Unprotected = None,
+    redact: Level = options.Redact.GOLD,
+    unprotected: options.Unprotected = None,
     out: Out = None,
     json_: options.AsJson = False,
 ) -> None:
@@ -161,8 +150,8 @@ def rocrate(
     place: Place,
     store: options.Store = None,
     choice: options.Pass = "first",
-    redact: Level = Redact.GOLD,
-    unprotected: Unprotected = None,
+    redact: Level = options.Redact.GOLD,
+    unprotected: options.Unprotected = None,
     licence: Licence,
     creator: Creators = None,
     json_: options.AsJson = False,
@@ -184,8 +173,8 @@ def croissant(
     place: Place,
     store: options.Store = None,
     choice: options.Pass = "first",
-    redact: Level = Redact.GOLD,
-    unprotected: Unprotected = None,
+    redact: Level = options.Redact.GOLD,
+    unprotected: options.Unprotected = None,
     licence: Licence,
     creator: Creators = None,
     json_: options.AsJson = False,
@@ -228,7 +217,7 @@ def eee(
     from kgbench.exports import every_eval_ever
     from kgbench.exports.writing import write_file
 
-    found = _read(_wanted(run, choice, Redact.ANSWERS, None), store)
+    found = _read(_wanted(run, choice, options.Redact.ANSWERS, None), store)
     records = every_eval_ever.records(found, organisation, str(relation), datetime.now(UTC))
     every_eval_ever.check(records, schema)
     for path, record in records.items():
@@ -250,7 +239,9 @@ def _needs(*packages: str) -> None:
             raise ResourceError(f"{name} is not installed: pip install 'kgbench[publish]'")
 
 
-def _wanted(run: str | None, choice: str, redact: Redact, unprotected: list[str] | None) -> Wanted:
+def _wanted(
+    run: str | None, choice: str, redact: options.Redact, unprotected: list[str] | None
+) -> Wanted:
     from kgbench.exports.outgoing_run import Wanted
     from kgbench.publish.withholding import Level
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,15 @@ import typer
 
 from kgbench.cli import completing
 from kgbench.cli.tables import Form
+
+
+class Redact(StrEnum):
+    """What is left out; each level leaves out what the one before it does, too."""
+
+    NONE = "none"
+    GOLD = "gold"
+    PROMPTS = "prompts"
+    ANSWERS = "answers"
 
 
 def _engine(name: str) -> str:
@@ -48,6 +58,14 @@ Password = Annotated[
         envvar="KGBENCH_ARCHIVE_PASSWORD",
         show_envvar=True,
         help="Opens encrypted archives.",
+    ),
+]
+Unprotected = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--unprotected",
+        metavar="SUITE",
+        help="Tell texts of this protected suite in the clear; repeatable.",
     ),
 ]
 TaskGlobs = Annotated[

@@ -16,15 +16,6 @@ from kgbench.cli import completing, options
 from kgbench.cli.wording import count
 
 
-class Redact(StrEnum):
-    """What is left out; each level leaves out what the one before it does, too."""
-
-    NONE = "none"
-    GOLD = "gold"
-    PROMPTS = "prompts"
-    ANSWERS = "answers"
-
-
 class Compression(StrEnum):
     """How dumps are compressed."""
 
@@ -63,21 +54,14 @@ def publish(
         ),
     ] = None,
     redact: Annotated[
-        Redact | None,
+        options.Redact | None,
         typer.Option(
             "--redact",
             help="Leave out nothing, reference answers, also prompts, also answers. "
             "Default: gold; with --encrypt: none.",
         ),
     ] = None,
-    unprotected: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--unprotected",
-            metavar="SUITE",
-            help="Publish texts of this protected suite in the clear; repeatable.",
-        ),
-    ] = None,
+    unprotected: options.Unprotected = None,
     encrypt: Annotated[
         bool,
         typer.Option(
@@ -134,7 +118,7 @@ def publish(
             "MLDCAT-AP.",
         ),
     ] = None,
-    as_json: options.AsJson = False,
+    json_: options.AsJson = False,
 ) -> None:
     """Publish results as a folder for any static host: pages, RDF, dumps, catalogue.
 
@@ -145,7 +129,7 @@ def publish(
     if paths:
         if not check or out is not None:
             raise typer.BadParameter("a folder or files are named to be checked only: --check DIR")
-        checklist.show(checklist.checked(paths, mldcat_shapes, unprotected or ()), as_json=as_json)
+        checklist.show(checklist.checked(paths, mldcat_shapes, unprotected or ()), json_=json_)
         return
     if out is None or base is None:
         raise typer.BadParameter("--out and --base are needed (to check only: --check DIR)")
@@ -172,7 +156,7 @@ def publish(
         keywords=keyword or [],
     )
     check_compression(str(compress))
-    chosen = redact or (Redact.NONE if encrypt else Redact.GOLD)
+    chosen = redact or (options.Redact.NONE if encrypt else options.Redact.GOLD)
     location = store or default_location()
     settings = Settings(
         location=location,
@@ -189,14 +173,14 @@ def publish(
     )
     with (
         copying.local(location) as folder,  # pages are made from a database that is at hand
-        progress("publishing", None, quiet=as_json) as advance,
+        progress("publishing", None, quiet=json_) as advance,
     ):
         report = publish_site(
             replace(settings, location=str(folder)),
             lambda done, of, what: advance(done, what, total=of or None),
         )
     verdicts = checklist.checked([out], mldcat_shapes, unprotected or ()) if check else None
-    if as_json:
+    if json_:
         said = report._asdict()
         if verdicts is not None:
             said["check"] = verdicts.as_json()
@@ -218,4 +202,4 @@ def publish(
     for note in report.notes:
         typer.echo(f"note     {note}")
     if verdicts is not None:
-        checklist.show(verdicts, as_json=False)
+        checklist.show(verdicts, json_=False)

@@ -124,6 +124,8 @@ ONTOLOGY = "ontologies/1_bridge_ontology.json"
 RESPONSES = "baselines/Parrot-1B/llm_responses/ont_1_bridge_llm_responses.jsonl"
 VALUES = "baselines/Parrot-1B/eval_metrics/ont_1_bridge_llm_stats.jsonl"
 NO_RELATIONS = json.dumps({**text2kg_data.ONTOLOGY, "relations": []}).encode()
+ODD_ID = json.dumps({**text2kg_data.ONTOLOGY, "id": "a> <b"}).encode()
+HUGE = b'{"id": "a", "precision": 1%s}' % (b"0" * 400)
 WITHOUT_OBJECT = b'{"id": "a", "sent": "b", "triples": [{"sub": "c", "rel": "d"}]}'
 
 # A file, what it is replaced by (None: it is removed), and what the message must say.
@@ -136,6 +138,8 @@ DAMAGE = {
     "no relations": (ONTOLOGY, NO_RELATIONS, "declares no relations"),
     "no ontology": (ONTOLOGY, b'{"title": "x"}', "is no ontology"),
     "no responses": (RESPONSES, b'{"id": "a", "response": "b"}', "triples is no list of triples"),
+    "odd id": (ONTOLOGY, ODD_ID, "fits into no IRI"),
+    "huge number": (VALUES, HUGE, "precision is missing or no number"),
     "no number": (VALUES, b'{"id": "a", "precision": "high"}', "precision is missing or no number"),
     "broken Turtle": ("ontologies/owl/ont_1_bridge.ttl", b"<a> <b", "is no valid Turtle"),
 }

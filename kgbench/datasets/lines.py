@@ -30,7 +30,7 @@ def structure(path: Path) -> Json:
     """The content of a JSON file."""
     try:
         return json.loads(text(path))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ImportRefused(f"{path} is not valid JSON: {error}") from error
 
 
@@ -41,7 +41,7 @@ def records(path: Path) -> Iterator[tuple[int, Mapping[str, Json]]]:
             continue
         try:
             found = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ImportRefused(
                 f"{path}:{number}: the line is not valid JSON, perhaps cut off: {error}"
             ) from error

@@ -24,6 +24,7 @@ COLLECTIONS = {"wikidata_tekgen": "wikidata", "dbpedia_webnlg": "dbpedia"}
 EMBEDDED = "embedded_similarity"  # lists that kgbench has made, beside the published ones
 
 _ONTOLOGY = re.compile(r"(\d+)_(\w+)_ontology\.json")
+_ID = re.compile(r"[A-Za-z0-9._-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +190,8 @@ def _ontology(path: Path) -> Ontology:
         )
     except (KeyError, TypeError) as error:
         raise ImportRefused(f"{path} is no ontology: {error} is missing or misplaced") from error
+    if _ID.fullmatch(ontology.id) is None:
+        raise ImportRefused(f"{path} is no ontology: its id {ontology.id[:40]!a} fits into no IRI")
     if not ontology.relations:
         raise ImportRefused(f"{path} declares no relations, so nothing can be extracted with it")
     return ontology

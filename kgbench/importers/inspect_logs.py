@@ -156,7 +156,7 @@ class _Conversion:
     ) -> tuple[Dialogue, tuple[Evaluation, ...]] | None:
         named = _named(self.log, sample)
         task, case = about.task(named), about.case(named)
-        score = (sample.get("scores") or {}).get(SCORER)
+        score = _part(sample, "scores", named).get(SCORER)
         turns = sample["metadata"].get(TURNS)
         if sample.get("error") is not None or not turns or score is None:
             return None
@@ -189,7 +189,7 @@ class _Conversion:
     def evaluations(
         self, task_class: TaskClass, dialogue: Dialogue, score: Mapping[str, Json], named: str
     ) -> tuple[Evaluation, ...]:
-        given = (score.get("metadata") or {}).get(VERDICTS)
+        given = _part(score, "metadata", named).get(VERDICTS)
         if not isinstance(given, list) or len(given) != len(dialogue.turns):
             raise ImportRefused(f"{named}: its score has not one verdict for each answer")
         declared = task_class.answer_metrics
@@ -224,6 +224,14 @@ class _Conversion:
             scores=by_metric(task_class, dict(scores)),
             infos=count if k is None else verdict.infos,
         )
+
+
+def _part(value: Mapping[str, Json], field: str, named: str) -> Mapping[str, Json]:
+    """An object that a field holds; an empty one where it is missing."""
+    found = value.get(field)
+    if found is not None and not isinstance(found, dict):
+        raise ImportRefused(f"{named}: '{field}' is no object")
+    return found or {}
 
 
 def _with(verdict: Verdict, scores: Mapping[str, float]) -> Verdict:

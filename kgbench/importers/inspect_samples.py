@@ -10,8 +10,10 @@ that its prompts do not show.
 from __future__ import annotations
 
 import math
+import re
+import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 
@@ -23,6 +25,7 @@ from kgbench.tasks import catalogue
 CASE, TURNS, VERDICTS = "kgbench", "kgbench_turns", "kgbench_verdicts"
 MOST_CASES = 1_000_000  # of a task, so that a hostile index makes no endless work
 _REMEMBERED = 64
+_SUITE = re.compile(r"[A-Za-z0-9._-]+")  # as the option --suite has it
 
 #: How Inspect says that an answer is not what was asked for.
 STOPPED = {
@@ -67,6 +70,8 @@ class About:
                 raise ImportRefused(f"{source}: metadata.{CASE}.{name} is no {kind.__name__}")
         if not 0 <= value["index"] < MOST_CASES:
             raise ImportRefused(f"{source}: metadata.{CASE}.index is out of range")
+        if _SUITE.fullmatch(value["suite"]) is None:
+            raise ImportRefused(f"{source}: metadata.{CASE}.suite is no name of a suite")
         return cls(**value)
 
     def task(self, source: str) -> Task:
@@ -192,8 +197,7 @@ def read_verdict(value: Json, declared: Mapping[str, object], source: str) -> Ve
         raise ImportRefused(f"{source} is no verdict") from None
     if not isinstance(found.scores, dict) or not isinstance(found.infos, dict):
         raise ImportRefused(f"{source} is no verdict")
-    read_scores(found.scores, declared, source)
-    return found
+    return replace(found, scores=read_scores(found.scores, declared, source))
 
 
 def read_scores(value: Json, declared: Mapping[str, object], source: str) -> dict[str, float]:
@@ -209,6 +213,6 @@ def read_scores(value: Json, declared: Mapping[str, object], source: str) -> dic
             raise ImportRefused(f"{source}: there is no score '{shown}' in this task class")
         if isinstance(number, bool) or not isinstance(number, int | float):
             raise ImportRefused(f"{source}.{name} is no number")
-        if not math.isfinite(number):
+        if not abs(number) <= sys.float_info.max:  # larger, infinite, or not a number
             raise ImportRefused(f"{source}.{name} is not finite")
     return {name: float(number) for name, number in scores.items()}

@@ -30,6 +30,8 @@ Scores: TypeAlias = dict[str, float]
 _DURATION = re.compile(r"(?:(\d+) days?, )?(\d+):(\d{2}):(\d{2}(?:\.\d{1,6})?)", re.ASCII)
 _ROUND = re.compile(r"0|[1-9][0-9]{0,5}")
 _ROLES = ("prompt", "response")
+_CLASS_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")  # as shapes of results have it
+_SEGMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +93,10 @@ class _Reader:
         return Record(
             raw=raw,
             generation=_generation(raw, task),
-            task_class=self.name(task, "taskInfo", "taskId"),
-            version=self.name(task, "taskInfo", "version"),
+            task_class=self.segment(task, "taskId", _CLASS_NAME),
+            version=self.segment(task, "version", _SEGMENT),
             label=self.name(task, "taskInfo", "taskLabel") if "taskLabel" in task else None,
-            commit=self.name(task, "taskInfo", "gitCommit"),
+            commit=self.segment(task, "gitCommit", _SEGMENT),
             model=self.name(raw, "", "modelId"),
             parameters=self.optional_mapping(task, "taskInfo", "taskParameter"),
             data=self.optional_mapping(raw, "", "taskData"),
@@ -138,6 +140,14 @@ class _Reader:
         if not value.strip():
             raise self.refused(_path(parent, field), "is empty")
         return value
+
+    def segment(self, task: Mapping[str, Json], field: str, form: re.Pattern[str]) -> str:
+        """A name that becomes a part of IRIs as it is."""
+        name = self.name(task, "taskInfo", field)
+        if form.fullmatch(name) is None:
+            found = ascii(name[:40])
+            raise self.refused(_path("taskInfo", field), f"has characters no name has: {found}")
+        return name
 
     def moment(self, value: Json, field: str) -> datetime:
         if value is None:

@@ -118,7 +118,7 @@ def _metrics(path: Path) -> dict[str, dict[str, float]]:
 def _value(record: Mapping[str, Json], name: str, path: Path, number: int) -> float:
     try:
         value = float(record[name])
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         raise ImportRefused(f"{path}:{number}: {name} is missing or no number") from None
     if not math.isfinite(value):
         raise ImportRefused(f"{path}:{number}: {name} is not finite")

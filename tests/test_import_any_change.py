@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever is changed in a file that could be imported, it is imported or refused with words."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgbench import testing
+from kgbench.errors import ImportRefused, KgbenchError
+from kgbench.importers import inspect_files, inspect_logs, text2kgbench
+from kgbench.importers.archives import ResultFile
+from kgbench.importers.llm_kg_bench import read_runs
+from kgbench.importers.load import load
+from kgbench.store import EmbeddedStore
+from tests import inspect_log, text2kg_data
+from tests.archives import as_json, dialogue_v3, record_v1, record_v2, record_v3
+
+ONE, ROUNDS = "RdfFriendCount-turtle-1", "RdfSyntaxFixList-turtle"
+RECORDS = (record_v1(), record_v2(), record_v3(), dialogue_v3())
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.just(10**400)
+    | st.floats()
+    | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
+    max_leaves=6,
+)
+REMOVED = object()
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Each value within a value, with the keys that lead to it."""
+    yield path, value
+    if isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from places(inner, (*path, key))
+
+
+@st.composite
+def changed(draw: Any, whole: Any) -> Any:
+    """``whole`` with one of its values another, one from elsewhere in it, or gone."""
+    found = list(places(whole))[1:]
+    path, _ = draw(st.sampled_from(found))
+    value = draw(JSON | st.just(REMOVED) | st.sampled_from([inner for _, inner in found]))
+    made = copy.deepcopy(whole)
+    place = made
+    for key in path[:-1]:
+        place = place[key]
+    if value is REMOVED:
+        del place[path[-1]]
+    else:
+        place[path[-1]] = copy.deepcopy(value)
+    return made
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[EmbeddedStore]:
+    """A store for all that can be imported."""
+    with EmbeddedStore(None) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def logs() -> list[Any]:
+    """A log of answers of one round, and one of a dialogue."""
+    right, mended = (testing.example(label, 0).reference for label in (ONE, ROUNDS))
+    return [
+        inspect_log.log(ONE, [[right], ["nobody"]]),
+        inspect_log.log(ROUNDS, [["no idea", mended]]),
+    ]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder for files that are overwritten."""
+    return tmp_path_factory.mktemp("files")
+
+
+@settings(max_examples=60)
+@given(st.sampled_from(RECORDS).flatmap(changed))
+def test_any_record_is_imported_or_refused(store, record):
+    """A record of any generation, with any change, is in the store or refused by its place."""
+    try:
+        found = read_runs(ResultFile("f.json", as_json([record])), store.iris)
+    except ImportRefused as refused:
+        assert str(refused).startswith("f.json: ")
+        return
+    for run in found:
+        assert load(store, run).dialogues == 1
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_any_log_is_imported_or_refused(store, folder, logs, data):
+    """A log of Inspect, with any change, is in the store or refused by its name."""
+    path = inspect_log.write(folder, data.draw(changed(data.draw(st.sampled_from(logs)))), "json")
+    try:
+        found = inspect_logs.read_run(inspect_files.read(path), store.iris)
+    except ImportRefused as refused:
+        assert path.name in str(refused)
+        return
+    assert load(store, found.run).dialogues > 0
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_any_data_set_is_imported_or_refused(store, folder, data):
+    """A file of Text2KGBench, with any change, is read and written, or refused with words."""
+    root = text2kg_data.write(folder / "text2kgbench")
+    files = sorted(path for path in root.rglob("*.json*") if path.is_file())
+    path = data.draw(st.sampled_from(files))
+    documents = [json.loads(line) for line in path.read_text().split("\n") if line.strip()]
+    made = data.draw(changed(documents))
+    path.write_text("\n".join(map(json.dumps, made)))
+    try:
+        found = text2kgbench.read(root)
+        assert text2kgbench.write_catalogue(store, found) >= 0
+        for run in text2kgbench.runs(root, found, store.iris):
+            load(store, run)
+    except KgbenchError as refused:
+        assert str(refused)

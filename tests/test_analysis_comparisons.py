@@ -15,7 +15,15 @@ from kgbench.analysis.choosing import Selector
 from kgbench.analysis.compare import ALL_TASKS, compare, flips, matches
 from kgbench.analysis.compass import Axis, Compass, compass, compass_table
 from kgbench.analysis.declarations import ScoreSet, score_set
-from kgbench.analysis.explain import explain, of_compass, of_formats, of_score_set, of_tasks
+from kgbench.analysis.explain import (
+    explain,
+    of_answers,
+    of_characteristics,
+    of_compass,
+    of_formats,
+    of_score_set,
+    of_tasks,
+)
 from kgbench.analysis.feedback import feedback_gains
 from kgbench.analysis.format_preference import (
     FormatComparison,
@@ -283,6 +291,21 @@ def test_a_cell_is_traced_to_its_dialogues():
     first = ScoreSet("r", "R", "", (Selector("Mend-*", "combined", 0),))
     _, rounds = explain(store, chosen, of_score_set(store, first), "Model A")
     assert rounds.column("round") == [0, 0, 0]
+
+
+def test_rounds_and_characteristics_can_be_traced():
+    """Behind a gain stand the answers of every round, behind a level all tasks that have it."""
+    store, chosen = small(), select(small())
+    _, answers = explain(store, chosen, of_answers(store), "model-a")
+    of_all = [row for row in feedback_gains(store, chosen).records() if row["model"] == "Model A"]
+    n = sum(row["n"] for row in of_all if row["feedback"] == "all dialogues")
+    assert answers.column("round").count(0) == n > 0
+    assert set(answers.column("part")) == {row["task"] for row in of_all}
+    cells = [r for r in characterization(store, chosen).records() if r["model"] == "Model A"]
+    for cell in cells:
+        place = f"model-a::{cell['characteristic']}/{cell['level']}"
+        assert len(explain(store, chosen, of_characteristics(store), place)[1].rows) == cell["n"]
+    assert cells
 
 
 def test_parts_of_declarations_can_be_traced():

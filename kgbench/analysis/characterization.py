@@ -45,10 +45,7 @@ def characterization(store: Store, selection: Selection) -> Table:
     task with several levels of a characteristic counts in each of them. Raises
     :class:`~kgbench.errors.QueryError` where no scored task class is characterised.
     """
-    tasks = fetch.tasks(store)
-    levels: dict[str, set[tuple[str, str]]] = defaultdict(set)
-    for task_class, _, characteristic, level in queries.rows(store, "task-characteristics"):
-        levels[str(task_class)].add((TITLES[str(characteristic)], str(level)))
+    tasks, levels = fetch.tasks(store), levels_of(store)
     metrics = {task.main_metric for task in tasks.values() if task.main_metric is not None}
     parts: dict[tuple[str, str, str], list[Histogram]] = defaultdict(list)
     bare: set[str] = set()
@@ -77,6 +74,14 @@ def characterization(store: Store, selection: Selection) -> Table:
         queries=QUERIES,
         context=selection.context,
     )
+
+
+def levels_of(store: Store) -> dict[str, set[tuple[str, str]]]:
+    """The characteristics of each task class (IRI), each with its level."""
+    levels: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for task_class, _, characteristic, level in queries.rows(store, "task-characteristics"):
+        levels[str(task_class)].add((TITLES[str(characteristic)], str(level)))
+    return levels
 
 
 def _statistics(parts: list[Histogram]) -> tuple[Value, ...]:

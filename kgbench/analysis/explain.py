@@ -8,9 +8,11 @@ from fnmatch import fnmatchcase
 
 from kgbench.analysis import queries
 from kgbench.analysis import scores as fetch
+from kgbench.analysis.characterization import levels_of
 from kgbench.analysis.choosing import Score, chosen_metrics
 from kgbench.analysis.compass import Compass
 from kgbench.analysis.declarations import ScoreSet
+from kgbench.analysis.feedback import metrics_of_answers
 from kgbench.analysis.format_preference import FormatComparison
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.superseded import Superseded
@@ -66,13 +68,34 @@ def of_formats(store: Store, declared: FormatComparison) -> dict[str, list[Score
     }
 
 
+def of_characteristics(store: Store) -> dict[str, list[Score]]:
+    """The scores behind characterisations of tasks, by ``characteristic/level``."""
+    levels = levels_of(store)
+    parts: dict[str, list[Score]] = {}
+    for task in fetch.tasks(store).values():
+        if task.main_metric is not None:
+            for characteristic, level in levels.get(task.task_class, ()):
+                score = Score(task.iri, task.main_metric, None)
+                parts.setdefault(f"{characteristic}/{level}", []).append(score)
+    return parts
+
+
+def of_answers(store: Store) -> dict[str, list[Score]]:
+    """The scores of single answers behind what feedback brings, by task; every round of them."""
+    names = fetch.tasks(store)
+    return {
+        names[task].name: [Score(task, metric.iri, None)]
+        for task, metric in metrics_of_answers(store).items()
+    }
+
+
 def explain(
     store: Store, selection: Selection, parts: Mapping[str, list[Score]], cell: str
 ) -> tuple[str, Table]:
     """The query behind a cell with its parameters, and the values and dialogues it rests on.
 
-    ``cell`` is ``MODEL`` or ``MODEL::PART``, where a part is a task, an axis or a pair of ``parts``
-    (a glob). Raises :class:`~kgbench.errors.QueryError` for a cell that is not there.
+    ``cell`` is ``MODEL`` or ``MODEL::PART``, where a part is a task, an axis, a pair or a level of
+    ``parts`` (a glob). Raises :class:`~kgbench.errors.QueryError` for a cell that is not there.
     """
     wanted, _, part_glob = cell.partition(SEPARATOR)
     model = fetch.models(store).find(wanted)

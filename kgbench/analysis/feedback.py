@@ -69,12 +69,7 @@ def feedback_gains(store: Store, selection: Selection) -> Table:
     the share of dialogues whose best answer is better than their first. Raises
     :class:`~kgbench.errors.QueryError` where no task has several rounds.
     """
-    tasks, metrics = fetch.tasks(store), fetch.metrics(store)
-    watched = {
-        task.iri: base
-        for task in tasks.values()
-        if task.rounds > 1 and (base := _base(task, metrics)) is not None
-    }
+    tasks, watched = fetch.tasks(store), metrics_of_answers(store)
     if not watched:
         raise QueryError("the store has no tasks with several rounds")
     kinds = _first_feedback(store, selection)
@@ -107,6 +102,16 @@ def feedback_gains(store: Store, selection: Selection) -> Table:
         queries=QUERIES,
         context=selection.context,
     )
+
+
+def metrics_of_answers(store: Store) -> dict[str, MetricInfo]:
+    """The metric of single answers for each task (IRI) with several rounds."""
+    metrics = fetch.metrics(store)
+    return {
+        task.iri: base
+        for task in fetch.tasks(store).values()
+        if task.rounds > 1 and (base := _base(task, metrics)) is not None
+    }
 
 
 def _base(task: TaskInfo, metrics: dict[str, MetricInfo]) -> MetricInfo | None:

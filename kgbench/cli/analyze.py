@@ -31,7 +31,7 @@ Cell = Annotated[
         "--explain",
         metavar="CELL",
         help="The query and the dialogues behind a cell: MODEL or MODEL::PART "
-        "(a task, axis or pair).",
+        "(a task, axis, pair, or characteristic/level).",
     ),
 ]
 CompassName = Annotated[
@@ -226,20 +226,22 @@ def sizes(
     )
 
 
-@_analysis("dialogue")
+@_analysis("dialogue", explained=True)
 def dialogue() -> Asked:
     """What feedback brings: the first answer of dialogues against the best."""
+    from kgbench.analysis import explain
     from kgbench.analysis.feedback import feedback_gains
 
-    return Asked(feedback_gains)
+    return Asked(feedback_gains, parts=explain.of_answers)
 
 
-@_analysis("characterization")
+@_analysis("characterization", explained=True)
 def characterization() -> Asked:
     """Scores by cognitive process, knowledge dimension and relational complexity."""
     from kgbench.analysis import characterization as analysis
+    from kgbench.analysis import explain
 
-    return Asked(analysis.characterization)
+    return Asked(analysis.characterization, parts=explain.of_characteristics)
 
 
 @_analysis("outcomes")
@@ -253,7 +255,7 @@ def outcomes(*, task: options.TaskGlob = "*", model: options.ModelGlob = "*") ->
     )
 
 
-@_analysis("scaling")
+@_analysis("scaling", explained=True)
 def scaling(
     *,
     score_set: ScoreSetName = "main",
@@ -266,13 +268,14 @@ def scaling(
 
     What is known of models is declared; --declared adds records of your own.
     """
-    from kgbench.analysis import declarations
+    from kgbench.analysis import declarations, explain
     from kgbench.analysis import scaling as analysis
 
     combined = declarations.score_set(score_set)
     return Asked(
         lambda opened, chosen: analysis.scaling(opened, chosen, combined, declared)[not points],
         {"set": score_set, "declared": contents(declared), "points": points},
+        lambda opened: explain.of_score_set(opened, combined),
     )
 
 

@@ -86,11 +86,14 @@ def read(folder: Path) -> Manifest:
             Version(**{**one, "dumps": tuple(Dump(**dump) for dump in one["dumps"])})
             for one in found["versions"]
         ]
-    except (ValueError, KeyError, TypeError, OSError) as error:
+        base: str = found["base"]
+        if not isinstance(base, str):
+            raise TypeError("it names no base")  # noqa: TRY301 - one message for all that is wrong
+        return Manifest(base, units, versions)
+    except (ValueError, LookupError, TypeError, AttributeError, OSError) as error:
         raise PublicationRefused(
             f"{path} cannot be read ({error}): name a new folder, or remove this one"
         ) from error
-    return Manifest(found["base"], units, versions)
 
 
 def write(folder: Folder, manifest: Manifest) -> None:

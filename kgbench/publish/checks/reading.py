@@ -26,6 +26,7 @@ FORMATS = {
 }
 _CHUNK = 1 << 20
 _DAMAGED = (OSError, EOFError, ValueError, SyntaxError, zlib.error)
+_LIBRARIES = ("zstandard", "zlib", "_lzma", "pyzipper")  # their errors have no base in common
 
 
 class Unreadable(KgbenchError):
@@ -60,7 +61,7 @@ def opened(path: Path, password: str | None) -> Iterator[IO[bytes]]:
     except KgbenchError:
         raise
     except Exception as error:
-        if isinstance(error, _DAMAGED) or type(error).__module__.startswith(("zstandard", "zlib")):
+        if isinstance(error, _DAMAGED) or type(error).__module__.startswith(_LIBRARIES):
             raise Unreadable(f"cannot be read: {error}") from error
         if isinstance(error, (RuntimeError, zipfile.BadZipFile)):  # wrong password; no archive
             raise Unreadable(f"cannot be unpacked: {error}") from error
@@ -79,6 +80,8 @@ def _unpacked(file: IO[bytes], packing: str, password: str | None) -> Any:
             raise PublicationRefused("is encrypted, and no password is given")
         archive = pyzipper.AESZipFile(file)
         archive.setpassword(password.encode("utf-8"))
+        if not archive.namelist():
+            raise Unreadable("cannot be read: the archive is empty")
         return archive.open(archive.namelist()[0])
     return file
 

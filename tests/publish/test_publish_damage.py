@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands in a folder or an archive is not believed because of its name."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+
+import pytest
+
+from kgbench.errors import PublicationRefused
+from kgbench.publish import manifest
+from kgbench.publish.checks import reading
+
+WHOLE = {"base": "https://example.org/b/", "units": {}, "versions": []}
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        "{",
+        "[]",
+        "null",
+        json.dumps({**WHOLE, "base": None}),
+        json.dumps({**WHOLE, "units": None}),
+        json.dumps({**WHOLE, "units": {"a": None}}),
+        json.dumps({**WHOLE, "versions": [None]}),
+        json.dumps({**WHOLE, "versions": [{"number": 1}]}),
+        json.dumps({"units": {}, "versions": []}),
+    ],
+)
+def test_a_manifest_that_is_none_is_refused(tmp_path, found):
+    """Whatever stands in its place, it is told which file to remove."""
+    (tmp_path / "manifest.json").write_text(found)
+
+    with pytest.raises(PublicationRefused, match=r"manifest\.json cannot be read"):
+        manifest.read(tmp_path)
+
+
+def test_a_manifest_is_read_as_written(tmp_path):
+    """One without anything in it is the beginning of a publication, not a damaged one."""
+    (tmp_path / "manifest.json").write_text(json.dumps(WHOLE))
+
+    assert manifest.read(tmp_path).base == WHOLE["base"]
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 no archive", b"x" * 300])
+def test_a_damaged_archive_is_unreadable(tmp_path, content):
+    """An encrypted dump that is no archive is a finding, not an error of the check."""
+    path = tmp_path / "all.nq.zip"
+    path.write_bytes(content)
+
+    with pytest.raises(reading.Unreadable), reading.opened(path, "secret"):
+        pass
+
+
+def test_an_empty_archive_is_unreadable(tmp_path):
+    """An archive without a file in it is told to be that."""
+    path = tmp_path / "all.nq.zip"
+    with zipfile.ZipFile(path, "w"):
+        pass
+
+    with (
+        pytest.raises(reading.Unreadable, match="archive is empty"),
+        reading.opened(path, "secret"),
+    ):
+        pass

@@ -74,7 +74,6 @@ class Writer:
     def __init__(self, folder: Folder, path: str, packing: Packing) -> None:
         self._folder = folder
         self._path = path + packing.suffix
-        self._packing = packing
         self._content = hashlib.sha256()
         self._unfinished = folder.work(self._path.replace("/", "-"))
         self._file = self._unfinished.open("wb")

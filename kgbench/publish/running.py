@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
-import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -224,12 +223,6 @@ class Making:
 
 def _of(before: dict[str, Dump], form: str) -> Dump | None:
     return next((one for path, one in before.items() if f".{form}." in path), None)
-
-
-def cores() -> int:
-    """How many processes may be used at once."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
 
 
 def code_digest() -> str:

@@ -100,6 +100,11 @@ def records(file: Path | None = None) -> list[ModelRecord]:
     return found + _read(Declared.of(None, "models.ttl"))
 
 
+def recorded(model_id: str, known: Sequence[ModelRecord]) -> ModelRecord | None:
+    """The first of the ``known`` records that describes the model with this identifier."""
+    return next((record for record in known if fnmatchcase(model_id, record.glob)), None)
+
+
 def _read(declared: Declared) -> list[ModelRecord]:
     found = []
     for node in declared.instances(KGB.ModelRecord):
@@ -174,7 +179,7 @@ def scaling(
     points, unknown = [], []
     for row in board.records():
         name, score = str(row["model"]), row["score"]
-        record = next((r for r in known if fnmatchcase(ids.get(name, name), r.glob)), None)
+        record = recorded(ids.get(name, name), known)
         if record is None:
             unknown.append(name)
         elif isinstance(score, float):

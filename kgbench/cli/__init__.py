@@ -32,6 +32,7 @@ COMMANDS = (
     "export",
     "store",
     "tasks",
+    "models",
     "datasets",
     "doctor",
 )

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``kgbench models``: which models a store has results of, and what is known about them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kgbench.cli import options
+
+if TYPE_CHECKING:
+    from kgbench.analysis.scaling import ModelRecord
+    from kgbench.analysis.tables import Value
+    from kgbench.model import Json
+
+
+def command(app: typer.Typer) -> None:
+    """Register the command and its subcommands."""
+    group = typer.Typer(help="Show the models of a store.", no_args_is_help=True)
+    group.command("list")(list_)
+    group.command("show")(show)
+    app.add_typer(group, name="models")
+
+
+def list_(
+    globs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[GLOB]...", help="Only names or ids that match."),
+    ] = None,
+    store: options.Store = None,
+    json_: options.AsJson = False,
+) -> None:
+    """List the models of a store: name, id, connector, and what is published about them."""
+    from kgbench.analysis import queries, scores
+    from kgbench.analysis.rendering import render
+    from kgbench.analysis.scaling import recorded, records
+    from kgbench.analysis.tables import Column, Table
+    from kgbench.errors import QueryError
+    from kgbench.nearest import nearest
+    from kgbench.store import open_reader
+
+    with open_reader(store) as opened:
+        models = scores.models(opened)
+        connectors = {str(row[0]): row[3] for row in queries.rows(opened, "list-models")}
+    known = records()
+    wanted = [
+        model
+        for model in sorted(models.values(), key=lambda model: model.name)
+        if not globs or any(models.fits(model.iri, glob) for glob in globs)
+    ]
+    if globs and not wanted:
+        names = [model.name for model in models.values()]
+        raise QueryError(
+            f"no model of the store fits {' '.join(globs)}: {nearest(globs[0], names)}"
+        )
+    found = [
+        {
+            "model": model.name,
+            "id": model.id,
+            "iri": model.iri,
+            "connector": connectors.get(model.iri),
+            **_published(recorded(model.id, known)),
+        }
+        for model in wanted
+    ]
+    if json_:
+        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        return
+    columns = (
+        Column("model", "Model"),
+        Column("id", "Id"),
+        Column("connector", "Connector"),
+        Column("family", "Family"),
+        Column("parameters", "Parameters (10^9)"),
+        Column("context", "Context"),
+        Column("released", "Released"),
+        Column("licence", "Licence"),
+    )
+    # An id that is also the name need not be told twice.
+    shown = [{**each, "id": "" if each["id"] == each["model"] else each["id"]} for each in found]
+    rows = tuple(tuple(_shown(each[column.name]) for column in columns) for each in shown)
+    typer.echo(render(Table("Models", columns, rows), "table"), nl=False)
+
+
+def show(
+    name: Annotated[str, typer.Argument(metavar="MODEL", help="A name, an id or an IRI.")],
+    store: options.Store = None,
+    json_: options.AsJson = False,
+) -> None:
+    """Show one model: all that the store says about it, and what is published about it."""
+    from kgbench.analysis import scores
+    from kgbench.analysis.rendering import visible
+    from kgbench.analysis.scaling import recorded, records
+    from kgbench.store import open_reader
+    from kgbench.store.templates import fill
+    from kgbench.vocab import compact
+
+    with open_reader(store) as opened:
+        model = scores.models(opened).find(name)
+        text = fill("about.rq", graph=opened.iris.catalogue, thing=model.iri)
+        stated = [(property_.value, value.value) for property_, value in opened.query(text)]
+    published = {
+        k: v for k, v in _published(recorded(model.id, records())).items() if v is not None
+    }
+    if json_:
+        said: dict[str, list[str]] = {}
+        for property_, value in stated:
+            said.setdefault(property_, []).append(value)
+        whole = {"model": model.name, "id": model.id, "iri": model.iri, "stated": said}
+        typer.echo(json.dumps({**whole, "published": published}, indent=2, ensure_ascii=False))
+        return
+    typer.echo(f"{visible(model.name)}\n{model.iri}\n")
+    for property_, value in stated:
+        typer.echo(f"{compact(property_):24} {visible(compact(value))}")
+    for key, known in published.items():
+        typer.echo(f"{key:24} {known}")
+
+
+def _published(record: ModelRecord | None) -> dict[str, Json]:
+    """What a model record says; parameters are in thousand millions."""
+    return {
+        "family": record and record.family,
+        "parameters": record and record.parameters,
+        "context": record and record.context,
+        "released": record.released.isoformat() if record and record.released else None,
+        "licence": record and record.license,
+    }
+
+
+def _shown(value: Json) -> Value:
+    return value if isinstance(value, int | float | str) else ""

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``kgbench models``: what a store holds of models, and what is published about them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from kgbench.analysis.scaling import records
+from kgbench.cli import app
+from kgbench.errors import QueryError
+from kgbench.store import Block, open_store
+from tests.serve import stores
+
+
+def kgbench(*arguments):
+    """What a command prints; it must end well."""
+    done = CliRunner().invoke(app, ["models", *arguments])
+    assert done.exit_code == 0, (done.output, done.exception)
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """A store with the models of two runs, and one of which something is published."""
+    place = stores.make(tmp_path_factory.mktemp("models") / "store")
+    iri = "<https://w3id.org/kgbench/model/gpt-4o-mini-2024-07-18>"
+    with open_store(str(place)) as opened:
+        about = [
+            f"{iri} a <https://w3id.org/kgbench/ns#Model> .",
+            f'{iri} <http://www.w3.org/2004/02/skos/core#notation> "gpt-4o-mini-2024-07-18" .',
+            f'{iri} <http://www.w3.org/2000/01/rdf-schema#label> "mini\\u001b[31m" .',
+        ]
+        opened.write([Block(opened.iris.catalogue, about)])
+    return str(place)
+
+
+def test_every_model_is_listed_with_what_is_known(store):
+    """The list has each model once, with the facts of the record that fits its identifier."""
+    found = {one["id"]: one for one in json.loads(kgbench("list", "--json", "--store", store))}
+
+    assert len(found) == 4
+    known = next(r for r in records() if r.label == "ChatGPT 4o-mini")
+    mini = found["gpt-4o-mini-2024-07-18"]
+    assert (mini["family"], mini["context"], mini["licence"]) == (
+        known.family,
+        known.context,
+        known.license,
+    )
+    assert mini["released"] == known.released.isoformat()
+    assert mini["parameters"] is None
+    assert {one["family"] for name, one in found.items() if name != mini["id"]} == {None}
+
+
+def test_a_glob_chooses_by_name_or_id(store):
+    """What matches neither is left out; when nothing matches, the nearest names are told."""
+    (one,) = json.loads(kgbench("list", "gpt-*", "--json", "--store", store))
+    assert one["id"] == "gpt-4o-mini-2024-07-18"
+
+    with pytest.raises(QueryError, match="no model of the store fits nope"):
+        CliRunner().invoke(
+            app, ["models", "list", "nope", "--store", store], catch_exceptions=False
+        )
+
+
+def test_the_table_has_a_line_for_each_model(store):
+    """People see names and facts, and no name can steer their terminal."""
+    said = kgbench("list", "--store", store)
+
+    assert "OpenAI-GPT" in said
+    assert "2024-07-18" in said
+    assert "\x1b" not in said
+
+
+def test_a_model_is_shown_with_all_that_is_stated(store):
+    """Every statement of the catalogue about it, by prefixed name, then the published facts."""
+    said = kgbench("show", "gpt-4o-mini-2024-07-18", "--store", store)
+    whole = json.loads(kgbench("show", "gpt-4o-mini-2024-07-18", "--json", "--store", store))
+
+    assert "rdf:type" in said
+    assert "kgb:Model" in said
+    assert "context                  128000" in said
+    assert "\x1b" not in said
+    assert whole["stated"]["http://www.w3.org/2004/02/skos/core#notation"] == [whole["id"]]
+    assert whole["published"]["family"] == "OpenAI-GPT"
+
+
+def test_an_unknown_model_is_refused_with_those_there_are(store):
+    """The message names the models of the store."""
+    with pytest.raises(QueryError, match=r"there are: Oracle, Parrot"):
+        CliRunner().invoke(
+            app, ["models", "show", "nope", "--store", store], catch_exceptions=False
+        )

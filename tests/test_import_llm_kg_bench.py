@@ -88,8 +88,7 @@ def test_suite_can_be_named() -> None:
     """A named suite takes the place of the generation's, in dialogues and cases."""
     (run,) = runs(record_v3(), suite="mine")
     assert run.suite == "mine"
-    (case,) = run.cases.values()
-    assert (case.suite, case.data["publishedIn"]) == ("mine", "llm-kg-bench-3")
+    assert {case.suite for case in run.cases.values()} == {"mine"}
 
 
 def test_flat_scores_belong_to_the_answer() -> None:

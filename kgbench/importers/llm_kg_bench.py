@@ -109,7 +109,9 @@ def read_runs(file: ResultFile, iris: Iris, suite: str | None = None) -> list[Im
     found = []
     for (generation, commit), part in parts.items():
         origin = file.digest if len(parts) == 1 else f"{file.digest}/{generation}/{commit}"
-        conversion = _Conversion(iris, suite or suite_of(generation), id_from(origin), corrected)
+        conversion = _Conversion(
+            iris, suite or f"llm-kg-bench-{generation}", id_from(origin), corrected
+        )
         items = [conversion.item(record) for record in part]
         found.append(conversion.run(file, generation, commit, part, items))
     return found
@@ -209,9 +211,6 @@ class _Conversion:
 
     def case(self, record: Record) -> Case:
         data = published_cases.case_data(record, self.corrected)
-        usual = suite_of(record.generation)
-        if self.suite != usual:  # judging depends on it (kgbench.tasks.sparql_dialogue.Vocabulary)
-            data["publishedIn"] = usual
         case = catalogue.make_case(
             self.suite,
             record.task_class,
@@ -228,11 +227,6 @@ def _software(generation: int, commit: str) -> Software:
     if _COMMIT.fullmatch(commit):
         return Software("LLM-KG-Bench", str(generation), commit)
     return Software("LLM-KG-Bench", f"{generation} ({commit[:80]})")
-
-
-def suite_of(generation: int) -> str:
-    """The suite that the cases of a generation belong to unless another one is asked for."""
-    return f"llm-kg-bench-{generation}"
 
 
 def model_id(source_id: str) -> str:

@@ -38,8 +38,7 @@ class Vocabulary:
 
     ``prefixes`` are known beside those that the graph of a case declares. ``undeclared`` are the
     prefixes that match nothing in published cases unless a query declares them: a trait of how the
-    published runs were executed, which their scores depend on. Published cases are those of a suite
-    of published results, and those that say so because they were imported into another suite.
+    published runs were executed, which their scores depend on.
     """
 
     prefixes: Mapping[str, str] = field(default_factory=dict)
@@ -55,8 +54,7 @@ class Vocabulary:
     def for_queries(self, case: Case) -> dict[str, str]:
         """The prefixes by which the queries about ``case`` are executed."""
         known = self.of(case)
-        origin = str(case.data.get("publishedIn", case.suite))
-        if origin.startswith(_PUBLISHED_SUITES):
+        if case.suite.startswith(_PUBLISHED_SUITES):
             known |= {prefix: f"{_ABSENT}{prefix}#" for prefix in self.undeclared}
         return known
 

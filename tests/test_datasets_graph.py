@@ -62,7 +62,7 @@ def test_a_copy_is_installed(tmp_path: Path, place: Path) -> None:
         assert (place / "graph.nt").read_text().count("honey") == 1
     assert "honey" in graphs.text("beastiary")
     assert "(installed)" in datasets("list")
-    assert "1 files are other than declared" in datasets("install", "beastiary", "--from", file)
+    assert "1 file other than declared" in datasets("install", "beastiary", "--from", file)
 
 
 def test_it_is_not_fetched(place: Path) -> None:

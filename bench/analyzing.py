@@ -27,6 +27,7 @@ from kgbench.analysis.feedback import feedback_gains
 from kgbench.analysis.format_preference import format_preference
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.leaders import leaders
+from kgbench.analysis.outcomes import outcomes
 from kgbench.analysis.scaling import scaling
 from kgbench.analysis.selection import Selection, select
 from kgbench.analysis.sides import sides
@@ -61,7 +62,10 @@ def run() -> list[Result]:
                     continue
                 note = f"first {timing.seconds[0]:.2f} s; {count:,} dialogues, {what}"
                 results.append(_seconds(name, timing, _GOALS.get(name, ""), note))
-                results += _read_back(store, chosen, name, work)
+                table = work()
+                if isinstance(table, Table):
+                    again = read_back(store, chosen, name, table)
+                    results.append(_seconds(f"{name}, from what is stored", again, _STORED, ""))
             _write(store, chosen, place / "scores.csv")
         return results + _beside_pandas(timings, place / "scores.csv")
 
@@ -80,6 +84,7 @@ def analyses(store: OwnedStore, chosen: Selection) -> dict[str, Callable[[], obj
         "leaderboard": lambda: leaderboard(store, chosen),
         "leaderboard with tests and bootstrap": lambda: leaders(store, chosen),
         "tasks": lambda: task_scores(store, chosen),
+        "outcomes": lambda: outcomes(store, chosen),
         "format-preference": lambda: format_preference(store, chosen),
         "compass": lambda: compass_table(store, chosen),
         "sizes": lambda: sizes(store, chosen),
@@ -91,21 +96,15 @@ def analyses(store: OwnedStore, chosen: Selection) -> dict[str, Callable[[], obj
     }
 
 
-def _read_back(
-    store: OwnedStore, chosen: Selection, name: str, work: Callable[[], object]
-) -> list[Result]:
+def read_back(store: OwnedStore, chosen: Selection, name: str, table: Table) -> Timing:
     """What it takes to read back a table that was kept, checks of the stamps included."""
-    table = work()
-    if not isinstance(table, Table):
-        return []
 
     def wanted() -> Table | None:
         return stored(store, basis(store, select(store), name, {}))
 
     keep(store, basis(store, chosen, name, {}), table, _NOW)
     assert wanted() is not None
-    timing = measure(wanted, repeat=7, warm_up=True)
-    return [_seconds(f"{name}, from what is stored", timing, _STORED, "")]
+    return measure(wanted, repeat=7, warm_up=True)
 
 
 def _seconds(what: str, timing: Timing, goal: str, note: str) -> Result:

@@ -21,17 +21,29 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bench.harness import Result
 from kgbench.datasets import home
 from kgbench.tasks import graphs
 
+if TYPE_CHECKING:
+    from kgbench.store import Store
+
 SIZES = "KGBENCH_BENCH_SIZES"
 _DEFAULT = "5200,45500"
 _ARCHIVES = "llm-kg-bench-v3"
 _LOOK_UPS = 50
+_ASKED = 1_500  # of the endpoint, three times, after as many to warm up
+_CONNECTIONS = 8
+_SIZED = """
+models: [{spec: "baseline:oracle"}]
+tasks:
+  - {class: RdfFriendCount, params: {graphFormat: turtle, size: [1000, 2000]}}
+"""
 
 
 def run() -> list[Result]:
@@ -44,7 +56,7 @@ def run() -> list[Result]:
             os.environ[home.VARIABLE] = str(Path(folder) / "datasets")
             graphs.install(Path(os.environ["KGBENCH_EXTERNAL_DATA"]) / "text2sparql")
             for step in STEPS:
-                store = Path(folder) / ("run" if step == "run" else "store")
+                store = Path(folder) / ("run" if step in _OWN else "store")
                 results += _results(step, store, size)
     return results
 
@@ -58,8 +70,8 @@ def _results(step: str, store: Path, size: int) -> Iterator[Result]:
         f"{said['disk'] / 1e6:.0f} MB of disk"
     )
     yield Result(f"{step}, {said['dialogues']:,} dialogues", said["seconds"], "s", note=note)
-    for name, seconds in said.get("parts", {}).items():
-        yield Result(f"{name}, {said['dialogues']:,} dialogues", seconds, "s")
+    for name, (value, unit) in said.get("parts", {}).items():
+        yield Result(f"{name}, {said['dialogues']:,} dialogues", value, unit)
 
 
 # --- the steps ------------------------------------------------------------------------------
@@ -93,32 +105,73 @@ def import_(store: Path, dialogues: int) -> dict[str, object]:
 
 
 def analyze(store: Path, dialogues: int) -> dict[str, object]:
-    """Every analysis, once, in a store that was just opened; and one dialogue, as a median."""
-    from bench.analyzing import analyses
+    """Every analysis, once, in a store that was just opened; its table read back; one dialogue."""
+    from bench.analyzing import analyses, read_back
     from kgbench.analysis.dialogues import view
     from kgbench.analysis.selection import select
+    from kgbench.analysis.tables import Table
     from kgbench.errors import QueryError
-    from kgbench.record import reading
     from kgbench.store import open_store
 
-    parts = {}
+    parts: dict[str, tuple[float, str]] = {}
     with open_store(str(store)) as opened:
         chosen = select(opened)
         for name, work in analyses(opened, chosen).items():
+            begin = time.perf_counter()
             try:
-                parts[name] = _timed(work)
+                table = work()
             except QueryError:
                 continue
-        runs = reading.runs(opened)
-        names = [
-            dialogue.iri
-            for run in runs[:: max(1, len(runs) // 5)]
-            for execution in reading.executions(opened, run.graph)[:10]
-            for dialogue in reading.execution_dialogues(opened, run.graph, execution, run.iri)[:1]
-        ][:_LOOK_UPS]
+            parts[name] = time.perf_counter() - begin, "s"
+            if isinstance(table, Table):
+                again = read_back(opened, chosen, name, table)
+                parts[f"{name}, from what is stored"] = again.median, "s"
+        names = _some_dialogues(opened, _LOOK_UPS)
         found = [_timed(lambda name=name: view(opened, name)) for name in names]  # type: ignore[misc]
-        parts["one dialogue"] = statistics.median(found)
+        parts["one dialogue"] = statistics.median(found), "s"
     return {"dialogues": dialogues, "parts": parts}
+
+
+def serve(store: Path, dialogues: int) -> dict[str, object]:
+    """``kgbench serve``: look-ups of distinct dialogues at the endpoint, and pages."""
+    from bench import clients, serving
+    from kgbench.store import open_reader
+
+    with open_reader(str(store)) as opened:
+        names = _some_dialogues(opened, 4 * _ASKED)
+    queries = [serving.look_up(name) for name in names]
+    with serving.serving(serving.ours(store)) as url:
+        place = url + "sparql"
+        rates = [
+            clients.ask(place, clients.requests(place, queries[k::4]), _CONNECTIONS)
+            for k in range(4)
+        ][1:]
+        pages = [url + name.removeprefix("https://w3id.org/kgbench/") for name in names[::100]]
+        leaderboard = url + "leaderboard"
+        parts = {
+            "look-ups, 8 connections": (statistics.median(r.per_second for r in rates), "/s"),
+            "look-ups, 8 connections, p95": (statistics.median(r.p95 for r in rates), "ms"),
+            "page of a dialogue": (statistics.median(map(_fetched, pages)), "s"),
+            "page of the leaderboard": (_fetched(leaderboard), "s"),
+            "page of the leaderboard, again": (_fetched(leaderboard), "s"),
+        }
+    return {"dialogues": dialogues, "parts": parts}
+
+
+def publish(store: Path, dialogues: int) -> dict[str, object]:
+    """A first publication without texts of tasks, and a second one without changes."""
+    from kgbench.publish.settings import Settings
+    from kgbench.publish.site import publish as published
+    from kgbench.publish.withholding import Level
+
+    with tempfile.TemporaryDirectory(dir=store.parent) as folder:
+        out = Path(folder) / "site"
+        settings = Settings(str(store), out, "https://example.org/bench/", level=Level.PROMPTS)
+        first = _timed(lambda: published(settings, lambda *_: None))
+        again = _timed(lambda: published(settings, lambda *_: None))
+        disk = sum(file.stat().st_size for file in out.rglob("*") if file.is_file())
+    parts = {"first publication": (first, "s"), "publication, unchanged": (again, "s")}
+    return {"dialogues": dialogues, "parts": parts, "disk": disk}
 
 
 def reevaluate(store: Path, dialogues: int) -> dict[str, object]:  # noqa: ARG001 - it judges all
@@ -136,19 +189,37 @@ def reevaluate(store: Path, dialogues: int) -> dict[str, object]:  # noqa: ARG00
 
 
 def run_(store: Path, dialogues: int) -> dict[str, object]:
-    """``kgbench run`` with an instant model, into a store of its own."""
-    from bench.running import measured_run
+    """``kgbench run`` with an instant model and tasks of two sizes, into a store of its own."""
+    from bench.running import measured
 
-    said = measured_run(store, dialogues)
+    plan = store.with_suffix(".yaml")
+    plan.parent.mkdir(parents=True, exist_ok=True)
+    plan.write_text(_SIZED + f"iterations: {dialogues // 2}\n", encoding="utf-8")
+    said = measured(store, dialogues, [str(plan)])
     return {"dialogues": dialogues, "megabytes": said["megabytes"]}
+
+
+def sizes(store: Path, dialogues: int) -> dict[str, object]:
+    """The analyses for which the archives have nothing, over what ``run`` has recorded."""
+    from kgbench.analysis.selection import select
+    from kgbench.analysis.sizes import sizes as by_size
+    from kgbench.store import open_store
+
+    with open_store(str(store)) as opened:
+        seconds = _timed(lambda: by_size(opened, select(opened)))
+    return {"dialogues": dialogues, "parts": {"sizes": (seconds, "s")}}
 
 
 STEPS: dict[str, Callable[[Path, int], dict[str, object]]] = {
     "import": import_,
     "analyze": analyze,
+    "serve": serve,
+    "publish": publish,
     "reevaluate": reevaluate,
     "run": run_,
+    "sizes": sizes,
 }
+_OWN = {"run", "sizes"}  # steps over a store without published dialogues
 
 
 def main(step: str, store: str, dialogues: str) -> None:
@@ -161,10 +232,39 @@ def main(step: str, store: str, dialogues: str) -> None:
     took: dict[str, object] = {
         "seconds": seconds,
         "cpu": sum((mine.ru_utime, mine.ru_stime, children.ru_utime, children.ru_stime)),
-        "megabytes": mine.ru_maxrss / 1024,
+        "megabytes": max(mine.ru_maxrss, children.ru_maxrss) / 1024,  # of the largest process
         "disk": sum(file.stat().st_size for file in (Path(store) / "data").rglob("*")),
     }
     print(json.dumps(took | said))
+
+
+def _some_dialogues(store: Store, wanted: int) -> list[str]:
+    """Dialogues from all over a store, about as many as wanted and no more."""
+    from kgbench.record import reading
+
+    found: list[str] = []
+    runs = reading.runs(store)
+    each = -(-wanted // min(len(runs), 50))
+    for run in runs[:: max(1, len(runs) // 50)]:
+        graph = []
+        for execution in reading.executions(store, run.graph):
+            dialogues = reading.execution_dialogues(store, run.graph, execution, run.iri)
+            graph += [dialogue.iri for dialogue in dialogues]
+            if len(graph) >= each:
+                break
+        found += graph[:each]
+    return found[:wanted]
+
+
+def _fetched(url: str) -> float:
+    """Seconds until a page is whole."""
+
+    def fetch() -> None:
+        asked = urllib.request.Request(url, headers={"Accept": "text/html"})  # noqa: S310 - own
+        with urllib.request.urlopen(asked) as answer:  # noqa: S310 - own
+            answer.read()
+
+    return _timed(fetch)
 
 
 def _renamed(content: bytes, copy: int) -> bytes:

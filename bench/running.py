@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -69,14 +70,21 @@ def run() -> list[Result]:
 def measured_run(store: Path, dialogues: int) -> dict[str, float]:
     """Seconds, peak megabytes and exit code of ``kgbench run`` with an instant model."""
     iterations = dialogues // len(LABELS)
-    options = ["--store", str(store), "--model", MODEL, "--iterations", str(iterations)]
+    options = ["--model", MODEL, "--iterations", str(iterations)]
     for label in LABELS:
         options += ["--task", label]
-    done = subprocess.run(  # noqa: S603 - fixed words
-        [sys.executable, "-c", _RUN, *options], capture_output=True, text=True, check=True
-    )
-    said: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    if said["code"] != 0 or not re.search(rf"{dialogues} of {dialogues}", done.stdout):
+    return measured(store, dialogues, options)
+
+
+def measured(store: Path, dialogues: int, options: Sequence[str]) -> dict[str, float]:
+    """The same of a run with these options, which plan so many dialogues.
+
+    Raises :class:`RuntimeError` with all that was said where the run does not do what was planned.
+    """
+    words = [sys.executable, "-c", _RUN, "--store", str(store), *options]
+    done = subprocess.run(words, check=False, capture_output=True, text=True)  # noqa: S603 - fixed words
+    said: dict[str, float] = json.loads(done.stdout.splitlines()[-1]) if done.stdout else {}
+    if said.get("code") != 0 or not re.search(rf"\b{dialogues:,} of {dialogues:,} dialogues", done.stdout):
         raise RuntimeError(done.stdout + done.stderr)
     return said
 

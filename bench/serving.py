@@ -67,7 +67,7 @@ def run() -> list[Result]:
         lookups, leaderboard = _questions(snapshot, dump)
         found: list[Result] = []
         for name, command, path in _servers(store, snapshot, dump, Path(folder)):
-            with _serving(command) as url:
+            with serving(command) as url:
                 found += _measure(name, url + path, lookups, leaderboard)
         return found + _ratios(found)
 
@@ -88,8 +88,12 @@ def _questions(snapshot: Path, dump: Path) -> tuple[list[str], str]:
     view.database.dump(str(dump), ox.RdfFormat.N_QUADS)
     quads = view.database.quads_for_pattern(None, None, None)
     subjects = {quad.subject.value for quad in quads if isinstance(quad.subject, ox.NamedNode)}
-    lookups = [f"SELECT ?p ?o {{ GRAPH ?g {{ <{iri}> ?p ?o }} }}" for iri in sorted(subjects)]
-    return lookups, _leaderboard(view)
+    return [look_up(iri) for iri in sorted(subjects)], _leaderboard(view)
+
+
+def look_up(iri: str) -> str:
+    """The query for all that is said of a thing."""
+    return f"SELECT ?p ?o {{ GRAPH ?g {{ <{iri}> ?p ?o }} }}"
 
 
 def _leaderboard(view: View) -> str:
@@ -105,8 +109,7 @@ def _servers(
     """Name, command (``PORT`` stands for the port) and path of each server."""
     bare = [sys.executable, "-c", _BARE, str(snapshot), "PORT"]
     yield "bare Starlette", bare, "sparql"
-    ours = [sys.executable, "-m", "kgbench", "serve", "--store", str(store), "--port", "PORT"]
-    yield OURS, ours, "sparql"
+    yield OURS, ours(store), "sparql"
     rdflib = peers.binaries("rdflib-endpoint") / "python"
     yield "rdflib-endpoint", [str(rdflib), "-c", _RDFLIB, str(dump), "PORT"], "sparql"
     oxigraph = str(peers.binaries("oxigraph") / "oxigraph")
@@ -117,8 +120,13 @@ def _servers(
     yield "Oxigraph server", serving, "query"
 
 
+def ours(store: Path) -> list[str]:
+    """The command of our own server over a store."""
+    return [sys.executable, "-m", "kgbench", "serve", "--store", str(store), "--port", "PORT"]
+
+
 @contextlib.contextmanager
-def _serving(command: Sequence[str]) -> Iterator[str]:
+def serving(command: Sequence[str]) -> Iterator[str]:
     """The root of a server that runs; raises :class:`TimeoutError` where it does not start."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -185,7 +193,7 @@ def _ratios(found: list[Result]) -> list[Result]:
     ratios = []
     for what, value in rates.items():
         name, _, which = what.partition(", ")
-        ours = rates.get(f"{OURS}, {which}")
-        if name != OURS and ours and value:
-            ratios.append(Result(f"{OURS}, {which}", ours / value, "x", against=name))
+        own = rates.get(f"{OURS}, {which}")
+        if name != OURS and own and value:
+            ratios.append(Result(f"{OURS}, {which}", own / value, "x", against=name))
     return ratios

@@ -8,14 +8,23 @@ import pytest
 
 from docs.reference_pages import house, house_drawing
 
-PLAN = house_drawing.planned()
+
+@pytest.fixture(scope="module")
+def plan():
+    """Where everything is drawn."""
+    return house_drawing.planned()
 
 
-def test_every_room_is_drawn_with_its_lines():
+@pytest.fixture(scope="module")
+def drawing():
+    """What is drawn."""
+    return house_drawing.house()
+
+
+def test_every_room_is_drawn_with_its_lines(drawing):
     """A box says the name of a room and how many lines its modules have."""
     boxes = re.findall(
-        r'class="name"[^>]*>([^<]+)</text><text class="lines"[^>]*>([\d,]+) lines',
-        house_drawing.house(),
+        r'class="name"[^>]*>([^<]+)</text><text class="lines"[^>]*>([\d,]+) lines', drawing
     )
     counted = {
         name: sum(
@@ -50,30 +59,28 @@ def test_a_room_that_can_be_reached_otherwise_has_no_arrow():
     assert ("engine", "store") not in arrows
 
 
-@pytest.mark.parametrize("arrow", house.arrows(), ids=" ".join)
-def test_each_arrow_goes_down_from_room_to_room(arrow):
+def test_each_arrow_goes_down_from_room_to_room(plan):
     """The way from a room to what it imports goes down layer by layer, over bends alone."""
-    ends = {(node.layer, node.room) for layer in PLAN.layers for node in layer if not node.bend}
+    ends = {(node.layer, node.room) for layer in plan.layers for node in layer if not node.bend}
     places = {room: layer for layer, room in ends}
-    start, goal = arrow
-    node = house_drawing.Node(places[start], start)
-    while node.layer + 1 < places[goal]:
-        bend = house_drawing.Node(node.layer + 1, goal, bend=True)
-        assert (node, bend) in PLAN.lines
-        node = bend
+    for start, goal in house.arrows():
+        node = house_drawing.Node(places[start], start)
+        while node.layer + 1 < places[goal]:
+            bend = house_drawing.Node(node.layer + 1, goal, bend=True)
+            assert (node, bend) in plan.lines, (start, goal)
+            node = bend
 
-    assert (node, house_drawing.Node(places[goal], goal)) in PLAN.lines
+        assert (node, house_drawing.Node(places[goal], goal)) in plan.lines, (start, goal)
 
 
-def test_nothing_overlaps():
+def test_nothing_overlaps(plan, drawing):
     """Boxes and bends of a layer stand beside each other, and below the floor above."""
-    across = house_drawing.positions(PLAN)
-    for layer in PLAN.layers:
+    across = house_drawing.positions(plan)
+    for layer in plan.layers:
         for one, other in pairwise(layer):
             assert across[other] - across[one] >= (one.width + other.width) / 2 - 1e-6
 
-    drawn = house_drawing.house()
-    tops = [float(y) for y in re.findall(r'class="box" x="[\d.]+" y="([\d.]+)"', drawn)]
+    tops = [float(y) for y in re.findall(r'class="box" x="[\d.]+" y="([\d.]+)"', drawing)]
     assert tops == sorted(tops)
 
 

@@ -123,13 +123,15 @@ def _untangled(layers: list[list[Node]], lines: Sequence[tuple[Node, Node]]) -> 
 
 def _swap(layers: list[list[Node]], lines: Sequence[tuple[Node, Node]]) -> None:
     """Exchange nodes beside each other as long as fewer lines cross."""
-    least, found = _crossings(layers, lines), True
+    found = True
     while found:
         found = False
-        for layer in layers:
+        for number, layer in enumerate(layers):
+            near = [line for line in lines if line[0].layer in (number - 1, number)]
+            least = _crossings(layers, near)
             for k in range(len(layer) - 1):
                 layer[k], layer[k + 1] = layer[k + 1], layer[k]
-                count = _crossings(layers, lines)
+                count = _crossings(layers, near)
                 if count < least:
                     least, found = count, True
                 else:

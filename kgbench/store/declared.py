@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
@@ -53,17 +54,26 @@ def load(store: _Target) -> None:
     mark = f"<{catalogue}> <{KGB.declaredDigest}> {string(digest.hexdigest())} ."
     if store.query(fill("has.rq", catalogue=catalogue, pattern=mark)):
         return
-    triples: list[str] = []
-    subjects: set[str] = {f"<{catalogue}>"}
-    for path, content in contents.items():
-        for triple in _skolemised(content, path, store.iris):
-            triples.append(f"{triple} .")
-            subjects.add(str(triple.subject))
-    known = sorted(subjects)
+    lines, subjects = _written(tuple(contents.items()), store.iris.base)
+    known = sorted({f"<{catalogue}>", *subjects})
     for start in range(0, len(known), _AT_ONCE):
         some = " ".join(known[start : start + _AT_ONCE])
         store.update(fill("forget.ru", catalogue=catalogue, subjects=some))
-    store.bulk_load([Block(catalogue, [*triples, mark])])
+    store.bulk_load([Block(catalogue, [*lines, mark])])
+
+
+@lru_cache(maxsize=1)  # who opens one empty store after another parses nothing twice
+def _written(
+    contents: tuple[tuple[Path, bytes], ...], base: str
+) -> tuple[tuple[str, ...], frozenset[str]]:
+    """The triples of the files as lines, and their subjects as N-Triples writes them."""
+    lines: list[str] = []
+    subjects: set[str] = set()
+    for path, content in contents:
+        for triple in _skolemised(content, path, Iris(base)):
+            lines.append(f"{triple} .")
+            subjects.add(str(triple.subject))
+    return tuple(lines), frozenset(subjects)
 
 
 def triples(iris: Iris) -> Iterator[ox.Triple]:

@@ -12,7 +12,7 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.routing import BaseRoute, Match, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -20,9 +20,9 @@ from kgbench.pages.rendering import STYLE
 from kgbench.serve import formats
 from kgbench.serve.description import Statistics, void
 from kgbench.serve.documents import graph_response
-from kgbench.serve.endpoint import Endpoint
+from kgbench.serve.endpoint import METHODS, Endpoint
 from kgbench.serve.graph_store import GraphStore
-from kgbench.serve.headers import ALWAYS, CORS, PREFLIGHT
+from kgbench.serve.headers import ALWAYS, CORS, PREFLIGHT, READING
 from kgbench.serve.linked_data import LinkedData
 from kgbench.serve.lookups import LOOKUPS, Lookups
 from kgbench.serve.pages import Pages
@@ -34,7 +34,6 @@ from kgbench.serve.updates import Updates
 from kgbench.store import EmbeddedStore, embedded_only
 
 STATIC = Path(__file__).parent / "static"
-_ANY = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH"]
 Handler = Callable[[Request], Awaitable[Response]]
 
 
@@ -105,27 +104,38 @@ def _routes(
     async def health(_: Request) -> Response:
         return JSONResponse({"snapshot": service.view.name})
 
-    def route(path: str, handler: Handler, methods: list[str] | None = None) -> Route:
+    return [
+        _Place("/sparql", endpoint, METHODS),
+        _Place("/sparql/", endpoint, METHODS),
+        _Place("/store", store, store.methods),
+        _Place("/.well-known/void", void_document),
+        _Place("/health", health),
+        _Place("/static/style.css", style),
+        Mount("/static", StaticFiles(directory=STATIC)),
+        _Place("/", pages.overview),
+        _Place("/leaderboard", pages.leaderboard),
+        _Place("/compare", pages.compare),
+        _Place("/search", pages.search),
+        _Place("/editor", pages.editor),
+        _Place("/{path:path}", things, store.methods),
+    ]
+
+
+class _Place(Route):
+    """A path with who answers there, and the ``methods`` that can be used.
+
+    Where they are named, who answers refuses all others itself.
+    """
+
+    def __init__(self, path: str, handler: Handler, methods: str | None = None) -> None:
         async def answer(request: Request) -> Response:
+            if methods is None and request.method not in ("GET", "HEAD"):
+                raise Refused(405, "this is read only", {"Allow": READING})
             return await handler(request)
 
-        return Route(path, answer, methods=methods or ["GET"])
-
-    return [
-        route("/sparql", endpoint, _ANY),
-        route("/sparql/", endpoint, _ANY),
-        route("/store", store, _ANY),
-        route("/.well-known/void", void_document),
-        route("/health", health),
-        route("/static/style.css", style),
-        Mount("/static", StaticFiles(directory=STATIC)),
-        route("/", pages.overview),
-        route("/leaderboard", pages.leaderboard),
-        route("/compare", pages.compare),
-        route("/search", pages.search),
-        route("/editor", pages.editor),
-        route("/{path:path}", things, _ANY),
-    ]
+        super().__init__(path, answer)
+        self.methods = None  # any, or a page's path would be that of a thing to who writes there
+        self.allowed = methods or READING
 
 
 class _Frame:
@@ -139,7 +149,8 @@ class _Frame:
             await self._app(scope, receive, send)
             return
         if scope["method"] == "OPTIONS":
-            allowed = {"Allow": PREFLIGHT["Access-Control-Allow-Methods"]}
+            methods = self._methods(scope)
+            allowed = {"Allow": methods, "Access-Control-Allow-Methods": methods}
             response = Response(status_code=204, headers={**CORS, **PREFLIGHT, **allowed})
             await response(scope, receive, send)
             return
@@ -155,3 +166,9 @@ class _Frame:
         # which is no fault to report.
         with contextlib.suppress(asyncio.CancelledError):
             await self._app(scope, receive, sending)
+
+    def _methods(self, scope: Scope) -> str:
+        """The methods that can be used at a path; ``*``, which is none, can only be read."""
+        places = (one for one in self._app.routes if one.matches(scope)[0] is not Match.NONE)
+        found = next(places, None)
+        return found.allowed if isinstance(found, _Place) else READING

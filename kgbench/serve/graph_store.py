@@ -19,6 +19,7 @@ from kgbench.serve import formats
 from kgbench.serve.admission import DEEPEST
 from kgbench.serve.bodies import body, is_deeper
 from kgbench.serve.endpoint import _first, _pieces
+from kgbench.serve.headers import READING
 from kgbench.serve.multipart import parts
 from kgbench.serve.refusals import Refused
 from kgbench.serve.service import Service, etag, unchanged
@@ -28,7 +29,7 @@ from kgbench.store import new_id
 from kgbench.store.templates import fill
 from kgbench.vocab import KGB
 
-METHODS = "GET, HEAD, PUT, POST, DELETE, OPTIONS"
+_METHODS = "GET, HEAD, PUT, POST, DELETE, OPTIONS"
 _FORMATS = tuple(one for one in formats.GRAPHS if one.name not in ("nq", "trig"))
 MULTIPART = "multipart/form-data"
 _UNTOLD = ("", "text/plain", "application/octet-stream")  # of files whose type a client knows not
@@ -41,6 +42,7 @@ class GraphStore:
     def __init__(self, service: Service, updates: Updates | None) -> None:
         self._service = service
         self._updates = updates
+        self.methods = READING if updates is None else _METHODS
 
     async def __call__(self, request: Request) -> Response:
         """Answer a request at the store's path; the graph is named in the URL's query."""
@@ -60,7 +62,7 @@ class GraphStore:
                 max_num_fields=100,
             )
         except ValueError:
-            raise Refused(400, "the URL is not URL-encoded UTF-8") from None
+            raise Refused(400, "the URL is not URL-encoded UTF-8, or has too many fields") from None
         named = fields.get("graph", [])
         if len(named) + ("default" in fields) > 1:
             raise Refused(400, "name one graph, either default or graph")
@@ -112,7 +114,7 @@ class GraphStore:
     async def write(self, request: Request, graph: str | None) -> Response:
         """PUT, POST or DELETE of a graph; without one, POST makes a new graph."""
         if request.method not in ("PUT", "POST", "DELETE"):
-            raise Refused(405, f"{request.method} is not known here", {"Allow": METHODS})
+            raise Refused(405, f"{request.method} is not known here", {"Allow": self.methods})
         permit(self._service.settings, request)
         assert self._updates is not None
         new = graph is None

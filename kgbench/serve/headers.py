@@ -8,10 +8,10 @@ CORS = {
     "Access-Control-Expose-Headers": "ETag, Link, Content-Location, Retry-After",
 }
 PREFLIGHT = {
-    "Access-Control-Allow-Methods": "GET, HEAD, POST, PUT, DELETE, OPTIONS",
     "Access-Control-Allow-Headers": "Accept, Authorization, Content-Type, If-None-Match",
     "Access-Control-Max-Age": "86400",
 }
+READING = "GET, HEAD, OPTIONS"  # the methods of all that cannot be written to
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'{styles}; img-src 'self' data:; "
     "font-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; "

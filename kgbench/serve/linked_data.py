@@ -18,6 +18,7 @@ from kgbench.serve import formats
 from kgbench.serve.documents import graph_response
 from kgbench.serve.following import View
 from kgbench.serve.graph_store import GraphStore
+from kgbench.serve.headers import READING
 from kgbench.serve.pages import Pages
 from kgbench.serve.refusals import Refused
 from kgbench.serve.rendering import Rendering
@@ -53,7 +54,7 @@ class LinkedData:
         path = _path(request)
         if request.method not in ("GET", "HEAD"):
             if self._service.settings.token is None:
-                raise Refused(405, "things here are read only", {"Allow": "GET, HEAD, OPTIONS"})
+                raise Refused(405, "things here are read only", {"Allow": READING})
             return await self._store.write(request, view.iris.base + path)
         found = find(view, path)
         if found is None:

@@ -40,6 +40,14 @@ def small() -> GraphStore:
     return graph("analysis_scores")
 
 
+def altered(*updates: str) -> GraphStore:
+    """The small store after SPARQL updates; IRIs in them may stand below the base."""
+    store = GraphStore("analysis_scores")
+    for update in updates:
+        store.database.update(f"BASE <{BASE}> PREFIX kgb: <{KGB}> {update}")
+    return store
+
+
 def iri(path: str) -> str:
     """The IRI at a path below the base."""
     return BASE + path

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.scaling import line, records, scaling
 from kgbench.analysis.selection import select
 from kgbench.errors import QueryError
-from tests.analysis_store import small
+from tests.analysis_store import altered, small
 
 OWN = """
 @prefix kgb: <https://w3id.org/kgbench/ns#> .
@@ -79,3 +80,38 @@ def test_own_records_describe_own_models(tmp_path):
     with pytest.raises(QueryError, match="no model record fits any of: Model A, Model B"):
         scaling(small(), select(small()))
     assert math.isclose(records(file)[0].value("parameters"), math.log10(7))
+
+
+def test_a_family_of_three_has_a_trend(tmp_path):
+    """Three models of a family have a line per known size; one without a score is no point."""
+    third = """INSERT { GRAPH ?g { ?copy ?p ?o ; kgb:model <model/c> }
+            GRAPH <graph/catalogue> { <model/c> a kgb:Model ; %(id)s "model-c" .
+                <model/d> a kgb:Model ; %(id)s "model-d" }
+            GRAPH <graph/run/r1> { <run/r1/d> a kgb:Dialogue ; kgb:model <model/d> ;
+                kgb:task <task/Pick/1.0/Pick-turtle/aa11> ; kgb:suite <suite/small> .
+                <run/r1/d/0/call/0> a kgb:ModelCall ; kgb:outcome <outcome/provider-error> ;
+                <http://purl.org/dc/terms/isPartOf> <run/r1/d> } }
+        WHERE { GRAPH ?g { ?e a kgb:Evaluation ; kgb:model <model/model-a> ; ?p ?o
+            FILTER (?p != kgb:model) } BIND (IRI(CONCAT(STR(?e), "/c")) AS ?copy) }"""
+    store = altered(third % {"id": "<http://www.w3.org/2004/02/skos/core#notation>"})
+    file = tmp_path / "own.ttl"
+    more = "".join(
+        f"""<urn:{k}> a kgb:ModelRecord ; rdfs:label "{k}" ; kgb:family "F" ;
+            kgb:matches "model-{k}" ; kgb:parameterCount 700 ."""
+        for k in "cd"
+    )
+    file.write_text(OWN + more, encoding="utf-8")
+    points, trends = scaling(store, select(store), file=file)
+    assert sorted(points.column("model")) == ["Model A", "Model B", "model-c"]
+    assert "model-d" in leaderboard(store, select(store)).column("model")
+    rows = {(row["against"], row["family"]): row for row in trends.records()}
+    score = {row["model"]: row["score"] for row in points.records()}
+    expected = stats.linregress(
+        [math.log10(7), math.log10(70), math.log10(700)],
+        [score[name] for name in ("Model A", "Model B", "model-c")],
+    )
+    assert rows.keys() == {(of, who) for of in ("parameters", "active") for who in ("all", "F")}
+    found = rows["parameters", "F"]
+    assert (found["n"], found["unit"]) == (3, "tenfold")
+    assert found["slope"] == pytest.approx(expected.slope, abs=1e-9)
+    assert found["p"] == pytest.approx(expected.pvalue, abs=1e-9)

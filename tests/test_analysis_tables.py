@@ -176,6 +176,13 @@ def test_data_formats_carry_full_numbers():
     assert loaded["rows"][1]["score"] is None
 
 
+def test_json_has_a_word_for_infinity():
+    """JSON has no infinite numbers: they stand there as XSD writes them."""
+    infinite = Table("t", (Column("t", "t"),), ((float("inf"),), (-float("inf"),), (1.5,)))
+    rows = json.loads(render(infinite, "json"))["rows"]
+    assert [row["t"] for row in rows] == ["INF", "-INF", 1.5]
+
+
 def test_markdown_and_latex_escape_what_they_must():
     """No cell can end a column, open a command or hide in the text."""
     markdown = render(TABLE, "markdown")

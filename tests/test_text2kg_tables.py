@@ -61,6 +61,48 @@ def test_sentences_without_answer_count_nothing(tmp_path: Path) -> None:
     assert micro["micro_low"] < 1 / 4 < micro["micro_high"]
 
 
+def test_what_the_paper_prints_stands_below(tmp_path: Path) -> None:
+    """A model and an ontology of the paper get its rows, and no other does."""
+    model, ontology = "Vicuna-13B", "movie"
+    folder = text2kg_data.write(tmp_path / "data")
+    for path in sorted(folder.rglob("*"), reverse=True):
+        if path.is_file():
+            text = path.read_text(encoding="utf-8")
+            path.write_text(text.replace("_bridge", f"_{ontology}"), encoding="utf-8")
+        name = path.name.replace("_bridge", f"_{ontology}").replace("Parrot-1B", model)
+        path.rename(path.with_name(name))
+    with EmbeddedStore(None) as store:
+        chosen = imported(folder, store)
+        of_ontologies = text2kg.per_ontology(store, chosen).records()
+        means = text2kg.overview(store, chosen).records()
+    printed = text2kg.published()
+    (row,) = (r for r in of_ontologies if r["source"] == "paper")
+    (expected,) = (r[1:] for r in printed["perOntology"]["rows"] if r[0] == ontology)
+    assert (row["split"], row["ontology"], row["answered"]) == ("test", ontology, None)
+    assert [row[metric] for metric in SHORT] == expected
+    found = {r["split"]: [r[m] for m in SHORT] for r in means if r["source"] == "paper"}
+    averages = {r[2]: r[3:] for r in printed["averages"] if r[:2] == ["wikidata_tekgen", model]}
+    assert found == {split: averages[split] for split in ("test", "verified")}
+
+
+def test_nothing_is_noted_where_all_is_answered(tmp_path: Path) -> None:
+    """Where every sentence has a scored answer, no note says that some have none."""
+    folder = text2kg_data.write(tmp_path)
+    lists = folder / "wikidata_tekgen/baselines/Parrot-1B"
+    for name in (
+        "llm_responses/ont_1_bridge_llm_responses.jsonl",
+        "eval_metrics/ont_1_bridge_llm_stats.jsonl",
+    ):
+        with (lists / name).open("r+", encoding="utf-8") as stream:
+            last = json.loads(stream.read().splitlines()[-1]) | {"id": text2kg_data.test_id(3)}
+            stream.write(json.dumps(last) + "\n")
+    with EmbeddedStore(None) as store:
+        chosen = imported(folder, store)
+        table = text2kg.overview(store, chosen)
+        answered = text2kg.per_ontology(store, chosen).column("answered")
+    assert (table.notes, answered) == ((), [4, 1])
+
+
 def test_command_line(tmp_path: Path) -> None:
     """Every table is printed by the command, by its name."""
     folder, store = text2kg_data.write(tmp_path / "data"), str(tmp_path / "store")

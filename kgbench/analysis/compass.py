@@ -12,7 +12,7 @@ from kgbench.analysis.declarations import Declared
 from kgbench.analysis.histogram import Histogram, mean
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
-from kgbench.errors import QueryError
+from kgbench.errors import QueryError, ResourceError
 from kgbench.store.protocol import Store
 from kgbench.vocab import KGB, RDFS, SKOS
 
@@ -65,11 +65,14 @@ def compass(name: str = "eswc", file: Path | None = None) -> Compass:
         )
         for axis in declared.ordered(node, KGB.axis)
     )
+    band = declared.read(node, KGB.bandWidth, float)
+    if band is None:
+        raise ResourceError(f"{declared.file}: the compass '{name}' has no <{KGB.bandWidth}>")
     return Compass(
         name=name,
         label=declared.required(node, RDFS.label),
         axes=axes,
-        band=float(declared.required(node, KGB.bandWidth)),
+        band=band,
         population=declared.required(node, KGB.deviationKind) == "population",
     )
 

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyoxigraph as ox
 
@@ -15,6 +15,8 @@ from kgbench.analysis.choosing import Score, Selector
 from kgbench.analysis.scores import MetricInfo, TaskInfo
 from kgbench.errors import QueryError, ResourceError
 from kgbench.vocab import DCTERMS, KGB, RDF, RDFS, SH, SKOS
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ class Declared:
         """The values of a property in the order of their ``sh:order``."""
         return sorted(
             self.objects(node, predicate),
-            key=lambda part: (float(self.text(part, SH.order) or 0), str(part)),
+            key=lambda part: (self.read(part, SH.order, float) or 0.0, str(part)),
         )
 
     def instances(self, kind: str) -> list[ox.NamedNode]:
@@ -89,6 +91,16 @@ class Declared:
             raise ResourceError(f"{self.file}: {node} has several values of <{predicate}>")
         return str(found[0].value) if found else None
 
+    def read(self, node: Any, predicate: str, kind: Callable[[str], T]) -> T | None:
+        """The value of a property that has at most one, by ``kind``, which raises ValueError."""
+        text = self.text(node, predicate)
+        try:
+            return None if text is None else kind(text)
+        except ValueError as error:
+            raise ResourceError(
+                f"{self.file}: the <{predicate}> of {node} cannot be '{text}': {error}"
+            ) from error
+
     def required(self, node: Any, predicate: str) -> str:
         """The lexical value of a property that has exactly one."""
         found = self.text(node, predicate)
@@ -98,17 +110,14 @@ class Declared:
 
     def selectors(self, node: Any) -> tuple[Selector, ...]:
         """The score selectors of a set or an axis."""
-        found = []
-        for selector in self.objects(node, KGB.scoreSelector):
-            round_ = self.text(selector, KGB.round)
-            found.append(
-                Selector(
-                    glob=self.required(selector, KGB.taskGlob),
-                    metric=self.text(selector, KGB.metricName),
-                    round=None if round_ is None else int(round_),
-                )
+        return tuple(
+            Selector(
+                glob=self.required(selector, KGB.taskGlob),
+                metric=self.text(selector, KGB.metricName),
+                round=self.read(selector, KGB.round, int),
             )
-        return tuple(found)
+            for selector in self.objects(node, KGB.scoreSelector)
+        )
 
 
 def score_set(name: str, file: Path | None = None) -> ScoreSet:

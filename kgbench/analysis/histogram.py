@@ -8,12 +8,13 @@ lost however many values there are, and constant values have a deviation of exac
 from __future__ import annotations
 
 import math
+from bisect import bisect
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import repeat
+from itertools import accumulate, repeat
 
 
 @dataclass(frozen=True)
@@ -127,12 +128,13 @@ class Histogram:
         for value, count in self._sorted:
             yield from repeat(value, count)
 
+    @cached_property
+    def _ends(self) -> list[int]:
+        """For each distinct value, how many values are not greater."""
+        return list(accumulate(count for _, count in self._sorted))
+
     def _at(self, index: int) -> float:
-        for value, count in self._sorted:
-            index -= count
-            if index < 0:
-                return value
-        raise IndexError(index)
+        return self._sorted[bisect(self._ends, index)][0]
 
 
 def mean(values: Iterable[float]) -> float | None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import inf
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.choosing import Score, reached
@@ -60,7 +61,7 @@ def standings(
     wanted: Iterable[Score],
     tasks: Mapping[str, fetch.TaskInfo],
 ) -> list[Standing]:
-    """What every model reached on the ``wanted`` scores, the best first."""
+    """What every model reached on the ``wanted`` scores, the best first, the unscored last."""
     wanted = list(wanted)
     covered = {score.task for score in wanted}
     parts = reached(store, selection, wanted)
@@ -69,7 +70,7 @@ def standings(
         if task in covered:
             wrong[model] += errors
     found = [Standing(m, parts.get(m, {}), wrong[m]) for m in sorted({*parts, *wrong})]
-    return sorted(found, key=lambda one: -1.0 if one.score is None else one.score, reverse=True)
+    return sorted(found, key=lambda one: -inf if one.score is None else one.score, reverse=True)
 
 
 def leaderboard(store: Store, selection: Selection, combined: ScoreSet | None = None) -> Table:

@@ -129,30 +129,42 @@ class _Resampled:
         sizes = np.zeros_like(sums)
         for column, (_, by_model) in enumerate(sorted(cases.items(), key=str)):
             for model, values in by_model.items():
-                if model in self._place:
-                    sums[self._place[model], column] = sum(values)
-                    sizes[self._place[model], column] = len(values)
+                sums[self._place[model], column] = sum(values)
+                sizes[self._place[model], column] = len(values)
         return sums, sizes
 
-    def interval(self, model: str) -> tuple[float, float]:
-        """The middle 95 % of the model's score."""
+    def _with(self, *models: str) -> Any:
+        """The samples in which all ``models`` have a score: of rare cases none may be drawn."""
         import numpy as np
 
-        low, high = np.nanquantile(self._scores[:, self._place[model]], [0.025, 0.975])
+        places = [self._place[model] for model in models]
+        return self._scores[~np.isnan(self._scores[:, places]).any(axis=1)]
+
+    def interval(self, model: str) -> tuple[float | None, float | None]:
+        """The middle 95 % of the model's score; ``None`` where no sample has one."""
+        import numpy as np
+
+        scores = self._with(model)[:, self._place[model]]
+        if not len(scores):
+            return None, None
+        low, high = np.quantile(scores, [0.025, 0.975])
         return float(low), float(high)
 
-    def ranks(self, model: str) -> tuple[int, int]:
-        """The middle 95 % of the model's rank."""
+    def ranks(self, model: str) -> tuple[int | None, int | None]:
+        """The middle 95 % of the model's rank; ``None`` where no sample has one."""
         import numpy as np
 
-        own = self._scores[:, [self._place[model]]]
-        ranks = 1 + (self._scores > own).sum(axis=1)
+        scores = self._with(model)
+        if not len(scores):
+            return None, None
+        ranks = 1 + (scores > scores[:, [self._place[model]]]).sum(axis=1)
         low, high = np.quantile(ranks, [0.025, 0.975], method="inverted_cdf")
         return int(low), int(high)
 
     def p_against(self, best: str, model: str) -> float | None:
-        """Two-sided p of the difference to the best model."""
-        differences = self._scores[:, self._place[best]] - self._scores[:, self._place[model]]
+        """Two-sided p of the difference to the best model; ``None`` without common samples."""
+        scores = self._with(best, model)
+        differences = scores[:, self._place[best]] - scores[:, self._place[model]]
         return bootstrap_p([float(d) for d in differences])
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
@@ -195,23 +195,29 @@ def _serialised(parameter: QueryParameter, value: Value) -> str:
     if isinstance(value, ox.NamedNode):
         raise ValueError("it is an IRI")  # noqa: TRY004 - reported together with bad values
     lexical = value.value if isinstance(value, ox.Literal) else value
-    return _literal(parameter.datatype, lexical)
+    return _WRITERS[parameter.datatype](lexical)
 
 
-def _literal(datatype: str, value: str | float) -> str:
-    if datatype == XSD.string:
-        return rdf.string(str(value))
-    if datatype == XSD.integer:
-        return rdf.integer(int(value))
-    if datatype == XSD.double:
-        return rdf.double(float(value))
-    if datatype == XSD.boolean:
-        words = {"true": True, "1": True, "false": False, "0": False}
-        found = words.get(str(value).lower())
-        if found is None:
-            raise ValueError("neither true nor false")
-        return rdf.boolean(found)
-    raise ValueError(f"parameters of datatype {datatype} are not supported")
+def _integer(value: str | float) -> str:
+    if isinstance(value, float) and not value.is_integer():
+        raise ValueError("it is no whole number")
+    return rdf.integer(int(value))
+
+
+def _boolean(value: str | float) -> str:
+    words = {"true": True, "1": True, "false": False, "0": False}
+    found = words.get(str(value).lower())
+    if found is None:
+        raise ValueError("neither true nor false")
+    return rdf.boolean(found)
+
+
+#: The datatypes that parameters may have, and how their values are written.
+_WRITERS: Mapping[str, Callable[[str | float], str]] = {
+    XSD.string: lambda value: rdf.string(str(value)),
+    XSD.integer: _integer,
+    XSD.boolean: _boolean,
+}
 
 
 def _expanded(value: str) -> str:
@@ -287,6 +293,8 @@ class _Description:
     def _parameter(self, node: ox.NamedNode) -> QueryParameter:
         datatypes = _shared().quads_for_pattern(node, ox.NamedNode(SH.datatype), None)
         datatype: Any = next((quad.object for quad in datatypes), None)
+        if datatype is not None and datatype.value not in _WRITERS:
+            raise ResourceError(f"{self._file} uses <{node.value}>: no parameter can be {datatype}")
         return QueryParameter(
             name=self._one(node, SH.name),
             datatype=None if datatype is None else datatype.value,

@@ -108,26 +108,28 @@ def recorded(model_id: str, known: Sequence[ModelRecord]) -> ModelRecord | None:
 def _read(declared: Declared) -> list[ModelRecord]:
     found = []
     for node in declared.instances(KGB.ModelRecord):
-
-        def number(predicate: str, node: object = node) -> float | None:
-            text = declared.text(node, predicate)
-            return None if text is None else float(text)
-
-        parameters, context = number(KGB.parameterCount), number(KGB.contextLength)
-        issued = declared.text(node, DCTERMS.issued)
+        parameters = declared.read(node, KGB.parameterCount, _size)
+        context = declared.read(node, KGB.contextLength, _size)
         found.append(
             ModelRecord(
                 label=declared.required(node, RDFS.label),
                 glob=declared.required(node, KGB.matches),
                 family=declared.required(node, KGB.family),
                 parameters=parameters,
-                active=number(KGB.activeParameterCount) or parameters,
+                active=declared.read(node, KGB.activeParameterCount, _size) or parameters,
                 context=None if context is None else int(context),
-                released=None if issued is None else date.fromisoformat(issued),
+                released=declared.read(node, DCTERMS.issued, date.fromisoformat),
                 license=declared.text(node, SCHEMA.license),
             )
         )
     return found
+
+
+def _size(text: str) -> float:
+    size = float(text)
+    if not 0 < size < math.inf:
+        raise ValueError("it is no size")  # nor has it a power of ten
+    return size
 
 
 def line(xs: Sequence[float], ys: Sequence[float]) -> Line | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, product
+from itertools import accumulate, groupby, product, takewhile
 from typing import NamedTuple, TypeAlias
 
 _WIDE, _CLOSE = 3, 2  # between columns: where there is room, and where there is little
@@ -122,12 +122,7 @@ def laid_out(grid: Grid, width: int | None) -> Layout:
         ]
         for group in _groups(grid.heads, names)
     ]
-    found = _packed(groups, room)
-    for less in range(room - 1, 0, -1):  # blocks of about the same width
-        narrower = _packed(groups, less)
-        if len(narrower) > len(found) or len(found) in {1, len(groups)}:
-            break
-        found = narrower
+    found = _evened(groups, room)
     return Layout([[*enumerate(keys, first), *block] for block in found], grouped=grouped)
 
 
@@ -166,6 +161,15 @@ def _packed(groups: list[Block], room: int) -> list[Block]:
             taken = 0
         found[-1] += group
         taken += wide
+    return found
+
+
+def _evened(groups: list[Block], room: int) -> list[Block]:
+    """The fewest blocks that there is room for, of about the same width."""
+    found = narrower = _packed(groups, room)
+    while len(narrower) == len(found) and len(found) not in {1, len(groups)}:
+        found, room = narrower, room - 1
+        narrower = _packed(groups, room)
     return found
 
 
@@ -214,12 +218,8 @@ def _lines(text: str, width: int) -> Iterator[str]:
 
 def _fitting(text: str, width: int) -> int:
     """How many characters of ``text`` fit; at least one."""
-    taken = 0
-    for number, character in enumerate(text):
-        taken += _cells(character)
-        if taken > width:
-            return max(number, 1)
-    return len(text)
+    fitting = takewhile(width.__ge__, accumulate(map(_cells, text)))
+    return max(sum(1 for _ in fitting), 1)
 
 
 def _cells(text: str) -> int:

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parses one document into a database, in a process that may be killed.
+"""Parses one document, into a database or only to count, in a process that may be killed.
 
-``python -m kgbench.importers.rdf_child DATABASE SYNTAX FILE MEMORY``. The parsers are native code:
-deep nesting overflows their stack, and some documents keep them busy for hours. The process that
-started this one sees it end, and refuses the document. The answer, one line on standard output,
-is empty where all went well, else what is wrong.
+``python -m kgbench.importers.rdf_child DATABASE SYNTAX FILE MEMORY``; with ``-`` in place of the
+database and the file, the document comes from standard input, and its quads are counted. The
+parsers are native code: deep nesting overflows their stack, and some documents keep them busy for
+hours. The process that started this one sees it end, and refuses the document. The answer, one line
+on standard output, is empty where all went well, else what is wrong; a second one has the number of
+quads that were counted.
 """
 
 from __future__ import annotations
@@ -12,10 +14,13 @@ from __future__ import annotations
 import contextlib
 import resource
 import sys
+import threading
 from pathlib import Path
+from typing import IO
 
 import pyoxigraph as ox
 
+_STACK = 512 << 10  # bytes: a document that fits does not overflow the larger stack of another
 _SYNTAXES = {
     "N-Quads": ox.RdfFormat.N_QUADS,
     "TriG": ox.RdfFormat.TRIG,
@@ -33,8 +38,23 @@ def parse(database: str, syntax: str, path: Path) -> str:
             _refuse_entities(path)
         ox.Store(database).bulk_load(path=str(path), format=_SYNTAXES[syntax])
     except (SyntaxError, ValueError, OSError) as error:
-        return " ".join(str(error).split())[:500]
+        return _words(error)
     return ""
+
+
+def count(content: IO[bytes], syntax: str) -> tuple[str, int]:
+    """What is wrong with a document, or ``""``, and how many quads came before that."""
+    number = 0
+    try:
+        for _ in ox.parse(content, _SYNTAXES[syntax]):
+            number += 1
+    except (SyntaxError, ValueError, OSError) as error:
+        return _words(error), number
+    return "", number
+
+
+def _words(error: Exception) -> str:
+    return " ".join(str(error).split())[:500]
 
 
 def _refuse_entities(path: Path) -> None:
@@ -59,7 +79,21 @@ def main() -> None:
     with contextlib.suppress(ValueError, OSError):  # what a platform does not know
         resource.setrlimit(resource.RLIMIT_AS, (int(memory), int(memory)))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    print(parse(database, syntax, Path(path)))  # noqa: T201 - the answer
+    if path == "-":
+        _count(syntax)
+    else:
+        print(parse(database, syntax, Path(path)))  # noqa: T201 - the answer
+
+
+def _count(syntax: str) -> None:
+    answers: list[tuple[str, int]] = []
+    threading.stack_size(_STACK)
+    counting = threading.Thread(target=lambda: answers.append(count(sys.stdin.buffer, syntax)))
+    counting.start()
+    counting.join()
+    if not answers:
+        sys.exit(1)  # the thread has told why
+    print(*answers[0], sep="\n")  # noqa: T201 - the answer
 
 
 if __name__ == "__main__":

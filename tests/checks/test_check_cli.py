@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import zipfile
@@ -14,7 +15,8 @@ from typer.testing import CliRunner
 
 from kgbench import resources
 from kgbench.cli import app
-from kgbench.publish.checks import Verdict, check
+from kgbench.importers import rdf_staging
+from kgbench.publish.checks import Report, Verdict, check
 from kgbench.publish.checks.privacy import _KEYS
 from kgbench.publish.settings import PASSWORD
 from tests.checks.published_folder import NAMES, Copy, unpacked
@@ -95,6 +97,65 @@ def test_damaged_files_are_faults(site: Path, tmp_path: Path, spoil) -> None:
     path.write_bytes(spoil((site / "data" / "all.nq.zst").read_bytes()))
     report = check(path, names=NAMES)
     assert "readable" in {fault.constraint for fault in report.faults}
+
+
+DEEP = 20_000
+NESTED = "<a:a> <a:b> " + "<<( <a:a> <a:b> " * DEEP + "<a:c>" + " )>>" * DEEP + " ."
+
+
+def unread(report: Report) -> dict[str, str]:
+    """What is told of files that cannot be read, by file."""
+    return {one.file: one.message for one in report.faults if one.constraint == "readable"}
+
+
+def test_files_that_overflow_parsers_are_faults(tmp_path: Path) -> None:
+    """Nesting without end is told of each file that has it, and the others are checked."""
+    (tmp_path / "deep.nt").write_text(NESTED)
+    (tmp_path / "deep.jsonld").write_text('{"a:b":' * DEEP + '"x"' + "}" * DEEP)
+    (tmp_path / "deep.trig.gz").write_bytes(gzip.compress(NESTED.encode()))
+    (tmp_path / "flat.nq").write_text('<a:a> <a:b> "sk-abcdefghijklmnopqrstuvwxyz" <a:g> .\n')
+    report = check(*sorted(tmp_path.iterdir()), names=NAMES)
+    deep = ("deep.jsonld", "deep.nt", "deep.trig.gz")
+    assert all("nested too deeply" in unread(report)[name] for name in deep)
+    assert [f.file for f in report.faults if f.constraint == "secret"] == ["flat.nq"]
+
+
+def test_catalogues_that_overflow_parsers_are_faults(tmp_path: Path) -> None:
+    """In a folder the catalogue is read with the same care, and the rest is checked."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "all.trig").write_text(NESTED)
+    (tmp_path / "data" / "all.nq").write_text("<a:a> <a:b> <a:c> <a:g> .\n")
+    (tmp_path / "catalog.ttl").write_text(NESTED)
+    report = check(tmp_path, names=NAMES)
+    assert {"data/all.trig", "catalog.ttl"} == set(unread(report))
+    assert "catalogue" in {fault.constraint for fault in report.faults}
+
+
+@pytest.mark.parametrize(
+    ("lines", "limit", "words"),
+    [
+        (1, ("SECONDS", 0.0), "keeps the parser busy for more than 0 seconds"),
+        (100_000, ("SECONDS", 0.0), "keeps the parser busy for more than 0 seconds"),
+        (1, ("MEMORY", 1 << 20), "the parser ended with status 1"),
+    ],
+)
+def test_parsing_has_limits(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    lines: int,
+    limit: tuple[str, float],
+    words: str,
+) -> None:
+    """A file that takes the parser more time or memory than there is cannot be read."""
+    monkeypatch.setattr(rdf_staging, *limit)
+    (tmp_path / "a.nq").write_text("<a:a> <a:b> <a:c> .\n" * lines)
+    assert words in unread(check(tmp_path / "a.nq", names=NAMES))["a.nq"]
+
+
+def test_first_fault_of_a_long_file_is_told(tmp_path: Path) -> None:
+    """Where parsing ends at the first line, the rest of a file is not waited for."""
+    (tmp_path / "a.nq").write_text("no quad\n" + "<a:a> <a:b> <a:c> .\n" * 100_000)
+    assert "not N-Quads: Parser error at line 1" in unread(check(tmp_path / "a.nq"))["a.nq"]
 
 
 def test_encrypted_dumps_need_the_password(

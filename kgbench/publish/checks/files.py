@@ -49,7 +49,7 @@ def agreement(published: Published) -> Iterator[Fault]:
         if form not in (".nq", ".trig", ".ttl"):
             continue
         try:
-            number = reading.count(path, published.password)
+            number = published.count(path)
         except PublicationRefused:
             continue
         except reading.Unreadable as error:

@@ -38,6 +38,7 @@ class Published:
         self.quads = self._database()
         self.catalogue = ox.Store()
         self.stated: list[ox.Quad] = []
+        self._numbers: dict[Path, int] = {}
         self._file_of: dict[Any, str] = {}
         for path in self.dumps:
             self._load(path)
@@ -108,6 +109,11 @@ class Published:
         graphs = {q.graph_name for q in (store or self.quads).quads_for_pattern(node, None, None)}
         return min((self._file_of.get(graph, "") for graph in graphs), default="")
 
+    def count(self, path: Path) -> int:
+        """How many quads a dump has; raises as :func:`kgbench.publish.checks.reading.opened`."""
+        known = self._numbers.get(path)
+        return reading.count(path, self.password) if known is None else known
+
     def _database(self) -> ox.Store:
         if sum(path.stat().st_size for path in self.dumps) < _LARGE:
             return ox.Store()
@@ -119,7 +125,7 @@ class Published:
         known = set(self.quads.named_graphs())
         graph = ox.NamedNode(f"urn:file:{path.name}")
         try:
-            reading.load(self.quads, path, self.password, graph)
+            self._numbers[path] = reading.load(self.quads, path, self.password, graph)
         except PublicationRefused:
             self.unread.append(name)
             return
@@ -133,9 +139,8 @@ class Published:
         graph = ox.NamedNode(f"urn:file:{name}")
         self._file_of[graph] = name
         try:
-            with reading.opened(path, None) as content:
-                for quad in ox.parse(content, ox.RdfFormat.TURTLE):
-                    self.stated.append(ox.Quad(quad.subject, quad.predicate, quad.object, graph))
+            for quad in reading.quads(path):
+                self.stated.append(ox.Quad(quad.subject, quad.predicate, quad.object, graph))
         except reading.Unreadable as error:
             self.problems.append(_unreadable(name, error))
         self.catalogue.extend(self.stated)

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opening published files by what their names say: formats, compression, encryption."""
+"""Opening published files by what their names say: formats, compression, encryption.
+
+Every file of RDF is parsed by a child process first (:func:`count`): what makes a parser overflow
+its stack ends that process, and not the check.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,8 @@ from typing import IO, Any
 
 import pyoxigraph as ox
 
-from kgbench.errors import KgbenchError, PublicationRefused
+from kgbench.errors import ImportRefused, KgbenchError, PublicationRefused
+from kgbench.importers import rdf_files, rdf_staging
 
 PACKINGS = {".zst": "application/zstd", ".gz": "application/gzip", ".zip": "application/zip"}
 FORMATS = {
@@ -121,15 +126,26 @@ class _Zstandard(io.RawIOBase):
         return number
 
 
-def load(store: ox.Store, path: Path, password: str | None, graph: ox.NamedNode | None) -> None:
-    """Load an RDF file into ``store``, its triples into ``graph``; raises as :func:`opened`."""
-    kind = ox.RdfFormat.from_media_type(FORMATS[parts(path)[0]])
-    assert kind is not None
+def load(store: ox.Store, path: Path, password: str | None, graph: ox.NamedNode) -> int:
+    """Load an RDF file into ``store``, its triples into ``graph``; raises as :func:`opened`.
+
+    How many quads it has.
+    """
+    kind, number = _kind(path), count(path, password)
     with opened(path, password) as content:
-        if graph is None or kind.supports_datasets:
+        if kind.supports_datasets:
             store.bulk_load(content, kind)
         else:
             store.bulk_load(content, kind, to_graph=graph)
+    return number
+
+
+def quads(path: Path) -> list[ox.Quad]:
+    """What an RDF file states, as it was written; raises as :func:`opened`."""
+    kind = _kind(path)
+    count(path, None)
+    with opened(path, None) as content:
+        return list(ox.parse(content, kind))
 
 
 def first_line(path: Path, password: str | None) -> str:
@@ -140,7 +156,14 @@ def first_line(path: Path, password: str | None) -> str:
 
 def count(path: Path, password: str | None) -> int:
     """How many quads a dump has; raises as :func:`opened`."""
+    with opened(path, password) as content:
+        try:
+            return rdf_staging.count(content, rdf_files.FORMATS[parts(path)[0]])
+        except ImportRefused as error:
+            raise Unreadable(f"cannot be read: {error}") from error
+
+
+def _kind(path: Path) -> ox.RdfFormat:
     kind = ox.RdfFormat.from_media_type(FORMATS[parts(path)[0]])
     assert kind is not None
-    with opened(path, password) as content:
-        return sum(1 for _ in ox.parse(content, kind))
+    return kind

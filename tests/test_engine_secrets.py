@@ -32,6 +32,13 @@ PLANTED = {
 LABEL = "RdfFriendCount-turtle-1"
 
 
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch):
+    """Failed calls are repeated, and batches looked at, without much delay."""
+    monkeypatch.setattr("kgbench.engine.calls.FIRST_WAIT", 0.02)
+    monkeypatch.setattr("kgbench.engine.following.FIRST_WAIT", 0.02)
+
+
 @pytest.fixture
 def specs(monkeypatch):
     """Models of three providers whose servers repeat the key that came in their errors."""

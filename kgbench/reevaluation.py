@@ -23,6 +23,7 @@ from kgbench.execution.dialogues import Part, in_parts, judged, judged_parts
 from kgbench.execution.endpoint import Endpoint
 from kgbench.execution.engines import engine_label
 from kgbench.execution.judging import JudgeLimits
+from kgbench.execution.pools import begin
 from kgbench.model import Case, Dialogue, Evaluation, Json, Metric, Task, Verdict
 from kgbench.nearest import nearest
 from kgbench.record import Recorder, reading
@@ -136,6 +137,7 @@ def reevaluate_each(
     the next are read and judged.
     """
     asking = None if endpoint is None else Asking(Endpoint(endpoint, limits.seconds).select)
+    begin(executor, limits)
 
     def parts() -> Iterator[tuple[_Of, Part]]:
         for run, against in runs:

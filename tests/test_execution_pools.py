@@ -9,9 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from kgbench.errors import ConfigurationError
+from kgbench.errors import ConfigurationError, EvaluationError
+from kgbench.execution import judging
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
-from kgbench.execution.pools import executor
+from kgbench.execution.pools import begin, executor
 from kgbench.model import Outcome
 from kgbench.tasks import catalogue
 
@@ -43,6 +44,22 @@ def test_local_pools_have_a_thread_per_processor():
     """A local pool has a thread for each processor unless a number is given."""
     with executor("local") as pool:
         assert pool._max_workers == os.cpu_count()
+
+
+def test_children_begin_before_there_is_something_to_judge():
+    """A pool that was begun has a child that waits for the first batch."""
+    with executor("local:1") as pool:
+        begin(pool, JudgeLimits())
+        assert pool.submit(lambda: judging._own.process.alive).result()
+
+
+def test_what_cannot_begin_is_told_by_the_batch():
+    """Beginning raises nothing; the batch that finds no child says why there is none."""
+    unknown = JudgeLimits(engine="nonesuch")
+    with executor("local:1") as pool:
+        begin(pool, unknown)
+        with pytest.raises(EvaluationError, match="no judging process could be started"):
+            pool.submit(judge_batch, [friend_count()], unknown).result()
 
 
 @pytest.mark.parametrize("spec", ["", "local:0", "local:-1", "local:x", "ray:1", "dask"])

@@ -17,7 +17,7 @@ from kgbench.engine.writer import Writer
 from kgbench.execution.endpoint import Endpoint
 from kgbench.execution.engines import engine_label
 from kgbench.execution.judging import JudgeLimits
-from kgbench.execution.pools import executor
+from kgbench.execution.pools import begin, executor, workers
 from kgbench.model import Dialogue, Plan
 from kgbench.record import Recorder, case_entry, model_entry, reading, task_entry
 from kgbench.record.accounts import Paid
@@ -66,38 +66,40 @@ async def session(
     store: Store, plan: Plan, settings: Settings, *, dialogues: int, prices: Sequence[Paid]
 ) -> AsyncIterator[Session]:
     """Begin a session on a run of ``dialogues`` in all, and end it in order."""
-    run = settings.run
-    run_id = new_id() if run is None else run.id
-    recorder = Recorder(store.iris, run_id, id_from(f"live/{run_id}"))
-    number = 0 if run is None else reading.session_count(store, run.iri, run.graph)
-    lines = _start(store, recorder, plan, number=number, dialogues=dialogues)
-    lines += [line for paid in prices for line in recorder.session_price(number, paid)]
-    asking = _asking(store, recorder, plan, settings)
-    blocks = [*_opening(store, recorder, plan, settings), Block(recorder.run_graph, lines)]
-    if settings.endpoint is not None:
-        blocks.append(recorder.pass_endpoint(settings.endpoint))
-    store.write(blocks)
     loop = asyncio.get_running_loop()
-    writer = Writer(store, loop)
     limits = JudgeLimits(seconds=plan.judge_timeout, engine=settings.engine)
     pool = executor(settings.executor)
-    desk = Desk(pool, limits, getattr(pool, "_max_workers", 2), asking)
-    entries = _Entries(recorder)
-    models = [model.iri for model in plan.models] if settings.reuse_answers else []
-    conversations = Conversations(
-        recorder,
-        writer,
-        desk,
-        entries=entries.first_used,
-        earlier=Answers(store, models, recorder.run_graph),
-    )
+    begin(pool, limits)
     try:
-        yield Session(store, recorder, conversations, writer)
+        run = settings.run
+        run_id = new_id() if run is None else run.id
+        recorder = Recorder(store.iris, run_id, id_from(f"live/{run_id}"))
+        number = 0 if run is None else reading.session_count(store, run.iri, run.graph)
+        lines = _start(store, recorder, plan, number=number, dialogues=dialogues)
+        lines += [line for paid in prices for line in recorder.session_price(number, paid)]
+        asking = _asking(store, recorder, plan, settings)
+        blocks = [*_opening(store, recorder, plan, settings), Block(recorder.run_graph, lines)]
+        if settings.endpoint is not None:
+            blocks.append(recorder.pass_endpoint(settings.endpoint))
+        store.write(blocks)
+        writer = Writer(store, loop)
+        desk = Desk(pool, limits, workers(pool), asking)
+        models = [model.iri for model in plan.models] if settings.reuse_answers else []
+        conversations = Conversations(
+            recorder,
+            writer,
+            desk,
+            entries=_Entries(recorder).first_used,
+            earlier=Answers(store, models, recorder.run_graph),
+        )
+        try:
+            yield Session(store, recorder, conversations, writer)
+        finally:
+            await desk.close()
+            ended = recorder.session_end(number, datetime.now(UTC))
+            writer.post([Block(recorder.run_graph, [ended])])
+            await writer.close()
     finally:
-        await desk.close()
-        ended = recorder.session_end(number, datetime.now(UTC))
-        writer.post([Block(recorder.run_graph, [ended])])
-        await writer.close()
         await loop.run_in_executor(None, pool.shutdown)
 
 

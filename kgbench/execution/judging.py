@@ -64,6 +64,14 @@ def judge_batch(batch: Sequence[JudgeRequest], limits: JudgeLimits) -> list[Verd
         raise
 
 
+def ready(limits: JudgeLimits) -> None:
+    """Start the child of the calling thread, where it has none that fits; returns when it waits.
+
+    Raises :class:`~kgbench.errors.EvaluationError` where it cannot be started.
+    """
+    _process(limits)
+
+
 def end_child() -> None:
     """End the child that the calling thread owns, if any."""
     process: Process | None = getattr(_own, "process", None)

@@ -13,12 +13,14 @@ from importlib import import_module
 from typing import Any, ParamSpec, TypeVar
 
 from kgbench.errors import ConfigurationError, Finding
+from kgbench.execution.judging import JudgeLimits, ready
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _LOCAL = "local"
 _DASK = "dask:"
+_EARLY = 2  # children that are started before there is something to judge
 
 
 def executor(spec: str) -> Executor:
@@ -36,6 +38,22 @@ def executor(spec: str) -> Executor:
     workers = int(number) if number else os.cpu_count() or 1
     # A thread that ends takes its child along: the child is a value of the thread's own.
     return ThreadPoolExecutor(workers, thread_name_prefix="kgbench-judge")
+
+
+def workers(pool: Executor) -> int:
+    """How many batches an executor judges at a time."""
+    found: int = getattr(pool, "_max_workers", 2)
+    return found
+
+
+def begin(pool: Executor, limits: JudgeLimits) -> None:
+    """Start the first children now, not when there are answers to judge; waits for none.
+
+    More are started by batches that find the first ones busy. A child that cannot be started is
+    told of by the batch that needs it.
+    """
+    for _ in range(min(workers(pool), _EARLY)):
+        pool.submit(ready, limits)
 
 
 class DaskPool(Executor):

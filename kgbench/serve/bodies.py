@@ -11,10 +11,22 @@ from starlette.requests import ClientDisconnect, Request
 from kgbench.serve.refusals import Refused
 from kgbench.serve.settings import Limits
 
-# What opens and closes a level, for which parsers need stack: in JSON outside strings, else triple
-# terms. In strings these count, too, which no text comes near.
+# What opens and closes a level, for which parsers need stack: in JSON brackets, else triple terms;
+# neither in strings, which may hold any number of them, nor in the comments of Turtle.
 _JSON = re.compile(rb'"(?:[^"\\]|\\.)*+"?|([\[{])|([\]}])', re.DOTALL)
-_TERMS = re.compile(rb"(<<)|(>>)")
+_TERMS = re.compile(
+    rb"""
+      \"\"\"(?:[^"\\]|\\.|"{1,2}+(?!"))*+\"\"\"
+    | '''(?:[^'\\]|\\.|'{1,2}+(?!'))*+'''
+    | "(?:[^"\\\n\r]|\\.)*+"
+    | '(?:[^'\\\n\r]|\\.)*+'
+    | <[^<>"{}|^`\x00-\x20]*+>   # an IRI may hold what begins a string or a comment elsewhere
+    | \#[^\n\r]*+
+    | \\.                        # as may a name
+    | (<<) | (>>)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
 
 
 def is_deeper(sent: bytes, levels: int, *, json: bool) -> bool:
@@ -22,6 +34,8 @@ def is_deeper(sent: bytes, levels: int, *, json: bool) -> bool:
 
     >>> is_deeper(b'{"a": [{"b": "[[["}]}', 2, json=True), is_deeper(b"[[", 2, json=True)
     (True, False)
+    >>> is_deeper(b"<a> <b> '<< <<' .", 1, json=False), is_deeper(b"<<( <<( ", 1, json=False)
+    (False, True)
     """
     level = 0
     for found in (_JSON if json else _TERMS).finditer(sent):

@@ -31,6 +31,13 @@ def parts(content_type: str, body: bytes) -> list[Part]:
 
     Lines may end without CR, as some clients send them.
     """
+    try:
+        return _parts(content_type, body)
+    except ValueError:  # of a parameter in pieces whose number is no number (RFC 2231)
+        raise Refused(400, "the form has a header that cannot be read") from None
+
+
+def _parts(content_type: str, body: bytes) -> list[Part]:
     boundary = _boundary(content_type)
     pieces = (b"\n" + body).split(b"\n--" + boundary)
     if len(pieces) < 3 or not pieces[-1].startswith(b"--"):  # noqa: PLR2004 - before, one, the end

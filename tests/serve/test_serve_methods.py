@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import pytest
 
+from kgbench.serve import linked_data
+
 METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH")
 PATHS = (
     *("/sparql", "/sparql/", "/store?graph=urn:nowhere", "/graph/nowhere", "/search", "/editor"),
@@ -38,3 +40,127 @@ def test_refused_methods_are_told_from_others(client, writable):
             response = asked.request("PATCH", path)
             assert response.status_code == 405
             assert response.headers["allow"] == methods
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("/store?graph=https://w3id.org/kgbench/graph/run/1", "a graph can be sent as text/turtle"),
+        ("/run/1", "descriptions can be sent as text/html"),
+        ("/.well-known/void", "the statistics can be sent as text/turtle"),
+    ],
+)
+def test_what_nobody_can_read_is_not_acceptable(client, path, words):
+    """406 names the formats that there are."""
+    response = client.get(path, headers={"Accept": "image/png"})
+    assert response.status_code == 406
+    assert words in response.text
+    assert response.headers["vary"] == "Accept"
+
+
+def test_known_graph_is_not_sent_again(client):
+    """The tag of a graph saves sending it, in its own format only; HEAD has the same tag."""
+    path = "/store?graph=https://w3id.org/kgbench/graph/run/1"
+    turtle = {"Accept": "text/turtle"}
+    tag = client.head(path, headers=turtle).headers["etag"]
+
+    again = client.get(path, headers={**turtle, "If-None-Match": tag})
+    assert (again.status_code, again.content) == (304, b"")
+    other = client.get(path, headers={"Accept": "application/trig", "If-None-Match": tag})
+    assert other.status_code != 304
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [("graph=%ff", "not URL-encoded UTF-8"), ("&".join(["a="] * 200), "too many fields")],
+)
+def test_graph_that_cannot_be_read_is_refused(client, query, words):
+    """A name of a graph that is no text, or one among hundreds of fields, is the client's fault."""
+    response = client.get(f"/store?{query}")
+    assert response.status_code == 400
+    assert words in response.text
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+def test_only_a_new_graph_needs_no_name(writable, method):
+    """What replaces or removes a graph names it: there is no graph that it could mean."""
+    response = writable.request(method, "/store", headers={"Content-Type": "text/turtle"})
+    assert response.status_code == 400
+    assert "name a graph" in response.text
+
+
+@pytest.mark.parametrize("header", ["Content-Type", "Content-Disposition"])
+def test_form_with_unreadable_header_is_refused(writable, header):
+    """A parameter in as many pieces as no number can say is the client's fault."""
+    pieces = f"x*{'9' * 5_000}=y"
+    form = {"Content-Type": "multipart/form-data; boundary=x"}
+    if header == "Content-Type":
+        form[header] += f"; {pieces}"
+    sent = f"--x\nContent-Disposition: form-data; {pieces}\n\n<a> <b> 1 .\n--x--"
+    response = writable.put("/store?graph=urn:x", content=sent, headers=form)
+    assert response.status_code == 400
+    assert "a header that cannot be read" in response.text
+    assert writable.get("/store?graph=urn:x").status_code == 404
+
+
+def test_part_without_headers_is_refused(writable):
+    """A piece of a form in which nothing ends its headers is no file."""
+    form = {"Content-Type": "multipart/form-data; boundary=x"}
+    for sent in ("--x\n<a> <b> 1 .\n--x--", "--x<a>\n\n<b> 1 .\n--x--"):
+        response = writable.put("/store?graph=urn:x", content=sent, headers=form)
+        assert response.status_code == 400
+        assert "no headers that can be read" in response.text
+
+
+def test_many_small_strings_are_no_deep_graph(writable):
+    """A graph of a hundred literals with operators of shifting in them is taken as it is."""
+    lines = [f"<urn:a> <urn:p> '{number} << 1' ." for number in range(150)]
+    sent = writable.put(
+        "/store?graph=urn:shifts", content="\n".join(lines), headers={"Content-Type": "text/turtle"}
+    )
+    assert sent.status_code == 201
+    assert writable.delete("/store?graph=urn:shifts").status_code == 200
+
+
+def test_endpoint_without_a_query(client):
+    """People are led to the form; who can read no description is told that there is no query."""
+    led = client.get("/sparql", headers={"Accept": "text/html"})
+    assert led.status_code == 303
+    assert led.headers["location"] == "http://testserver/editor"
+    lost = client.get("/sparql", headers={"Accept": "image/png"})
+    assert lost.status_code == 400
+    assert "no query" in lost.text
+
+
+def test_format_in_the_request_goes_before_the_header(client):
+    """A format by name or media type is sent whatever the header says; an unknown one is not."""
+    for wanted, media in (
+        ("csv", "text/csv"),
+        ("text/tab-separated-values", "text/tab-separated-values"),
+        ("spreadsheet", "application/sparql-results+xml"),
+    ):
+        params = {"query": "SELECT (1 AS ?one) {}", "format": wanted}
+        response = client.get("/sparql", params=params, headers={"Accept": "application/xml"})
+        assert response.headers["content-type"].partition(";")[0] == media
+
+
+def test_service_of_a_writable_server_is_described(client, writable):
+    """Update is named where there is one, the union of graphs where it is the default graph."""
+    texts = [
+        one.get("/sparql", headers={"Accept": "text/turtle"}).text for one in (client, writable)
+    ]
+    assert ["SPARQL11Update" in text for text in texts] == [False, True]
+    assert ["UnionDefaultGraph" in text for text in texts] == [True, False]
+
+
+def test_own_failure_is_told_without_its_cause(client, monkeypatch):
+    """A fault of the server is 500 in words, with the headers of every answer and nothing else."""
+
+    def broken(*_):
+        raise LookupError("a secret of the server")
+
+    monkeypatch.setattr(linked_data, "find", broken)
+    response = client.get("/run/1")
+    assert response.status_code == 500
+    assert response.text == "the server failed on this request; its log says more\n"
+    assert response.headers["x-content-type-options"] == "nosniff"

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from kgbench.pages import drawing
 from kgbench.serve import protocol
 from kgbench.serve.admission import admit
+from kgbench.serve.bodies import is_deeper
 from kgbench.serve.negotiation import choose
 from kgbench.serve.refusals import Refused
 from kgbench.serve.rows import Counter
@@ -45,10 +46,17 @@ def test_the_best_quality_wins(qualities):
         ("text/html;level=1;q=0.3, text/csv;q=0.4", "text/csv"),
         ("image/*", None),
         ("TEXT/CSV", "text/csv"),
+        ("nothing that names a type, */csv, text/", "application/json"),
+        ("text/csv;q=much, text/html", "text/html"),
+        ("text/csv;q=2, text/html;q=0.1", "text/html"),
+        ("text/csv;q=nan, text/html;q=0.1", "text/html"),
     ],
 )
 def test_accept_headers_as_the_standard_reads_them(header, expected):
-    """Wildcards, parameters, exclusions and letter case are read as RFC 9110 says."""
+    """Wildcards, parameters, exclusions and letter case are read as RFC 9110 says.
+
+    What it does not permit counts as absent.
+    """
     assert expected == choose(header, OFFERED)
 
 
@@ -64,6 +72,30 @@ def test_any_request_is_read_or_refused(method, url_query, content_type, sent):
         protocol.read(method, url_query, content_type, sent)
     except Refused as refused:
         assert 400 <= refused.status < 500
+
+
+@pytest.mark.parametrize(
+    ("media", "url_query", "sent", "status", "words"),
+    [
+        (protocol.FORM, b"query=ASK{}", b"query=ASK{}", 400, "in the form only"),
+        (protocol.FORM, b"update=DROP+ALL", b"query=ASK{}", 400, "in the form only"),
+        (protocol.FORM, b"", b"query=ASK{}&update=DROP+ALL", 400, "in the form only"),
+        (protocol.FORM, b"", b"format=csv", 400, "neither a query nor an update"),
+        (protocol.FORM, b"", b"query=%ff", 400, "the form is not URL-encoded UTF-8"),
+        (protocol.QUERY, b"query=ASK{}", b"ASK {}", 400, "in the body only"),
+        (protocol.UPDATE, b"update=DROP+ALL", b"DROP ALL", 400, "in the body only"),
+        (protocol.QUERY, b"", b"ASK {\xff}", 400, "the body is not UTF-8 at byte 5"),
+        (protocol.QUERY, b"", b"ASK {\0}", 400, "the query contains a NUL character"),
+        (protocol.UPDATE, b"using-graph-uri=no+iri", b"DROP ALL", 400, "is no IRI"),
+        (protocol.QUERY, b"named-graph-uri=", b"ASK {}", 400, "is no IRI"),
+        (f"{protocol.QUERY}; charset*{'9' * 5_000}=x", b"", b"ASK {}", 415, "send UTF-8"),
+    ],
+)
+def test_what_can_be_no_operation_says_why(media, url_query, sent, status, words):
+    """Two operations, none, or one that cannot be read: each refusal names what is wrong."""
+    with pytest.raises(Refused, match=words) as refused:
+        protocol.read("POST", url_query, media, sent)
+    assert status == refused.value.status
 
 
 @given(st.text(max_size=300))
@@ -92,6 +124,10 @@ def test_any_text_is_admitted_or_refused(text):
         ("SELECT ?s { GRAPH ?g { ?s <http://p/>+ ?o } }", False),
         ("SELECT ?s { GRAPH ?g { ?s ?p ?o FILTER(?o > 1) } }", False),
         ("SELECT ?s FROM <http://g/> { <http://a/> ?p ?s }", False),
+        ("SELECT ?s { GRAPH ?g { ?s ?p true } }", False),
+        ("SELECT ?s { GRAPH ?g { ?s ?p", False),
+        (f"SELECT ?o {{ <http://a/{'b' * 500}> ?p ?o }}", True),
+        (f"SELECT ?o {{ <http://a/{'b' * 2_000}> ?p ?o }}", False),
     ],
 )
 def test_only_one_pattern_is_a_look_up(query, bounded):
@@ -110,6 +146,49 @@ def test_only_one_pattern_is_a_look_up(query, bounded):
 def test_form_is_told_from_the_first_word(query, form):
     """Comments and prologue are passed over."""
     assert form == admit(query).form
+
+
+@pytest.mark.parametrize("word", ["INSERT DATA", "drop all", "WITH <http://a/> DELETE"])
+def test_update_is_told_from_a_query(word):
+    """Who sends an update as a query is told so, and not that there is a mistake in it."""
+    with pytest.raises(Refused) as refused:
+        admit(f"PREFIX e: <http://e/> {word} {{}}")
+    assert refused.value.status == 400
+    assert f"{word.partition(' ')[0].upper()} changes data: send it as an update" in (
+        refused.value.message
+    )
+
+
+LITERALS = (
+    *("'1 << 2'", '"<<("', "'''it's <<\n<<'''", '"""a ""<<" <<( """', "'\\'<<'", "'<<'@en-gb"),
+    *("<urn:x#'>", "<urn:y>", "e:it\\'s", "e:x\\#", "7 # it's <<\n"),
+)
+
+
+@given(st.lists(st.sampled_from(LITERALS), max_size=6), st.integers(1, 4))
+def test_depth_is_that_of_triple_terms_only(objects, depth):
+    """What strings, IRIs, names and comments hold opens no level, and hides none."""
+    nested = "<<( e:s e:p " * depth + "1" + " )>>" * depth
+    text = "@prefix e: <urn:e:> . e:s e:p " + " , ".join([*objects, nested, *objects]) + " ."
+    graph = ox.parse(text.encode(), ox.RdfFormat.TURTLE)
+
+    assert depth == max(levels(triple) for triple in graph)
+    assert is_deeper(text.encode(), depth - 1, json=False)
+    assert not is_deeper(text.encode(), depth, json=False)
+
+
+def levels(term):
+    """How deep triple terms are nested in the object of a triple."""
+    return 1 + levels(term.object) if isinstance(term.object, ox.Triple) else 0
+
+
+@pytest.mark.parametrize(
+    ("text", "deeper"),
+    [(b"[[], [], []]", False), (b"]]]}}[[", False), (b"[[[", True), (b'["[[", {"[": "]"}]', False)],
+)
+def test_depth_of_json_is_that_of_open_brackets(text, deeper):
+    """What is beside each other is not deeper, and one bracket too many counts for nothing."""
+    assert deeper is is_deeper(text, 2, json=True)
 
 
 VALUES = st.text(st.sampled_from("a\"'\\,{}\r\n\t<>;é"), max_size=8)
@@ -151,6 +230,7 @@ def test_rows_are_counted_from_bytes(form, rows, size):
             "INSERT { ?s ?p 1 } USING <g> WHERE { { SELECT ?s WHERE { ?s ?p 1 } } }",
         ),
         ('INSERT DATA { <s> <p> "WHERE" }', 'INSERT DATA { <s> <p> "WHERE" }'),
+        ("DELETE WHERE { ?s ?p 1", "DELETE { ?s ?p 1 USING <g> WHERE { ?s ?p 1"),
     ],
 )
 def test_dataset_enters_an_update(update, expected):

@@ -1,6 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """``python -m kgbench`` is the command ``kgbench``."""
 
-from kgbench.cli import main
+from __future__ import annotations
 
-main()
+import sys
+
+
+def main() -> None:
+    """Load the command line and run it."""
+    try:
+        from kgbench.cli import main as command_line
+
+        command_line()
+    except KeyboardInterrupt:  # while it was loaded: a command that has begun says more
+        sys.stderr.write("kgbench: interrupted\n")
+        raise SystemExit(130) from None
+
+
+if __name__ == "__main__":
+    main()

@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from kgbench.cli.interruption import Commands
 from kgbench.errors import KgbenchError
 
 COMMANDS = (
@@ -39,6 +40,7 @@ COMMANDS = (
 
 app = typer.Typer(
     name="kgbench",
+    cls=Commands,
     help="Measure how well language models work with knowledge graphs; keep every step as RDF.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -81,12 +83,6 @@ def main() -> None:
         from kgbench.analysis.rendering import visible  # a file that is refused may hold anything
 
         typer.echo(f"kgbench: {visible(str(error))}", err=True)
-        raise SystemExit(1) from None
-    except KeyboardInterrupt:
-        typer.echo("kgbench: interrupted", err=True)
-        raise SystemExit(130) from None
-    except BrokenPipeError:
-        sys.stderr.close()
         raise SystemExit(1) from None
     except OSError as error:
         if "--debug" in sys.argv or error.filename is None:

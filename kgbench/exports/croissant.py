@@ -15,11 +15,10 @@ from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 
-from kgbench.errors import PublicationRefused
 from kgbench.exports.cells import Cell, cells
 from kgbench.exports.outgoing_run import OutgoingRun
 from kgbench.exports.tables import FIELDS, scores_csv, statements
-from kgbench.exports.writing import write_file
+from kgbench.exports.writing import whole
 from kgbench.model import Json
 from kgbench.vocab import KGB, RDFS, SKOS, XSD
 
@@ -57,18 +56,18 @@ def write(run: OutgoingRun, out: Path, licence: str, creators: Sequence[str]) ->
 
     Raises :class:`~kgbench.errors.PublicationRefused` where ``out`` exists already.
     """
-    if out.exists():
-        raise PublicationRefused(f"{out} is there already: name another place, or remove it")
     data = {"scores.csv": scores_csv(run), "results.nq": statements(run)}
     documents = {
         "croissant.json": metadata(run, data, licence, creators),
         "croissant-tasks.jsonld": tasks(run),
     }
-    for name, content in data.items():
-        write_file(out / name, content)
-    for name, document in documents.items():
-        text = json.dumps(document, indent=1, ensure_ascii=True) + "\n"
-        write_file(out / name, text.encode("ascii"))
+    with whole(out) as folder:
+        folder.mkdir()
+        for name, content in data.items():
+            (folder / name).write_bytes(content)
+        for name, document in documents.items():
+            text = json.dumps(document, indent=1, ensure_ascii=True) + "\n"
+            (folder / name).write_text(text, encoding="ascii")
     return [*data, *documents]
 
 

@@ -15,9 +15,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from kgbench.errors import PublicationRefused
 from kgbench.exports.outgoing_run import OutgoingRun
 from kgbench.exports.tables import scores_csv, statements
+from kgbench.exports.writing import whole
 from kgbench.rdf import digest
 from kgbench.vocab import KGB, PROV, RDFS, SCHEMA
 
@@ -46,18 +46,12 @@ def write(run: OutgoingRun, out: Path, describing: Describing) -> int:
     The count of files is given back. Raises :class:`~kgbench.errors.PublicationRefused` where
     ``out`` exists already, or cannot be written.
     """
-    if out.exists():
-        raise PublicationRefused(f"{out} is there already: name another place, or remove it")
-    with tempfile.TemporaryDirectory(prefix="kgbench-crate-") as scratch:
+    with whole(out) as crate, tempfile.TemporaryDirectory(prefix="kgbench-crate-") as scratch:
         made = _Crate(run, Path(scratch), describing)
-        try:
-            out.parent.mkdir(parents=True, exist_ok=True)
-            if out.suffix == ".zip":
-                made.crate.write_zip(out)
-            else:
-                made.crate.write(out)
-        except OSError as error:
-            raise PublicationRefused(f"{out} cannot be written: {error.strerror}") from error
+        if out.suffix == ".zip":
+            made.crate.write_zip(crate)
+        else:
+            made.crate.write(crate)
     return made.files
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -63,8 +65,31 @@ class _Apart:
         self._pool = pool
 
     def submit(self, execution: str, number: int) -> Callable[[], Done]:
-        future: Future[Done] = self._pool.submit(executions.make, execution, number)
+        with _uninterrupted():
+            future: Future[Done] = self._pool.submit(executions.make, execution, number)
         return future.result
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits until this is over, and a process that is begun here never hears it.
+
+    It would otherwise reach one that has not yet come to ignore it, or come in the middle of
+    telling one what to do; both end with a traceback of that process.
+    """
+    if threading.current_thread() is not threading.main_thread():  # no signal is handled there
+        yield
+        return
+    waiting: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda number, _: waiting.append(number))
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.signal(signal.SIGINT, handler)
+        if waiting:
+            signal.raise_signal(signal.SIGINT)
 
 
 @contextlib.contextmanager

@@ -21,6 +21,7 @@ from kgbench.cli import app
 from kgbench.errors import PublicationRefused
 from kgbench.exports import every_eval_ever
 from kgbench.exports.outgoing_run import Wanted, read
+from kgbench.exports.writing import whole
 from kgbench.store import open_reader
 from kgbench.validation import Data, compiled, complaints, declared_shapes
 from kgbench.vocab import KGB, PROV, RDF
@@ -223,3 +224,23 @@ def test_a_licence_is_needed(small, tmp_path):
     asked = ["export", "rocrate", "--store", str(small), "-o", str(tmp_path / "crate")]
 
     assert CliRunner().invoke(app, asked).exit_code == 2
+
+
+def test_a_folder_that_is_not_finished_takes_no_place(tmp_path):
+    """What is interrupted while it is written leaves nothing, so that it can be written again."""
+    out = tmp_path / "made" / "crate"
+
+    def interrupted():
+        with whole(out) as unfinished:
+            unfinished.mkdir()
+            (unfinished / "one").write_text("half")
+            raise KeyboardInterrupt
+
+    pytest.raises(KeyboardInterrupt, interrupted)
+    assert list(out.parent.iterdir()) == []
+
+    with whole(out) as folder:
+        folder.mkdir()
+    assert list(out.parent.iterdir()) == [out]
+    with pytest.raises(PublicationRefused, match="is there already"), whole(out):
+        pass

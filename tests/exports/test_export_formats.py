@@ -236,7 +236,8 @@ def test_a_folder_that_is_not_finished_takes_no_place(tmp_path):
             (unfinished / "one").write_text("half")
             raise KeyboardInterrupt
 
-    pytest.raises(KeyboardInterrupt, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert list(out.parent.iterdir()) == []
 
     with whole(out) as folder:

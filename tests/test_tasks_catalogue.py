@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from kgbench.errors import ResourceError, TaskError
+from kgbench.model import Parameter
 from kgbench.tasks import catalogue, declaration
+from kgbench.tasks.parameters import normalised
 
 
 def test_three_rdf_classes_are_declared() -> None:
@@ -98,6 +100,18 @@ def test_refusals_name_what_is_nearest(
     """What is not declared is refused in words that help."""
     with pytest.raises(TaskError, match=message):
         catalogue.make_task(name, "label", parameters)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [(True, True), ("FALSE", False), ("true", True), (False, False)]
+)
+def test_truth_values_may_be_words(value: object, expected: bool) -> None:
+    """A parameter that is true or false takes the words for it, in any case, and nothing else."""
+    parameter = Parameter("deep", bool, default=False)
+    assert normalised(parameter, value, "label") is expected
+    for other in (1, "1", "yes", None):
+        with pytest.raises(TaskError, match="'deep' must be true or false"):
+            normalised(parameter, other, "label")
 
 
 def test_case_identity() -> None:

@@ -6,12 +6,13 @@ from __future__ import annotations
 import logging
 import warnings
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgbench.errors import ResourceError, TaskError
+from kgbench.errors import EvaluationError, ResourceError, TaskError
 from kgbench.model import Case, Outcome, Verdict
 from kgbench.scoring.graphs import compare_graphs
 from kgbench.tasks import catalogue, rdf_connection_explain, rdf_friend_count, rdf_syntax_fix
@@ -242,9 +243,9 @@ def test_faults_are_one_to_four_of_different_kinds(graph_format: str) -> None:
 
 
 def test_a_fault_that_fits_nowhere_is_refused() -> None:
-    """A declared fault that does not fit its document exactly once is named."""
+    """A declared fault that does not fit its document exactly once is named with its file."""
     declared = {"uid": "x", "faults": [{"kind": "gone", "find": "not there", "put": ""}]}
-    with pytest.raises(ResourceError, match="'gone' of x fits 0 places"):
+    with pytest.raises(ResourceError, match=r"faults\.json: the fault 'gone' of x fits 0 places"):
         rdf_syntax_fix._with_faults("a document", declared)
 
 
@@ -321,3 +322,11 @@ def test_scores_are_weighted_as_published() -> None:
     assert scores["contentRecall"] == 30 / 31
     expected = 0.1 * scores["strSimilarity"] + 0.2 + 0.7 * scores["contentF1"]
     assert scores["combined"] == pytest.approx(expected)
+
+
+def test_a_correct_document_that_does_not_parse_is_a_defect_of_the_case() -> None:
+    """Nobody's answer is judged by a document that is wrong itself: the case is named."""
+    case = cases_of("RdfSyntaxFixList-turtle")[0]
+    spoilt = replace(case, data={**case.data, "optimal": ":a :b"})
+    with pytest.raises(EvaluationError, match=f"correct document of the case {case.iri} does not"):
+        rdf_syntax_fix.judge(spoilt, [f"```\n{document()}\n```"], EXECUTOR)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -176,6 +177,26 @@ def test_files_are_chosen(folder: Path) -> None:
     assert [path.name for path in sealed_files.plain([folder])] == ["cases.json", "prompt.txt"]
     with pytest.raises(ResourceError, match="cannot be read"):
         sealed_files.encrypt(folder / "missing.txt", KEY)
+
+
+def test_what_cannot_be_written_stays_as_it_is(folder: Path) -> None:
+    """Where a name is too long, or the disk full, the file stays and no part of another does."""
+    long = folder / f"{'n' * 252}"
+    long.write_text("content")
+    with pytest.raises(ResourceError, match="cannot be written"):
+        sealed_files.encrypt(long, KEY)
+    assert long.read_text() == "content"
+    large = folder / "large.txt"
+    large.write_bytes(bytes(5000))
+    before, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    try:
+        with pytest.raises(ResourceError, match=r"large\.txt\.enc cannot be written"):
+            sealed_files.encrypt(large, KEY)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (before, hard))
+    assert large.read_bytes() == bytes(5000)
+    assert not (folder / "large.txt.enc").exists()
 
 
 def test_the_library_is_loaded_when_needed() -> None:

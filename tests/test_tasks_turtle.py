@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,15 @@ from kgbench.errors import EvaluationError
 from kgbench.execution.engines import engine
 from kgbench.importers import published_cases
 from kgbench.importers.records import read_record
-from kgbench.model import Case, Outcome, Verdict
-from kgbench.tasks import catalogue, fact_extract, tolerant_parsing, turtle_errors, turtle_sample
+from kgbench.model import Case, Outcome, ParsedGraph, Verdict
+from kgbench.tasks import (
+    catalogue,
+    fact_extract,
+    normal_triples,
+    tolerant_parsing,
+    turtle_errors,
+    turtle_sample,
+)
 from kgbench.tasks.first_generation import CONNECTION, FRIEND_COUNT, FirstGeneration
 from kgbench.testing import contract as checks
 from kgbench.testing.executor import PlainExecutor
@@ -69,6 +77,36 @@ def test_repairing_is_bounded() -> None:
     found = tolerant_parsing.parse(text, EXECUTOR)
     assert found.triples == ()
     assert found.lines == tolerant_parsing.MOST_REMOVED
+
+
+@pytest.mark.parametrize("blank", ["\u00a0", "\x0c", "\u2028 "])
+def test_white_space_that_turtle_does_not_know_is_removed(blank: str) -> None:
+    """A line that looks empty goes by itself, and no line of Turtle before it."""
+    found = tolerant_parsing.parse(SAMPLE.replace(".\n", f".\n{blank}\n"), EXECUTOR)
+    assert (len(found.triples), found.lines, found.removed) == (2, 2, 2 * len(blank))
+
+
+class TakesNothing(PlainExecutor):
+    """An executor that refuses every document, as one that is out of memory does."""
+
+    def parse(self, text: str, rdf_format: str) -> ParsedGraph:
+        """Nothing but a message."""
+        return ParsedGraph(None, f"no {rdf_format} of {len(text)} characters")
+
+
+def test_repairing_ends_where_no_document_is_taken() -> None:
+    """When all lines with text are removed there is nothing to repair: no triples are left."""
+    found = tolerant_parsing.parse("a\n\nbc\n", TakesNothing())
+    assert found == ((), "", 3, 2, "no turtle of 6 characters")
+
+
+def test_an_expected_document_that_does_not_parse_is_a_defect_of_the_case() -> None:
+    """Nobody's answer is compared with a document that is wrong itself: the case is named."""
+    case = catalogue.make_case("s", "TurtleErrorsStatic", {}, {"optimal": "<a"})
+    with pytest.raises(EvaluationError, match=f"'optimal' of the case {case.iri} does not parse"):
+        normal_triples.expected(case, EXECUTOR)
+    with pytest.raises(EvaluationError, match=f"{case.iri} has no 'optimal'"):
+        normal_triples.expected(replace(case, data={}), EXECUTOR)
 
 
 # --- TurtleErrorsStatic -----------------------------------------------------------------------

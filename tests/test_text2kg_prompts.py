@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,8 @@ from kgbench.datasets import home, text2kgbench
 from kgbench.datasets.text2kgbench import Part, Sentence
 from kgbench.errors import TaskError
 from kgbench.importers.text2kgbench_tasks import part_task
-from kgbench.model import Case
-from kgbench.scoring.ontology_facts import Concept, Fact, Ontology, Relation
+from kgbench.model import Case, Outcome
+from kgbench.scoring.ontology_facts import Concept, Fact, Ontology, Relation, facts_json
 from kgbench.tasks import catalogue, text2kg, text2kg_rdf
 from kgbench.tasks.text2kg_cases import asked, part_cases
 from kgbench.tasks.text2kg_examples import Chooser
@@ -92,6 +93,16 @@ def test_missing_lists_are_named(part: Part) -> None:
     """Lists that do not exist are not replaced by something else."""
     with pytest.raises(TaskError, match="no lists 'embeddings'"):
         case_of(part, exampleSelection="embeddings")
+
+
+def test_a_sentence_without_a_list_is_named(part: Part) -> None:
+    """A list that leaves a test sentence out is not replaced by an empty one."""
+    lists = {"similarity-list": dict(part.similar("similarity-list"))}
+    del lists["similarity-list"][part.test[1].id]
+    chooser = Chooser(replace(part, lists=lists), "similarity-list", 1)
+    assert chooser.examples(part.test[0])
+    with pytest.raises(TaskError, match=f"have no entry for {part.test[1].id}"):
+        chooser.examples(part.test[1])
 
 
 def test_data_that_is_not_installed_is_named(
@@ -172,6 +183,54 @@ def test_any_names_survive_turtle(concept: str, relation: str, entity: str) -> N
     parsed = executor.parse(written_facts([Fact(entity, "r", entity)], ontology), "turtle")
     assert parsed.triples is not None, parsed.error
     assert read_facts(parsed.triples, ontology).triples == ((entity, "r", entity),)
+
+
+def test_lone_surrogates_do_not_end_in_an_error() -> None:
+    """A data set may hold what Unicode cannot carry: it is asked about, and can be answered."""
+    ontology = Ontology(
+        *("o\udc80", "O"),
+        (Concept("c\ud800", "c\ud800"), Concept("c\ud801", "d")),
+        (
+            Relation("r\ud800", "knows\ud800", "c\ud800", "c\ud801"),
+            Relation("s", "says", "c\ud800", ""),
+        ),
+    )
+    facts = [Fact("Ann\ud800", "knows\ud800", "Bob\ud801"), Fact("Bob\ud801", "says", "x\udfff")]
+    data = {
+        "sentence": "Ann\ud800 knows\ud800 Bob\ud801 who says x\udfff.",
+        "triples": facts_json(facts),
+        "ontology": ontology.as_json(),
+        "examples": [["Bob\ud801.", facts_json(facts)]],
+    }
+    case = catalogue.make_case("s", "Text2KGRdf", {}, data, "u\ud800")
+    parsed = PlainExecutor().parse(written_ontology(ontology), "turtle")
+    assert len({line.split()[0] for line in parsed.triples or ()}) == 4
+    assert "\ufffd" in text2kg_rdf.prompt(case)
+    answer = text2kg_rdf.reference(case)
+    assert not any("\ud800" <= character <= "\udfff" for character in answer)
+    scores = text2kg_rdf.judge(case, [answer], PlainExecutor()).scores
+    assert (scores["f1"], scores["onto_conf"], scores["parsable"]) == (1.0, 1.0, 1.0)
+    assert (scores["sub_halluc"], scores["obj_halluc"]) == (0.0, 0.0)
+    hostile = answer.replace("relation:s ", "\ud800 ")
+    assert text2kg_rdf.judge(case, [hostile], PlainExecutor()).scores["parsable"] == 0.0
+    plain = catalogue.make_case("s", "Text2KG", {"cleaning": "strip"}, data, "u\ud800")
+    assert "\ud801" in text2kg.prompt(plain)
+    answers = [text2kg.reference(plain)]
+    assert text2kg.judge(plain, answers, PlainExecutor()).outcome is Outcome.SCORED
+
+
+def test_what_is_outside_the_ontology_is_left_out() -> None:
+    """Facts of unknown relations are not written, and classes of others are not read."""
+    ontology = Ontology("o", "O", (Concept("c", "c"),), (Relation("r", "r", "c", "c"),))
+    text = written_facts([Fact("a", "r", "b"), Fact("a", "unknown", "z")], ontology)
+    assert "unknown" not in text
+    assert "z" not in text
+    more = f"{text}\n<http://example.org/entity/a> a <urn:other>, [] ; <urn:p> 1 ."
+    parsed = PlainExecutor().parse(more, "turtle")
+    assert parsed.triples is not None, parsed.error
+    found = read_facts(parsed.triples, ontology)
+    assert found.types == {"a": {"c"}, "b": {"c"}}
+    assert set(found.triples) == {("a", "r", "b"), ("a", "urn:p", "1")}
 
 
 def test_both_forms_have_the_same_cases(part: Part) -> None:

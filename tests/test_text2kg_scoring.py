@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgbench.errors import EvaluationError
 from kgbench.scoring import stems
 from kgbench.scoring.fact_extraction import published_scores
 from kgbench.scoring.faithfulness import own_scores
@@ -21,7 +22,8 @@ from kgbench.scoring.ontology_facts import (
     Relation,
     ontology_from,
 )
-from kgbench.scoring.relation_triples import parse
+from kgbench.scoring.relation_triples import CLEANINGS, parse
+from kgbench.tasks import catalogue
 
 PUBLISHED = re.compile(r"(\w+)\(([^,]+),([^)]+)\)")
 ONTOLOGY = Ontology(
@@ -111,6 +113,17 @@ def test_facts_are_the_matches_of_the_published_expression(answer: str) -> None:
 def test_cleanings(cleaning: str, expected: str) -> None:
     """Each cleaning does to a part what its name says, and no more."""
     assert parse('by(Larn, "Mira\'s" )', cleaning).triples[0][2] == expected
+
+
+def test_an_unknown_cleaning_is_refused() -> None:
+    """A cleaning that there is not is named, with those there are, and not taken for another."""
+    with pytest.raises(EvaluationError, match=r"no cleaning 'wash' .*none, strip, strip-quotes"):
+        parse("by(Larn, Mira)", "wash")
+
+
+def test_the_declared_cleanings_are_those_there_are() -> None:
+    """What a task may ask for is what can be done."""
+    assert set(catalogue.task_class("Text2KG").parameters["cleaning"].allowed) == set(CLEANINGS)
 
 
 def test_lines_without_a_fact_are_counted() -> None:

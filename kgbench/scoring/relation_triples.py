@@ -11,17 +11,25 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TypeAlias
 
+from kgbench.errors import EvaluationError
+
 Triple: TypeAlias = tuple[str, str, str]
 """Subject, relation, object."""
 
-CLEANINGS = ("none", "strip", "strip-quotes")
 _OPENING = re.compile(r"(?<!\w)(\w++)\(")
 _QUOTES = str.maketrans("", "", "\"'")
+
+CLEANINGS: Mapping[str, Callable[[str], str]] = {
+    "none": str,
+    "strip": str.strip,
+    "strip-quotes": lambda part: part.strip().translate(_QUOTES),
+}
+"""What can be done to the parts of a fact, by name (see :func:`parse`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,30 +42,26 @@ class ParsedFacts:
 
 
 def parse(answer: str, cleaning: str = "none") -> ParsedFacts:
-    """The facts of ``answer``; ``cleaning`` (one of :data:`CLEANINGS`) is done to each part.
+    """The facts of ``answer``; ``cleaning`` (a name in :data:`CLEANINGS`) is done to each part.
 
     ``none`` leaves parts as they are, so that most objects begin with a blank; ``strip`` removes
     white space at both ends; ``strip-quotes`` then deletes all quotation marks and apostrophes.
 
     >>> parse("director(Psycho, Alfred Hitchcock)", "strip").triples
     (('Psycho', 'director', 'Alfred Hitchcock'),)
+
+    Raises :class:`~kgbench.errors.EvaluationError` for another cleaning.
     """
+    cleaned = CLEANINGS.get(cleaning)
+    if cleaned is None:
+        raise EvaluationError(f"there is no cleaning '{cleaning}' (but {', '.join(CLEANINGS)})")
     text = answer.replace("\\_", "_")
     found = list(_matches(text))
     triples = tuple(
-        (cleaned(subject, cleaning), relation, cleaned(object_, cleaning))
-        for _, _, relation, subject, object_ in found
+        (cleaned(subject), relation, cleaned(object_)) for _, _, relation, subject, object_ in found
     )
     lines, unparsed = _lines(text, [(first, last) for first, last, *_ in found])
     return ParsedFacts(triples, lines, unparsed)
-
-
-def cleaned(part: str, cleaning: str) -> str:
-    """``part`` of a fact after a cleaning (see :func:`parse`)."""
-    if cleaning == "none":
-        return part
-    stripped = part.strip()
-    return stripped if cleaning == "strip" else stripped.translate(_QUOTES)
 
 
 def _matches(text: str) -> Iterator[tuple[int, int, str, str, str]]:

@@ -12,9 +12,16 @@ from functools import cache
 
 import pyoxigraph as ox
 
-from kgbench.errors import ResourceError
 from kgbench.model import Json
-from kgbench.tasks import bestiary, graph_info, numbering, organisation, serialising, texts
+from kgbench.tasks import (
+    bestiary,
+    faults,
+    graph_info,
+    numbering,
+    organisation,
+    serialising,
+    texts,
+)
 
 Data = dict[str, Json]
 
@@ -76,17 +83,13 @@ def faulty_queries(parameters: Mapping[str, Json]) -> list[Data]:  # noqa: ARG00
     found = []
     for declared in texts.structure("SparqlSyntaxFixingListLcQuad", "faults.json"):
         question = questions[declared["question"]]
-        query: str = question["refSparql"]
-        if query.count(declared["find"]) != 1:
-            raise ResourceError(
-                f"SparqlSyntaxFixingListLcQuad/faults.json: the fault {declared['uid']} fits "
-                f"{query.count(declared['find'])} places of its query instead of one"
-            )
+        named = f"SparqlSyntaxFixingListLcQuad/faults.json: the fault {declared['uid']}"
+        faulty = faults.put_in(question["refSparql"], declared["find"], declared["put"], named)
         found.append(
             {
                 **question,
                 "uid": declared["uid"],
-                "testSparql": query.replace(declared["find"], declared["put"]),
+                "testSparql": faulty,
                 "errorMessage": declared["message"],
                 "graph": graph,
             }

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from kgbench.errors import EvaluationError, ResourceError
+from kgbench.errors import EvaluationError
 from kgbench.model import Case, Executor, Json, Outcome, ParsedGraph, Task, Verdict
 from kgbench.scoring.brevity import by_block
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.scoring.graphs import compare_graphs
 from kgbench.scoring.similarity import improvement, ratio
-from kgbench.tasks import catalogue, formats, texts
+from kgbench.tasks import catalogue, faults, formats, texts
 
 NAME = "RdfSyntaxFixList"
 
@@ -144,12 +144,8 @@ def _max_rounds() -> int:
 
 
 def _with_faults(document: str, declared: Mapping[str, Json]) -> str:
-    """``document`` with each declared fault put in; each must fit exactly one place."""
+    """``document`` with each declared fault put in."""
     for fault in declared["faults"]:
-        if document.count(fault["find"]) != 1:
-            raise ResourceError(
-                f"{NAME}/faults.json: the fault '{fault['kind']}' of {declared['uid']} fits "
-                f"{document.count(fault['find'])} places of the document instead of one"
-            )
-        document = document.replace(fault["find"], fault["put"])
+        named = f"{NAME}/faults.json: the fault '{fault['kind']}' of {declared['uid']}"
+        document = faults.put_in(document, fault["find"], fault["put"], named)
     return document

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Encrypting and decrypting task files where they lie.
 
-The new file is written and read back before the old one goes, so that nothing is lost on the way.
+The new file is on disk before the old one goes, so that nothing is lost on the way.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -84,16 +85,20 @@ def _read(path: Path) -> bytes:
 
 
 def _write(target: Path, content: bytes) -> None:
-    """Write a file that is not there yet, and make sure that it can be read back."""
+    """Write a file that is not there yet: whole and to the disk, or not at all."""
     try:
         with target.open("xb") as stream:
-            stream.write(content)
+            try:
+                stream.write(content)
+                stream.flush()
+                os.fsync(stream.fileno())
+            except BaseException:
+                target.unlink()
+                raise
     except FileExistsError as error:
         raise ResourceError(f"{target} exists: remove it first") from error
     except OSError as error:
         raise ResourceError(f"{target} cannot be written: {error}") from error
-    if target.read_bytes() != content:
-        raise ResourceError(f"{target} could not be written whole")
 
 
 def _some(paths: list[Path], otherwise: str) -> list[Path]:

@@ -15,6 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 import pyoxigraph as ox
 
+from kgbench.errors import TaskError
 from kgbench.model import Json
 from kgbench.vocab import RDF, XSD
 
@@ -145,7 +146,7 @@ def _xml_name(iri: str, names: Prefixes) -> str:
         local = iri.removeprefix(namespace)
         if local != iri and _LOCAL_NAME.fullmatch(local):
             return f"{name}:{local}" if name else local
-    raise ValueError(f"no prefix makes an XML name of the property {iri}")
+    raise TaskError(f"no prefix makes an XML name of the property {iri}: choose another format")
 
 
 def _xml_property(name: str, term: Term) -> str:

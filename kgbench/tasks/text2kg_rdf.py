@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
+from kgbench.rdf import storable
 from kgbench.scoring import stems
 from kgbench.scoring.fact_extraction import published_scores
 from kgbench.scoring.faithfulness import own_scores
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.tasks import text2kg_cases, texts
 from kgbench.tasks.text2kg_cases import FOLDER, asked
-from kgbench.tasks.text2kg_turtle import read_facts, written_facts, written_ontology
+from kgbench.tasks.text2kg_turtle import carried, read_facts, written_facts, written_ontology
 
 NAME = "Text2KGRdf"
 
@@ -53,10 +54,9 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     document = "\n".join(block.body for block in blocks) if blocks else answer
     parsed = executor.parse(document, "turtle")
     found = read_facts(parsed.triples or (), content.ontology)
-    scores = published_scores(found.triples, content.truth, content.sentence, content.ontology)
-    scores |= own_scores(
-        found.triples, content.truth, content.sentence, content.ontology, found.types
-    )
+    truth, sentence = carried(content.truth), storable(content.sentence).value
+    scores = published_scores(found.triples, truth, sentence, content.ontology)
+    scores |= own_scores(found.triples, truth, sentence, content.ontology, found.types)
     scores["parsable"] = float(parsed.triples is not None and bool(answer.strip()))
     infos: dict[str, Json] = {
         "answerFacts": len(found.triples),

@@ -3,6 +3,9 @@
 
 Classes and properties have the IRIs of the published OWL files: below
 ``https://cenguix.github.io/Text2KGBench/ONTOLOGY/``, ``concepts#ID`` and ``relations#ID``.
+
+Turtle cannot carry lone surrogates: literals have U+FFFD in their place, IRIs their bytes as UTF-8
+would have them, percent-encoded, so that different identifiers stay different.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from urllib.parse import quote, unquote
 
 import pyoxigraph as ox
 
-from kgbench.rdf import string
+from kgbench.rdf import storable, string
 from kgbench.scoring.ontology_facts import Fact, Ontology
 from kgbench.scoring.relation_triples import Triple
 from kgbench.scoring.stems import folded
@@ -28,12 +31,12 @@ _LOCAL = re.compile(r"[^/#]*$")
 
 def class_iri(ontology: str, concept: str) -> str:
     """The IRI of a concept of an ontology, both by id."""
-    return f"{BASE}{ontology}/concepts#{quote(concept, safe='')}"
+    return f"{BASE}{_encoded(ontology)}/concepts#{_encoded(concept)}"
 
 
 def property_iri(ontology: str, relation: str) -> str:
     """The IRI of a relation of an ontology, both by id."""
-    return f"{BASE}{ontology}/relations#{quote(relation, safe='')}"
+    return f"{BASE}{_encoded(ontology)}/relations#{_encoded(relation)}"
 
 
 def written_ontology(ontology: Ontology) -> str:
@@ -41,16 +44,16 @@ def written_ontology(ontology: Ontology) -> str:
     lines = [
         f"@prefix owl: <{OWL}> .",
         f"@prefix rdfs: <{RDFS}> .",
-        f"@prefix concept: <{BASE}{ontology.id}/concepts#> .",
-        f"@prefix relation: <{BASE}{ontology.id}/relations#> .",
+        f"@prefix concept: <{BASE}{_encoded(ontology.id)}/concepts#> .",
+        f"@prefix relation: <{BASE}{_encoded(ontology.id)}/relations#> .",
         "",
     ]
     for concept in ontology.concepts:
-        label = string(concept.label)
+        label = _literal(concept.label)
         lines.append(f"{_named('concept', concept.id)} a owl:Class ; rdfs:label {label} .")
     for relation in ontology.relations:
         parts = [f"{_named('relation', relation.id)} a rdf:Property ; rdfs:label "]
-        parts.append(string(relation.label))
+        parts.append(_literal(relation.label))
         for prop, concept_id in (("domain", relation.domain), ("range", relation.range)):
             if concept_id in ontology.concept_labels:
                 parts.append(f" ; rdfs:{prop} {_named('concept', concept_id)}")
@@ -63,8 +66,8 @@ def written_facts(facts: Sequence[Fact], ontology: Ontology) -> str:
     """Facts as Turtle with labelled and typed entities; facts outside the ontology are left out."""
     lines = [
         f"@prefix rdfs: <{RDFS}> .",
-        f"@prefix concept: <{BASE}{ontology.id}/concepts#> .",
-        f"@prefix relation: <{BASE}{ontology.id}/relations#> .",
+        f"@prefix concept: <{BASE}{_encoded(ontology.id)}/concepts#> .",
+        f"@prefix relation: <{BASE}{_encoded(ontology.id)}/relations#> .",
         "",
     ]
     types: dict[str, set[str]] = {}
@@ -75,16 +78,16 @@ def written_facts(facts: Sequence[Fact], ontology: Ontology) -> str:
             continue
         relation = found[0]
         types.setdefault(fact.subject, set()).update(_concept(ontology, relation.domain))
-        value = string(fact.object)
+        value = _literal(fact.object)
         if relation.range in ontology.concept_labels:
             types.setdefault(fact.object, set()).add(relation.range)
-            value = f"<{ENTITY}{quote(fact.object, safe='')}>"
-        subject = f"<{ENTITY}{quote(fact.subject, safe='')}>"
+            value = f"<{ENTITY}{_encoded(fact.object)}>"
+        subject = f"<{ENTITY}{_encoded(fact.subject)}>"
         statements.append(f"{subject} {_named('relation', relation.id)} {value} .")
     for name, concepts in types.items():
         kinds = ", ".join(_named("concept", each) for each in sorted(concepts))
         of_type = f"a {kinds} ; " if kinds else ""
-        lines.append(f"<{ENTITY}{quote(name, safe='')}> {of_type}rdfs:label {string(name)} .")
+        lines.append(f"<{ENTITY}{_encoded(name)}> {of_type}rdfs:label {_literal(name)} .")
     return "\n".join([*lines, *statements])
 
 
@@ -136,9 +139,25 @@ def _concept(ontology: Ontology, concept: str) -> set[str]:
     return {concept} if concept in ontology.concept_labels else set()
 
 
+def carried(facts: Sequence[Fact]) -> tuple[Fact, ...]:
+    """Facts with subjects and objects as a Turtle answer can state them."""
+    return tuple(
+        Fact(storable(fact.subject).value, fact.relation, storable(fact.object).value)
+        for fact in facts
+    )
+
+
+def _literal(text: str) -> str:
+    return string(storable(text).value)
+
+
+def _encoded(text: str) -> str:
+    return quote(text, safe="", errors="surrogatepass")
+
+
 def _named(prefix: str, local: str) -> str:
     """A prefixed name; percent signs of the escaped form are allowed in Turtle."""
-    return f"{prefix}:{_escaped(quote(local, safe=''))}"
+    return f"{prefix}:{_escaped(_encoded(local))}"
 
 
 def _escaped(local: str) -> str:

@@ -14,6 +14,7 @@ from kgbench.model import Executor
 
 MOST_REMOVED: Final = 500  # lines; who needs more of them removed has not written Turtle
 
+_BLANKS = " \t\r"  # in Turtle; a parser reports a line that has only other white space
 _LINE = re.compile(r"\bline (\d+)")
 
 
@@ -53,6 +54,6 @@ def _reported(message: str, lines: list[str]) -> int | None:
     """The index of the line that ``message`` reports, or of the last one before it with text."""
     match = _LINE.search(message)
     number = min(int(match[1]), len(lines)) - 1 if match else len(lines) - 1
-    before = (k for k in range(number, -1, -1) if lines[k].strip())
-    after = (k for k in range(number + 1, len(lines)) if lines[k].strip())
+    before = (k for k in range(number, -1, -1) if lines[k].strip(_BLANKS))
+    after = (k for k in range(number + 1, len(lines)) if lines[k].strip(_BLANKS))
     return next(before, next(after, None))

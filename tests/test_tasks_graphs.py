@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Graphs that tasks show and ask about: generated, numbered, written in every format, installed."""
+
+from __future__ import annotations
+
+import resource
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+
+from kgbench.datasets import home
+from kgbench.errors import EvaluationError, TaskError
+from kgbench.tasks import (
+    answer_list,
+    bestiary,
+    catalogue,
+    graphs,
+    numbering,
+    serialising,
+    sparql_dialogue,
+    text_to_sparql,
+    texts,
+)
+from kgbench.testing.executor import PlainExecutor
+
+LITERALS = """@prefix e: <http://e.org/> .
+e:a e:plain "x < y" , "de"@de-ch ; e:typed 1 , "2026-11-22"^^e:day , "true"^^e:boolean ;
+    e:knows _:b .
+_:b e:label "a \\"b\\" & c" ."""
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the published graph lies when it is installed; nothing is."""
+    monkeypatch.setenv(home.VARIABLE, str(tmp_path / "sets"))
+    return tmp_path / "sets" / graphs.PUBLISHED
+
+
+def test_no_creature_preys_on_itself() -> None:
+    """However few creatures there are, each preys on others only."""
+    hunts = [
+        line.split()
+        for seed in range(40)
+        for line in bestiary.lines(creatures=2, seed=seed)
+        if "preysOn" in line
+    ]
+    assert len(hunts) > 10
+    assert not [line for line in hunts if line[0] == line[2]]
+
+
+def test_names_that_meet_have_different_numbers() -> None:
+    """A number stands for one name, also where two names would have the same by their hash."""
+    names = [f":name{k}" for k in range(400)]
+    found = numbering.numbered(" ".join(names))
+    assert sorted(found) == sorted(names)
+    assert len(set(found.values())) == 400
+    assert found == numbering.numbered(" ".join(reversed(names)))
+
+
+@pytest.mark.parametrize("graph_format", ["turtle", "ntriples", "xml", "json-ld"])
+def test_literals_are_the_same_in_every_format(graph_format: str) -> None:
+    """Languages, datatypes and marks of a literal survive each format."""
+    prefixes = {"e": "http://e.org/"}
+    graph = serialising.triples(LITERALS)
+    parsed = PlainExecutor().parse(
+        serialising.serialise(graph, graph_format, prefixes), graph_format
+    )
+    assert parsed.triples is not None, parsed.error
+    expected, found = ox.Dataset(), ox.Dataset()
+    for triple in graph:
+        expected.add(ox.Quad(triple.subject, triple.predicate, triple.object))
+    for quad in ox.parse("\n".join(parsed.triples), ox.RdfFormat.N_TRIPLES):
+        found.add(quad)
+    for each in (expected, found):
+        each.canonicalize(ox.CanonicalizationAlgorithm.UNSTABLE)
+    assert expected == found
+
+
+def test_properties_without_a_prefix_are_no_xml() -> None:
+    """RDF/XML needs a name for each property: the one that has none is named."""
+    graph = serialising.triples("<http://e.org/a> <http://e.org/b> 1 .")
+    with pytest.raises(TaskError, match=r"XML name of the property http://e\.org/b"):
+        serialising.serialise(graph, "xml", {})
+
+
+def test_a_list_of_answers_needs_a_graph() -> None:
+    """A published case without its graph cannot be asked about, and is named."""
+    data = {"uid": "x", "question": "?", "refSparql": "", "graphFormat": "turtle"}
+    for module in (answer_list.SPARQL_TO_ANSWER, answer_list.TEXT_TO_ANSWER):
+        case = catalogue.make_case("llm-kg-bench-3", module.NAME, {}, data)
+        with pytest.raises(TaskError, match=f"{case.iri} has no graph"):
+            module.prompt(case)
+
+
+def test_what_is_prepared_needs_no_file_later(place: Path) -> None:
+    """A judge that can open no file any more has every feedback; an absent graph is no obstacle."""
+    module = text_to_sparql.ORGANIZATIONAL
+    task = catalogue.make_task(module.NAME, "any", {})
+    case, executor = module.cases(task, "test", 0, 1)[0], PlainExecutor()
+    answers = ["", "```sparql\nSELECT\n```", "```sparql\nSELECT ?x { ?x <urn:no> 1 }\n```"]
+    expected = [module.judge(case, [answer], executor).next_prompt for answer in answers]
+    texts._read.cache_clear()
+    sparql_dialogue.prepare()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+    try:
+        found = [module.judge(case, [answer], executor).next_prompt for answer in answers]
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert found == expected
+    assert len(set(expected)) == 3
+    with pytest.raises(EvaluationError, match=f"not installed in {place}"):
+        graphs.text(graphs.PUBLISHED)
+
+
+def test_a_graph_is_installed_whole_or_not_at_all(place: Path, tmp_path: Path) -> None:
+    """Where the graph cannot be put, the error says so, and nothing of it is left behind."""
+    (place / "graph.nt").mkdir(parents=True)
+    source = tmp_path / "beastiary_kg.rdf"
+    source.write_text(
+        '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/">'
+        '<rdf:Description rdf:about="http://e/a"><e:b>1</e:b></rdf:Description></rdf:RDF>'
+    )
+    with pytest.raises(IsADirectoryError):
+        graphs.install(source)
+    assert [path.name for path in place.iterdir()] == ["graph.nt"]

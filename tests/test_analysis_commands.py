@@ -8,8 +8,12 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from kgbench.analysis import leaders
+from kgbench.analysis.selection import select
+from kgbench.analysis.stored import basis, stored
 from kgbench.cli import app
 from kgbench.errors import QueryError
+from kgbench.store import open_reader
 
 CONFIGURATION = """
 tasks: ["RdfFriendCount-*-1", "RdfSyntaxFixList-*", "RdfConnectionExplainStatic-*"]
@@ -132,3 +136,11 @@ def test_a_card_is_written_in_two_forms(typed, tmp_path):
     typed("analyze", "card", "baseline:oracle", "--out", tmp_path)
 
     assert {path.suffix for path in tmp_path.iterdir()} >= {".md", ".html"}
+
+
+def test_leaders_are_kept_where_pages_look_for_them(typed, location):
+    """What ``leaderboard --significance`` keeps is what pages of the leaderboard read back."""
+    typed("analyze", "leaderboard", "--significance")
+    with open_reader(location) as store:
+        kept = stored(store, basis(store, select(store), "leaderboard", leaders.arguments()))
+        assert kept == leaders.leaders(store, select(store))

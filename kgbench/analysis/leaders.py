@@ -21,8 +21,10 @@ from kgbench.analysis.leaderboard import standings, table_of
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.significance import bootstrap_p, holm, t_test
 from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.model import Json
 from kgbench.store.protocol import Store
 
+ALPHA, SAMPLES, SEED = 0.05, 2_000, 0  # unless others are asked for
 COLUMNS = (
     Column("p_best", "p to best", Kind.P),
     Column("leads", "Leads"),
@@ -35,14 +37,29 @@ COLUMNS = (
 )
 
 
+def arguments(
+    name: str = "main",
+    declared: str | None = None,
+    *,
+    alpha: float = ALPHA,
+    samples: int = SAMPLES,
+    seed: int = SEED,
+) -> dict[str, Json]:
+    """What :func:`leaders` of a set of scores is kept under, the same for all who ask the same.
+
+    ``name`` is that of the set, ``declared`` the text of the file with declarations of one's own.
+    """
+    return {"set": name, "declared": declared, "alpha": alpha, "samples": samples, "seed": seed}
+
+
 def leaders(
     store: Store,
     selection: Selection,
     combined: ScoreSet | None = None,
     *,
-    alpha: float = 0.05,
-    samples: int = 2_000,
-    seed: int = 0,
+    alpha: float = ALPHA,
+    samples: int = SAMPLES,
+    seed: int = SEED,
 ) -> Table:
     """The leaderboard, with what can be said of differences to the best model.
 

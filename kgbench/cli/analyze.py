@@ -125,10 +125,11 @@ def leaderboard(
     """One combined score per model, the best first."""
     from kgbench.analysis import declarations, explain
     from kgbench.analysis import leaderboard as analysis
-    from kgbench.analysis.leaders import leaders
+    from kgbench.analysis.leaders import arguments, leaders
 
     combined = declarations.score_set(score_set, declared)
-    tested = {"alpha": alpha, "samples": samples, "seed": seed} if significance else {}
+    own = contents(declared)
+    tested = arguments(score_set, own, alpha=alpha, samples=samples, seed=seed)
 
     def made(opened: Store, chosen: Selection) -> Table:
         if significance:
@@ -137,7 +138,7 @@ def leaderboard(
 
     return Asked(
         made,
-        {"set": score_set, "declared": contents(declared), **tested},
+        tested if significance else {"set": score_set, "declared": own},
         lambda opened: explain.of_score_set(opened, combined),
     )
 

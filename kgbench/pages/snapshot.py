@@ -45,11 +45,15 @@ class Memory(View):
 def newest(folder: Path, base: str) -> View:
     """The newest of the snapshots in ``folder``, opened.
 
-    Raises :class:`~kgbench.errors.StoreError` where there is none.
+    Raises :class:`~kgbench.errors.StoreError` where there is none, or none that can be opened.
     """
     for _ in range(10):  # a snapshot may be pruned between finding and holding it
         found = snapshots.newest(folder)
         held = None if found is None else snapshots.hold(found)
         if found is not None and held is not None:
-            return View(found, held, base)
+            try:
+                return View(found, held, base)
+            except (OSError, RuntimeError, ValueError) as error:  # as the engine tells of damage
+                held.close()
+                raise StoreError(f"the snapshot {found} cannot be opened: {error}") from error
     raise StoreError(f"{folder} has no snapshot to read")

@@ -44,7 +44,9 @@ class Service:
         """Workers are there, and the store is followed, inside this context."""
         await self.pool.start()
         if not self.pool.isolated:
-            _log.warning("this system cannot keep query workers from the network: only SERVICE is")
+            _log.warning(
+                "this system cannot keep query workers from the network: only SERVICE is refused"
+            )
         task = asyncio.create_task(self._follow())
         try:
             yield

@@ -120,11 +120,9 @@ class Worker:
             await asyncio.wait({self._coming})
             self._coming = None
         # Before waiting: an end that stands behind unread bytes of a pipe would never be seen.
-        transport = getattr(self._process, "_transport", None)
-        if transport is not None and (answers := transport.get_pipe_transport(1)) is not None:
-            answers.close()
-        if self._process.stdin is not None:
-            self._process.stdin.close()
+        transport: Any = self._process._transport  # type: ignore[attr-defined] # noqa: SLF001
+        transport.get_pipe_transport(1).close()
+        assert self._process.stdin is not None
+        self._process.stdin.close()
         await self._process.wait()
-        if transport is not None:  # not before: it would take the end from whoever waits for it
-            transport.close()
+        transport.close()  # not before: it would take the end from whoever waits for it

@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Workers of a pool come, wait, fail and go; whoever asks gets an answer, or is told why not."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import pickle
+import shutil
+import signal
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from kgbench.errors import StoreError
+from kgbench.serve import computing, service, workers
+from kgbench.serve.computing import Computing
+from kgbench.serve.following import Following
+from kgbench.serve.pool import QUERIES, Answer, Pool
+from kgbench.serve.refusals import Refused
+from kgbench.serve.service import Service
+from kgbench.serve.settings import Limits, Settings
+from kgbench.serve.workers import Worker
+from kgbench.vocab import BASE, KGB
+from tests.serve import stores
+from tests.serve.processes import eventually, is_running
+
+NOBODY = "kgbench.serve.nonesuch"
+LIMITS = Limits(seconds=60, quick_seconds=60, patience=60, quick=1, heavy=1)
+SLOW = Limits(seconds=60, quick_seconds=0, patience=60, quick=1, heavy=1)  # nothing is quick
+
+
+@pytest.fixture(scope="module")
+def job(result_store):
+    """A query with one row."""
+    return {
+        "snapshot": Following(str(result_store), BASE).view.path,
+        "format": "csv",
+        "base": BASE,
+        "union": True,
+        "default": None,
+        "query": f"SELECT ?r {{ GRAPH ?g {{ ?r a <{KGB.Run}> }} }} ORDER BY ?r LIMIT 1",
+    }
+
+
+def run(limits, work):
+    """What ``work`` gives with a pool, of which nothing is left behind."""
+
+    async def running():
+        pool = Pool(limits)
+        try:
+            return await work(pool)
+        finally:
+            await pool.close()
+            assert not pool._all
+
+    return asyncio.run(running())
+
+
+async def comes(holds):
+    """Wait until something holds, while others go on."""
+    await asyncio.to_thread(eventually, holds)
+
+
+def test_slow_job_starts_again_when_there_is_a_place(job):
+    """A job that waits for a heavy place gives up its worker, and has its whole answer later."""
+
+    async def work(pool):
+        await pool._heavy.acquire()
+        task = asyncio.create_task(pool.run(job))
+        await comes(lambda: pool._waiting)
+        assert not pool._quick.locked()
+        pool._heavy.release()
+        answer = await task
+        assert pool._heavy.locked()
+        whole = await answer.whole()
+        assert not pool._heavy.locked()
+        return whole, [piece async for piece in answer.rest]
+
+    whole, after = run(SLOW, work)
+    assert whole == f"r\r\n{BASE}run/1\r\n".encode()
+    assert after == []
+
+
+def test_worker_that_cannot_start_keeps_no_place(job):
+    """Where no process can be started, the job says so, and its heavy place is free again."""
+
+    async def work(pool):
+        await pool.start()
+        await pool._heavy.acquire()
+        task = asyncio.create_task(pool.run(job))
+        pool._module = NOBODY
+        await comes(lambda: pool._waiting)
+        pool._heavy.release()
+        with pytest.raises(StoreError, match="no query worker could be started"):
+            await task
+        return pool._heavy.locked(), pool._quick.locked()
+
+    assert run(SLOW, work) == (False, False)
+
+
+def test_nobody_waits_beyond_the_queue(job):
+    """Where the queue is full, one more is told at once to come back."""
+
+    async def work(pool):
+        await pool._quick.acquire()
+        with pytest.raises(Refused, match="busy with other queries") as refused:
+            await pool.run(job)
+        return refused.value
+
+    refused = run(Limits(quick=1, patience=7, queue=0), work)
+    assert refused.status == 503
+    assert refused.headers["Retry-After"] == "7"
+
+
+def test_worker_that_died_at_rest_is_replaced(job):
+    """The next job does not notice; and no more workers stay than there are seats."""
+
+    async def work(pool):
+        await pool.start()
+        (worker,) = pool._idle
+        os.kill(worker._process.pid, signal.SIGKILL)
+        await comes(lambda: not worker.alive)
+        answer = await pool.run(job)
+        pool._seat()
+        await asyncio.gather(*pool._seats)
+        return answer.head, len(pool._all), worker in pool._all
+
+    head, left, dead = run(LIMITS, work)
+    assert b"run/1" in head
+    assert (left, dead) == (1, False)
+
+
+def test_worker_that_comes_too_late_is_ended(job):
+    """A worker that is ready only when the server has ended is not left behind."""
+
+    async def work(pool):
+        started = []
+        start = Worker.start
+
+        async def noted(*given):
+            started.append(await start(*given))
+            return started[-1]
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Worker, "start", noted)
+            task = asyncio.create_task(pool.run(job))
+            await asyncio.sleep(0)
+            await pool.close()
+            with pytest.raises(Refused, match="busy"):
+                await task
+        return started[0].alive, started[0]._process.pid
+
+    alive, process = run(LIMITS, work)
+    assert not alive
+    assert not is_running(process)
+
+
+def test_worker_that_is_never_ready_is_ended(monkeypatch):
+    """A process that does not say that it is ready is an error with words, and is killed."""
+    killed = []
+    kill = Worker.kill
+
+    async def noted(self):
+        await kill(self)
+        killed.append(self)
+
+    monkeypatch.setattr(Worker, "kill", noted)
+    monkeypatch.setattr(workers, "_START_SECONDS", 0.0)
+    with pytest.raises(StoreError, match="a query worker is not ready after 0 seconds"):
+        asyncio.run(Worker.start(QUERIES, 1 << 31))
+
+    (worker,) = killed
+    assert not worker.alive
+
+
+class Answering:
+    """In the place of a pool: gives what a process would have sent, when it is told to."""
+
+    def __init__(self):
+        self.jobs = []
+        self.go_on = asyncio.Event()
+
+    async def run(self, job):
+        """An answer that names its job."""
+        self.jobs.append(job)
+        await self.go_on.wait()
+        return Answer(pickle.dumps((job["snapshot"], job["analysis"], len(self.jobs))))
+
+
+def view(name):
+    """A snapshot, as far as computing asks."""
+    return SimpleNamespace(name=name, path=name, iris=SimpleNamespace(base=BASE))
+
+
+def test_result_of_an_old_snapshot_is_not_kept():
+    """Who asked before the store changed gets their result; who asks after it, a new one."""
+
+    async def work():
+        pool = Answering()
+        wanted = Computing(pool)
+        old = asyncio.create_task(wanted.get(view("old"), "overview"))
+        await asyncio.sleep(0)
+        new = asyncio.create_task(wanted.get(view("new"), "overview"))
+        await asyncio.sleep(0)
+        pool.go_on.set()
+        found = await asyncio.gather(old, new)
+        return [one[0] for one in (*found, await wanted.get(view("new"), "overview"))], pool.jobs
+
+    found, jobs = asyncio.run(work())
+    assert found == ["old", "new", "new"]
+    assert [job["snapshot"] for job in jobs] == ["old", "new"]
+
+
+def test_results_do_not_fill_the_memory(monkeypatch):
+    """However many things are asked for, few results are kept, the newest among them."""
+    monkeypatch.setattr(computing, "_KEPT", 3)
+
+    async def work():
+        pool = Answering()
+        pool.go_on.set()
+        wanted = Computing(pool)
+        for number in range(8):
+            await wanted.get(view("one"), "thing", iri=number)
+            assert 1 <= len(wanted._found) <= 3
+        await wanted.get(view("one"), "thing", iri=7)
+        return len(pool.jobs)
+
+    assert asyncio.run(work()) == 8
+
+
+def test_analysis_under_way_ends_with_the_server(caplog):
+    """What nobody waits for any more when the server ends is cancelled, and no failure."""
+
+    async def work():
+        wanted = Computing(Answering())
+        asker = asyncio.create_task(wanted.get(view("one"), "overview"))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        return wanted, asker
+
+    wanted, asker = asyncio.run(work())
+    assert asker.cancelled()
+    assert not wanted._coming
+    assert not caplog.records
+
+
+class Idle:
+    """In the place of workers on a system that cannot keep them from the network."""
+
+    isolated = False
+
+    async def start(self):
+        """Nothing is needed."""
+
+    async def close(self):
+        """Nothing is left."""
+
+
+def test_system_without_isolation_is_told(result_store, caplog):
+    """Who starts a server where queries could reach the network reads it in the log."""
+
+    async def work():
+        served = Service(Settings(location=str(result_store)))
+        served.pool = served.analysts = Idle()
+        async with served.running():
+            return
+
+    with caplog.at_level(logging.WARNING, "kgbench.serve"):
+        asyncio.run(work())
+    assert [record.getMessage() for record in caplog.records] == [
+        "this system cannot keep query workers from the network: only SERVICE is refused"
+    ]
+
+
+def test_damaged_snapshot_does_not_end_the_following(tmp_path, monkeypatch, caplog):
+    """The last good snapshot stays served, the log says why, and the next good one is taken."""
+    monkeypatch.setattr(service, "_GLANCE", 0.01)
+    folder = stores.make(tmp_path / "results")
+
+    def published(name, damaged):
+        copy = good.with_name(f"{name:020d}")
+        copy.with_name(f"{copy.name}.lock").touch()
+        shutil.copytree(good, tmp_path / copy.name)
+        if damaged:
+            (tmp_path / copy.name / "CURRENT").write_text("nothing\n", encoding="utf-8")
+        (tmp_path / copy.name).rename(copy)
+        return copy.name
+
+    async def work():
+        served = Service(Settings(location=str(folder)))
+        served.pool = served.analysts = Idle()
+        nonlocal good
+        good = Path(served.view.path)
+        async with served.running():
+            damaged = published(int(good.name) + 1, damaged=True)
+            await comes(lambda: damaged in caplog.text)
+            before = served.view.name
+            whole = published(int(good.name) + 2, damaged=False)
+            await comes(lambda: served.view.name == whole)
+        return before
+
+    good = Path()
+    assert asyncio.run(work()) == good.name
+    assert "cannot be opened" in caplog.text

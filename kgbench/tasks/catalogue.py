@@ -144,7 +144,7 @@ def _foreign() -> tuple[Mapping[str, TaskClass], Mapping[str, str]]:
         try:
             found[name] = _declared(name, _foreign_folder(name), {**_own(), **found})
         except Exception as error:  # noqa: BLE001 - whatever the code of others raises
-            wrong[name] = f"{_entry_points()[name].value}: {error or type(error).__name__}"
+            wrong[name] = f"{_entry_points()[name].value}: {str(error) or type(error).__name__}"
     return found, wrong
 
 

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Task classes of other packages, and tasks of installed data sets, in the catalogue."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kgbench.datasets import home
+from kgbench.errors import TaskError
+from kgbench.tasks import catalogue
+from tests import documented_package
+
+NAME = "TurtleObjectList"
+MODULE = "turtle_objects"
+DECLARATION = f"{MODULE}/task.ttl"
+
+
+def forget() -> None:
+    """Let the catalogue look anew for what is installed."""
+    catalogue._entry_points.cache_clear()
+    catalogue._module.cache_clear()
+    catalogue._foreign.cache_clear()
+    catalogue._task_classes.cache_clear()
+    sys.modules.pop(MODULE, None)
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The package of the documentation, as if it were installed."""
+    documented_package.write(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    forget()
+    yield tmp_path
+    monkeypatch.undo()
+    forget()
+
+
+def test_a_class_of_another_package_is_one_among_others(package: Path) -> None:
+    """It has its tasks, its code and its folder; the classes of kgbench keep theirs."""
+    own = catalogue._own()
+    assert catalogue.task_classes().keys() == {*own, NAME}
+    assert {f"{NAME}-terse", "RdfFriendCount-turtle-1"} <= catalogue.labelled_tasks().keys()
+    assert catalogue.module(NAME).NAME == NAME
+    assert catalogue.folder(NAME) == package / MODULE
+    assert catalogue.foreign_declaration(NAME, "1.0") == package / DECLARATION
+    assert catalogue.foreign_declaration(NAME, "0.9") is None
+    assert catalogue.foreign_declaration("RdfFriendCount", own["RdfFriendCount"].version) is None
+    assert catalogue.unusable() == {}
+
+
+@pytest.mark.parametrize(
+    ("file", "found", "instead", "why"),
+    [
+        (DECLARATION, f'"{NAME}" ; schema', '"Another" ; schema', "declares Another instead of"),
+        (
+            *(DECLARATION, f'"{NAME}-terse"', '"RdfFriendCount-turtle-1"'),
+            f"label RdfFriendCount-turtle-1 is declared by RdfFriendCount and {NAME}",
+        ),
+        (f"{MODULE}.py", "FOLDER =", "PLACE =", "nor does the module name one with FOLDER"),
+        (f"{MODULE}.py", "import Path", "import Path, Road", "cannot import name 'Road'"),
+        (f"{MODULE}.py", 'NAME = "', 'assert False\nNAME = "', "AssertionError"),
+    ],
+)
+def test_a_class_that_cannot_be_used_says_why(
+    package: Path, file: str, found: str, instead: str, why: str
+) -> None:
+    """What is wrong with another package is told when its class is asked for; the rest works."""
+    text = (package / file).read_text(encoding="utf-8")
+    assert found in text
+    (package / file).write_text(text.replace(found, instead, 1), encoding="utf-8")
+    assert catalogue.task_classes().keys() == catalogue._own().keys()
+    assert f"{NAME}-terse" not in catalogue.labelled_tasks()
+    assert catalogue.unusable().keys() == {NAME}
+    assert MODULE in catalogue.unusable()[NAME]
+    with pytest.raises(TaskError, match=f"'{NAME}' cannot be used: {MODULE}: .*{why}"):
+        catalogue.task_class(NAME)
+
+
+def test_tasks_of_data_sets_need_the_code_of_their_class(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a data set brings is there, unless the package that judged it has gone since."""
+    monkeypatch.setenv(home.VARIABLE, str(tmp_path))
+    tasks = [
+        {"class": "RdfFriendCount", "label": "Friends-of-mine", "parameters": {"size": 2000}},
+        {"class": "Gone", "label": "Gone-1", "parameters": {}},
+        {"class": "RdfFriendCount", "label": "RdfFriendCount-xml-1", "parameters": {"size": 7000}},
+    ]
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / home.RECORD).write_text(json.dumps({"tasks": tasks}))
+    found = catalogue.labelled_tasks()
+    assert found["Friends-of-mine"].parameters["size"] == 2000
+    assert "Gone-1" not in found
+    assert found["RdfFriendCount-xml-1"].parameters["size"] == 1000

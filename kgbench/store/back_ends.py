@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from urllib.parse import SplitResult, parse_qsl, urljoin, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, quote, urljoin, urlsplit, urlunsplit
 
 import pyoxigraph as ox
 
@@ -30,6 +30,7 @@ VARIABLES = {
 }
 FORMATS = ("json", "tsv")
 _SMALLEST = 10_000  # bytes; a request below this could not even hold one turn
+_AS_IT_IS = "/%:@!$&'()*+,;=?~[]{}|^`\\\"<>"  # all that is ASCII
 _Values = Mapping[str, ox.NamedNode | ox.Literal]
 
 
@@ -111,7 +112,9 @@ def _split(url: str, source: str) -> SplitResult:
         )
     if re.search(r"[\x00-\x20\x7f]", url):
         raise StoreError(f"{source}: {shown(url)!r} holds blanks or control characters")
-    return parts
+    # A request can hold ASCII only; whatever is escaped already stays as it is.
+    path, query = quote(parts.path, safe=_AS_IT_IS), quote(parts.query, safe=_AS_IT_IS)
+    return parts._replace(path=path, query=query)
 
 
 def _by_url(location: str) -> BackEnd:

@@ -62,9 +62,7 @@ class Client:
                 return quirks.boolean(body.read(), shape)
             return self._solutions(text)
         except (SyntaxError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise StoreError(
-                f"the server at {shown(self.back_end.query)} gave no readable answer: {error}"
-            ) from error
+            raise self._unreadable(self.back_end.query, error) from error
 
     def _solutions(self, text: str) -> Any:
         tsv = self.back_end.result_format == "tsv"
@@ -114,7 +112,11 @@ class Client:
         self, answer: Answer, asked: ox.QueryResultsFormat
     ) -> tuple[IO[bytes], ox.QueryResultsFormat]:
         _, charset = quirks.media(answer.headers)
-        return quirks.recoded(answer.body, charset), quirks.results(answer.headers, asked)
+        body = quirks.recoded(answer.body, charset)
+        if not body.read(1):
+            raise ValueError("it is empty")  # and would pass for no rows in some formats
+        body.seek(0)
+        return body, quirks.results(answer.headers, asked)
 
     def _asked(self, text: str, form: str, accept: str) -> Answer:
         from SPARQLWrapper import POST, SPARQLWrapper
@@ -163,12 +165,22 @@ class Client:
         headers = {"Accept": quirks.ACCEPT_GRAPH}
         answer = self._repeated("GET", self._address(graph), None, headers)
         if answer.status == 404:  # noqa: PLR2004 - how a server says that a graph is empty
+            if self.query(fill("has.rq", catalogue=graph, pattern="?s ?p ?o")):
+                raise StoreError(
+                    f"{shown(self.back_end.data)} knows nothing of the graph {graph}, in which "
+                    f"{shown(self.back_end.query)} finds triples: look whether the addresses for "
+                    "queries and whole graphs belong together"
+                )
             return
         self._check(answer)
+        quirks.refuse_partial(answer.headers)
         _, charset = quirks.media(answer.headers)
         body = quirks.recoded(answer.body, charset)
-        for quad in ox.parse(body, quirks.triples(answer.headers)):
-            yield quad.triple
+        try:
+            for quad in ox.parse(body, quirks.triples(answer.headers)):
+                yield quad.triple
+        except (SyntaxError, ValueError) as error:
+            raise self._unreadable(self.back_end.data, error) from error
 
     def close(self) -> None:
         """Close the connections."""
@@ -209,7 +221,8 @@ class Client:
                 f"{PASSWORD}, or {TOKEN}, to what it accepts"
             )
         if 300 <= status < 400:  # noqa: PLR2004
-            to = next((v for k, v in answer.headers.items() if k.lower() == "location"), "nowhere")
+            headers = answer.headers.items()
+            to = self._clean(next((v for k, v in headers if k.lower() == "location"), "nowhere"))
             raise StoreError(
                 f"{place} sends us to {shown(to)}: give that address, redirects are not followed"
             )
@@ -220,6 +233,10 @@ class Client:
             )
         said = self._clean(answer.text()) or "no reason given"
         raise StoreError(f"the server at {place} refused a request (status {status}): {said}")
+
+    def _unreadable(self, address: str, error: Exception) -> StoreError:
+        said = self._clean(str(error))  # which may quote the answer
+        return StoreError(f"the server at {shown(address)} gave no readable answer: {said}")
 
     def _clean(self, text: str) -> str:
         for secret in self._http.credentials.secrets:

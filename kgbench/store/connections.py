@@ -19,9 +19,10 @@ import tempfile
 import threading
 import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from typing import IO
 from urllib.parse import SplitResult, urlsplit
 
@@ -38,6 +39,7 @@ _CHALLENGES = 3  # requests that one request may become while credentials are as
 _FIRST_PAUSE = 0.05  # seconds; doubled each time
 _NOTICE = 1.6  # the pause with which people are told that a server is being waited for
 _LONGEST_PAUSE = 5.0
+_LONGEST_WISH = 30.0  # that a server may have with Retry-After
 _log = logging.getLogger("kgbench.store")
 
 
@@ -67,7 +69,10 @@ class Connections:
         self._idle: dict[tuple[str, str], list[http.client.HTTPConnection]] = {}
         self._lock = threading.Lock()
         self._closed = threading.Event()
-        self.met = False  # whether the server has answered: one that never did is not waited for
+        self._met = False  # whether the server has answered: one that never did is not waited for
+        self._tired = (
+            False  # it was waited for in vain: whoever asks next, to tidy up, is not so long
+        )
 
     def send(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> Answer:
         """The answer to a request, whatever its status, once the server is there to give one.
@@ -76,31 +81,39 @@ class Connections:
         """
         away_since: float | None = None
         pause = _FIRST_PAUSE
+        noticed = False
         while True:
-            answer, trouble, wait = self._attempt(method, url, body, headers)
+            answer, trouble, wish = self._attempt(method, url, body, headers)
             if answer is not None:
-                self.met = True
-                if pause > _NOTICE:
+                self._met, self._tired = True, False
+                if noticed:
                     _log.warning("the server at %s answers again", _origin(url))
                 return answer
             now = time.monotonic()
             away_since = now if away_since is None else away_since
             left = away_since + self._patience - now
-            if left <= 0 or not self.met or self._closed.is_set():
-                self.met = False  # whoever asks next, to tidy up, does not wait as long again
+            there = self._met or wish is not None  # who says when to come again will be there
+            if left <= 0 or not there or self._tired or self._closed.is_set():
+                self._tired = True
                 raise StoreUnreachable(_unreachable(url, trouble, now - away_since))
             pause = min(pause * 2, _LONGEST_PAUSE)
-            if pause == _NOTICE:
+            wait = max(wish or 0.0, pause)
+            if wait >= _NOTICE and not noticed:
+                noticed = True
                 _log.warning(
                     "the server at %s does not answer (%s): waiting for it, up to %.0f seconds",
                     *(_origin(url), trouble, left),
                 )
-            self._closed.wait(min(left, max(wait, pause * random.uniform(0.75, 1.0))))  # noqa: S311
+            wait = max(wish or 0.0, pause * random.uniform(0.75, 1.0))  # noqa: S311
+            self._closed.wait(min(left, wait))
 
     def _attempt(
         self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]
-    ) -> tuple[Answer | None, str, float]:
-        """An answer, or what was in its way, and how many seconds the server wants to be left."""
+    ) -> tuple[Answer | None, str, float | None]:
+        """An answer, or what was in its way, and how many seconds the server wants to be left.
+
+        The seconds are ``None`` where it does not say.
+        """
         if self._closed.is_set():
             raise StoreError(f"the store at {_origin(url)} is closed")
         try:
@@ -113,10 +126,10 @@ class Connections:
         except ssl.SSLCertVerificationError as error:
             raise StoreError(f"the server at {_origin(url)} is not trusted: {error}") from None
         except (OSError, http.client.HTTPException, EOFError, zlib.error) as error:
-            return None, f"{type(error).__name__}: {error}".rstrip(": "), 0.0
+            return None, f"{type(error).__name__}: {error}".rstrip(": "), None
         if answer.status in _BUSY:
             return None, f"HTTP status {answer.status}", _retry_after(answer.headers)
-        return answer, "", 0.0
+        return answer, "", None
 
     def close(self) -> None:
         """Close all connections; requests that wait for the server give up."""
@@ -139,7 +152,7 @@ class Connections:
             last = attempt == _CHALLENGES - 1
             if answer.status != http.HTTPStatus.UNAUTHORIZED or last:
                 break
-            if not self.credentials.asked(answer.challenges, answered=authorization is not None):
+            if not self.credentials.asked(answer.challenges, authorization):
                 break
         return answer
 
@@ -152,22 +165,21 @@ class Connections:
         sent = {"User-Agent": self._agent, "Accept-Encoding": "gzip", **headers}
         while True:
             connection, kept = self._connection(place, parts)
+            received = False
             try:
-                connection.request(method, target, body, sent)
+                # A server may answer, that it is too much say, before it has received everything.
+                with suppress(BrokenPipeError, ConnectionResetError):
+                    connection.request(method, target, body, sent)
+                    received = True
                 response = connection.getresponse()
                 answer = _whole(response, url)
-            except TimeoutError:
+            except BaseException as error:
                 connection.close()
-                raise
-            except (OSError, http.client.HTTPException):
-                connection.close()
-                if kept:
+                broken = isinstance(error, OSError | http.client.HTTPException)
+                if kept and broken and not isinstance(error, TimeoutError):
                     continue  # it was closed while idle, as servers may: another, or a new one
                 raise
-            except BaseException:
-                connection.close()
-                raise
-            if response.will_close:
+            if response.will_close or not received:
                 connection.close()
             else:
                 self._keep(place, connection)
@@ -191,7 +203,7 @@ class Connections:
         try:
             made.connect()
         except TimeoutError as error:
-            raise OSError("no connection within 10 seconds") from error
+            raise OSError(f"no connection within {_CONNECTING:g} seconds") from error
         assert isinstance(made.sock, socket.socket)
         made.sock.settimeout(self._timeout)
         return made, False
@@ -212,6 +224,26 @@ class _Body(tempfile.SpooledTemporaryFile[bytes]):
         self.close()
 
 
+class _Gzip:
+    """Unpacks what comes in pieces: one compressed text, or several one behind the other."""
+
+    def __init__(self) -> None:
+        self._member = zlib.decompressobj(16 + zlib.MAX_WBITS)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the last text has come to its end."""
+        return self._member.eof
+
+    def unpacked(self, piece: bytes) -> Iterator[bytes]:
+        """What one more piece holds."""
+        while piece:
+            if self._member.eof:
+                self._member = zlib.decompressobj(16 + zlib.MAX_WBITS)
+            yield self._member.decompress(piece)
+            piece = self._member.unused_data
+
+
 def _whole(response: http.client.HTTPResponse, url: str) -> Answer:
     """The whole answer, or the error that the connection broke with.
 
@@ -219,25 +251,32 @@ def _whole(response: http.client.HTTPResponse, url: str) -> Answer:
     """
     body = _Body(max_size=_IN_MEMORY)
     coding = (response.getheader("Content-Encoding") or "identity").strip().lower()
-    unpack = zlib.decompressobj(16 + zlib.MAX_WBITS) if coding in ("gzip", "x-gzip") else None
+    packed = _Gzip() if coding in ("gzip", "x-gzip") else None
     expected = response.length
     seen = 0
     while piece := response.read(1 << 18):
         seen += len(piece)
-        body.write(piece if unpack is None else unpack.decompress(piece))
+        body.writelines([piece] if packed is None else packed.unpacked(piece))
     if expected is not None and seen < expected and response.status != http.HTTPStatus.NO_CONTENT:
         raise http.client.IncompleteRead(b"", expected - seen)
-    if unpack is not None and seen and not unpack.eof:
+    if packed is not None and seen and not packed.whole:
         raise EOFError("the compressed answer ends early")
     body.seek(0)
     challenges = response.headers.get_all("WWW-Authenticate") or []
     return Answer(response.status, dict(response.headers.items()), body, challenges, url)
 
 
-def _retry_after(headers: Mapping[str, str]) -> float:
-    with suppress(ValueError):
-        return min(30.0, max(0.0, float(headers.get("Retry-After") or 0)))
-    return 0.0
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """How many seconds the server wants to be left: a number, or until a moment."""
+    text = next((v for k, v in headers.items() if k.lower() == "retry-after"), "")
+    try:
+        seconds = float(text)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(text).timestamp() - time.time()
+        except ValueError:
+            return None
+    return min(_LONGEST_WISH, max(0.0, seconds))
 
 
 def _seconds(name: str, default: float) -> float:

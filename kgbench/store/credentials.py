@@ -25,8 +25,9 @@ from kgbench.errors import StoreError
 USER, PASSWORD = "KGBENCH_STORE_USER", "KGBENCH_STORE_PASSWORD"
 TOKEN, WAY = "KGBENCH_STORE_TOKEN", "KGBENCH_STORE_AUTH"
 _HASHES = {"MD5": hashlib.md5, "SHA-256": hashlib.sha256}
-_SCHEME = re.compile(r"\s*,?\s*([A-Za-z]+)(?:\s+|$)(?!=)")
-_PARAMETER = re.compile(r'\s*,?\s*([A-Za-z0-9_-]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^\s,"]+)')
+_NAME = r"[\s,]*([A-Za-z0-9!#$%&'*+.^_`|~-]+)"
+_SCHEME = re.compile(_NAME + r"(?=[\s,]|$)(?!\s*=)")
+_PARAMETER = re.compile(_NAME + r'\s*=\s*("(?:[^"\\]|\\.)*"|[^\s,"]+)')
 
 
 @dataclass(slots=True)
@@ -68,12 +69,8 @@ class Credentials:
     @property
     def secrets(self) -> tuple[str, ...]:
         """What no message may show."""
-        return tuple(one for one in (self._password, self._token) if one)
-
-    @property
-    def given(self) -> bool:
-        """Whether there are any."""
-        return self._token is not None or self._user is not None
+        pair = None if self._user is None else self._pair()
+        return tuple(one for one in (pair, self._password, self._token) if one)
 
     def header(self, method: str, url: str) -> str | None:
         """The ``Authorization`` of a request, or ``None`` while the server has not asked."""
@@ -85,14 +82,16 @@ class Credentials:
             if self._challenge is not None:
                 return self._digest(self._challenge, method, url)
         if self._plainly:
-            pair = f"{self._user}:{self._password}".encode()
-            return f"Basic {base64.b64encode(pair).decode('ascii')}"
+            return f"Basic {self._pair()}"
         return None
 
-    def asked(self, challenges: list[str], *, answered: bool) -> bool:
+    def _pair(self) -> str:
+        return base64.b64encode(f"{self._user}:{self._password}".encode()).decode("ascii")
+
+    def asked(self, challenges: list[str], sent: str | None) -> bool:
         """Take note of ``WWW-Authenticate``; whether asking again, with more, can help.
 
-        ``answered`` says whether the refused request had an ``Authorization`` already.
+        ``sent`` is the ``Authorization`` that the refused request had, if any.
         """
         if self._user is None:
             return False
@@ -100,13 +99,13 @@ class Credentials:
         usable = (_usable(fields) for scheme, fields in found if scheme == "digest")
         new = next((one for one in usable if one is not None), None)
         if new is not None and self._way != "basic":
-            with self._lock:
-                known = self._challenge
-                self._challenge = new
-            # The same nonce refused once more is a wrong password; another one an expired nonce.
-            return not answered or known is None or known.nonce != new.nonce
+            with self._lock:  # another thread may have been given the same one, and counts its uses
+                if self._challenge is None or self._challenge.nonce != new.nonce:
+                    self._challenge = new
+            # The nonce that was refused, once more, is a wrong password; another one has expired.
+            return sent is None or f', nonce="{_quoted(new.nonce)}"' not in sent
         offered = any(scheme == "basic" for scheme, _ in found)
-        if offered and self._way != "digest" and not answered:
+        if offered and self._way != "digest" and sent is None:
             self._plainly = True
             return True
         return False

@@ -106,12 +106,11 @@ def boolean(content: bytes, form: ox.QueryResultsFormat) -> ox.QueryBoolean:
     found = ox.parse_query_results(content, form)
     if isinstance(found, ox.QueryBoolean):
         return found
-    if isinstance(found, ox.QuerySolutions):
-        cells = [row[0] for row in found]
-        if not cells:
+    match [list(row) for row in found]:
+        case []:
             return _boolean(value=False)
-        if len(cells) == 1 and isinstance(cells[0], ox.Literal):
-            return _boolean(cells[0].value.lower() in ("1", "true"))
+        case [[ox.Literal() as cell, *_]]:
+            return _boolean(cell.value.lower() in ("1", "true"))
     raise StoreError("the server's answer to ASK is no boolean")
 
 

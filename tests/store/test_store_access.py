@@ -11,7 +11,6 @@ import pytest
 
 from kgbench.errors import StoreError
 from kgbench.store import Block, back_ends, open_reader, open_store
-from kgbench.store.credentials import Credentials, _challenges
 from tests.store.proxies import Proxy
 
 USER, PASSWORD, TOKEN = "ada", 'p4ss "word" \\ üö', "t0ken-of-tests"
@@ -154,33 +153,6 @@ def test_refusals_say_what_to_set_and_show_no_secret(remote, monkeypatch, guard,
     assert "wr0ng" not in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("variables", "said"),
-    [
-        ({"user": USER}, "go together"),
-        ({"user": USER, "password": "x", "token": "y"}, "not both"),
-        ({"auth": "ntlm"}, "'basic' or 'digest'"),
-        ({"token": "a\nb"}, "control characters"),
-    ],
-)
-def test_wrong_settings_are_refused(variables, said):
-    """Half a set of credentials is refused before anything is sent."""
-    given = {f"KGBENCH_STORE_{name.upper()}": value for name, value in variables.items()}
-    with pytest.raises(StoreError, match=said):
-        Credentials.from_environment(given)
-
-
-def test_challenges_are_told_apart():
-    """Several challenges in one header, with commas and quotes in their parameters."""
-    text = 'Newauth realm="a, b", Basic realm="x \\"y\\"", Digest nonce="n", qop="auth,auth-int"'
-
-    assert _challenges(text) == [
-        ("newauth", {"realm": "a, b"}),
-        ("basic", {"realm": 'x "y"'}),
-        ("digest", {"nonce": "n", "qop": "auth,auth-int"}),
-    ]
-
-
 # --- locations ------------------------------------------------------------------------------
 
 
@@ -263,6 +235,24 @@ DESCRIPTION = """
 """
 
 
+def test_addresses_are_sent_in_ascii():
+    """Letters that no request can hold are escaped; what is escaped already stays as it is."""
+    found = back_ends.find(
+        "http://h/b\u00fccher%20alt", {"KGBENCH_STORE_DATA_URL": "http://h/?g=\u00fc"}
+    )
+
+    assert found.location == "http://h/b\u00fccher%20alt"
+    assert found.query == "http://h/b%C3%BCcher%20alt/query"
+    assert found.data == "http://h/?g=%C3%BC"
+
+
+def test_an_address_has_no_fragment():
+    """An address from the environment is refused by the name of its variable."""
+    wrong = {"KGBENCH_STORE_UPDATE_URL": "http://h/update#here"}
+    with pytest.raises(StoreError, match=r"KGBENCH_STORE_UPDATE_URL.*no fragment"):
+        back_ends.find("http://h/", wrong)
+
+
 @pytest.mark.parametrize("more", ["", "kgb:dataEndpoint <{url}/store> ;"])
 def test_a_server_that_is_described(remote, tmp_path, more):
     """A Turtle file tells the addresses and ways of a server; it need not take whole graphs."""
@@ -287,6 +277,8 @@ def test_a_server_that_is_described(remote, tmp_path, more):
         (DESCRIPTION.format(url="http://h", more="kgb:resultFormat 'csv' ;"), "json, tsv"),
         (DESCRIPTION.format(url="http://h", more="").replace("20000", "20"), "number of bytes"),
         (DESCRIPTION.format(url="http://h", more="").replace("kgb:updateE", "rdfs:e"), "has no"),
+        (DESCRIPTION.format(url="http://h", more="kgb:ofKind <urn:x> ;"), "is said twice"),
+        (DESCRIPTION.format(url="http://h", more="").replace("<http://h/update>", "[]"), "has no"),
     ],
 )
 def test_descriptions_that_are_refused(tmp_path, text, said):
@@ -297,6 +289,12 @@ def test_descriptions_that_are_refused(tmp_path, text, said):
         open_store(str(file))
 
     assert "s3cret" not in str(error.value)
+
+
+def test_a_description_that_cannot_be_read(tmp_path):
+    """A file that went away, or may not be read, is named with the reason."""
+    with pytest.raises(StoreError, match=r"gone\.ttl cannot be read: No such file"):
+        back_ends.find(str(tmp_path / "gone.ttl"), {})
 
 
 def test_redirects_are_not_followed(remote):

@@ -62,13 +62,20 @@ def test_rounded_doubles_are_noticed(value, suspect):
 
 def test_exact_doubles_take_the_place_of_rounded_ones():
     """The columns beside them go; what is no double stays."""
-    document = table(x=("0.333333", XSD.double), x__exact=("0.33333333333333331", XSD.string))
-    quirks.exact(document, ["x"], "__exact")
+    document = table(
+        x=("0.333333", XSD.double),
+        x__exact=("0.33333333333333331", XSD.string),
+        y=("0.333333", XSD.decimal),
+        y__exact=("0.1", XSD.string),
+        z=("0.333333", XSD.double),
+    )
+    quirks.exact(document, ["x", "y", "z"], "__exact")
 
     (row,) = document["results"]["bindings"]
-    assert document["head"]["vars"] == ["x"]
-    assert set(row) == {"x"}
+    assert document["head"]["vars"] == ["x", "y", "z"]
+    assert set(row) == {"x", "y", "z"}
     assert float(row["x"]["value"]) == 1 / 3
+    assert (row["y"]["value"], row["z"]["value"]) == ("0.333333", "0.333333")
 
 
 @pytest.mark.parametrize(
@@ -82,6 +89,7 @@ def test_exact_doubles_take_the_place_of_rounded_ones():
         (json.dumps(table(r=("1", XSD.integer))).encode(), JSON, True),
         (json.dumps(table(r=("0", XSD.integer))).encode(), JSON, False),
         (b'{"head": {"vars": ["r"]}, "results": {"bindings": []}}', JSON, False),
+        (json.dumps(table(r=("true", XSD.boolean), s=("0", XSD.integer))).encode(), JSON, True),
     ],
 )
 def test_booleans_in_every_guise(content, shape, value):
@@ -91,10 +99,11 @@ def test_booleans_in_every_guise(content, shape, value):
 
 def test_what_is_no_boolean_is_refused():
     """A table is not taken for an answer to ASK because it is not empty."""
-    document = table(a=("1", XSD.integer))
-    document["results"]["bindings"] *= 2
-    with pytest.raises(StoreError, match="no boolean"):
-        quirks.boolean(json.dumps(document).encode(), JSON)
+    twice = table(a=("1", XSD.integer))
+    twice["results"]["bindings"] *= 2
+    for document in (twice, table()):
+        with pytest.raises(StoreError, match="no boolean"):
+            quirks.boolean(json.dumps(document).encode(), JSON)
 
 
 @pytest.mark.parametrize(

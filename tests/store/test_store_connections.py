@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Connections that break, close, wait or cannot be made, and servers that ask for time."""
+
+from __future__ import annotations
+
+import gzip
+import ipaddress
+import logging
+import socket
+import ssl
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+from email.utils import formatdate
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from kgbench.errors import StoreError, StoreUnreachable
+from kgbench.store import connections
+from kgbench.store.connections import Connections
+from kgbench.store.credentials import Credentials
+from tests.store.scripted import Scripted, said
+
+TEXT = b"<urn:a> <urn:b> <urn:c> .\n" * 50
+PACKED = gzip.compress(TEXT)
+
+
+class Waits(threading.Event):
+    """An event for whose waits nobody waits; it notes how long they would have been."""
+
+    def __init__(self):
+        super().__init__()
+        self.seconds = []
+
+    def wait(self, timeout=None):
+        """Note the wait."""
+        self.seconds.append(timeout)
+        return self.is_set()
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """Connections without credentials, whose waits are noted and not waited for."""
+    found = Connections(Credentials(None, None, None, None), agent="tests")
+    monkeypatch.setattr(found, "_closed", Waits())
+    yield found
+    found.close()
+
+
+def ask(made, server):
+    """The text of an answer."""
+    return made.send("GET", f"{server.url}/x", None, {}).body.read()
+
+
+def idle(made):
+    """How many connections are kept."""
+    return sum(map(len, made._idle.values()))
+
+
+# --- answers that are cut -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "packed",
+    [PACKED, gzip.compress(TEXT[:100]) + gzip.compress(TEXT[100:]), b""],
+    ids=["one", "two", "nothing"],
+)
+def test_compressed_answers(made, packed):
+    """An answer that was compressed is what it was before, also where that was done in parts."""
+    with Scripted([said(200, packed, Content_Encoding="GZIP")]) as server:
+        assert ask(made, server) == (TEXT if packed else b"")
+        assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        said(200, PACKED[:-9], Content_Encoding="gzip"),
+        said(200, PACKED[:30] + b"\0\0\0\0" + PACKED[34:], Content_Encoding="gzip"),
+        said(200, PACKED + PACKED[:20], Content_Encoding="gzip"),
+        said(200, TEXT, Content_Length=len(TEXT) + 1, Connection="close"),
+        said(200, b"fff\r\nno more", Content_Length=None, Transfer_Encoding="chunked")
+        + b"\r\nConnection: close",
+        b"Connection: close\r\n\r\n",
+    ],
+    ids=["compressed", "damaged", "second", "length", "chunked", "no-http"],
+)
+def test_a_broken_answer_is_asked_for_again(made, broken):
+    """Whatever an answer breaks with, the whole one that follows counts, on a new connection."""
+    with Scripted([said(200, b"met"), broken, said(200, TEXT)]) as server:
+        assert ask(made, server) == b"met"
+        assert ask(made, server) == TEXT
+        assert len(server.seen) == 3
+
+
+def test_an_answer_that_stops_is_not_waited_for(monkeypatch):
+    """An answer has its time; then it is said which setting gives it more."""
+    monkeypatch.setenv("KGBENCH_STORE_TIMEOUT", "0.2")
+    over = threading.Event()
+
+    def answer(_):
+        over.wait(60)
+        return said(204)
+
+    made = Connections(Credentials(None, None, None, None), agent="tests")
+    with Scripted(answer) as server:
+        with pytest.raises(StoreError, match=r"within 0\.2 seconds \(KGBENCH_STORE_TIMEOUT\)"):
+            ask(made, server)
+        over.set()
+    assert idle(made) == 0
+
+
+# --- connections ----------------------------------------------------------------------------
+
+
+def test_a_connection_that_the_server_closes_is_not_kept(made):
+    """Where an answer says that it is the last, the next request has a connection of its own."""
+    with Scripted([said(200, b"one", Connection="close"), said(200, b"two")]) as server:
+        assert ask(made, server) == b"one"
+        assert idle(made) == 0
+        assert ask(made, server) == b"two"
+        assert idle(made) == 1
+
+
+def test_what_ends_after_closing_is_not_kept(made):
+    """An answer that comes while the store is being closed is given, its connection closed."""
+
+    def answer(_):
+        made.close()
+        return said(200, b"late")
+
+    with Scripted(answer) as server:
+        assert ask(made, server) == b"late"
+        assert idle(made) == 0
+        with pytest.raises(StoreError, match="is closed"):
+            ask(made, server)
+
+
+def test_a_server_that_takes_no_connection(made, monkeypatch):
+    """A connection that does not come about in time is a server that is not there."""
+    monkeypatch.setattr(connections, "_CONNECTING", 0.2)
+    with socket.socket() as full, socket.socket() as first, socket.socket() as second:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        for one in (first, second):
+            one.settimeout(0)
+            one.connect_ex(full.getsockname())
+        with pytest.raises(StoreUnreachable, match=r"no connection within 0\.2 seconds"):
+            made.send("GET", f"http://127.0.0.1:{full.getsockname()[1]}/", None, {})
+
+
+def test_plain_http_is_no_https(made):
+    """Nothing is sent to a server that cannot prove who it is."""
+    with (
+        Scripted([said(200)]) as server,
+        pytest.raises(StoreUnreachable, match="SSL"),
+    ):
+        made.send("GET", server.url.replace("http:", "https:"), None, {})
+
+    assert server.seen == []
+
+
+@pytest.fixture
+def certificate(tmp_path):
+    """A certificate of this machine that nobody but itself vouches for, with its key: two files."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "tests")])
+    now = datetime.now(UTC)
+    host = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(host, critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    plain = serialization.NoEncryption()
+    pem, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    (tmp_path / "certificate.pem").write_bytes(made.public_bytes(pem))
+    (tmp_path / "key.pem").write_bytes(key.private_bytes(pem, form, plain))
+    return tmp_path / "certificate.pem", tmp_path / "key.pem"
+
+
+def test_certificates_are_checked(made, certificate, monkeypatch):
+    """A server whose certificate nobody vouches for hears nothing, and is not waited for."""
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(*certificate)
+    with Scripted([said(200, TEXT)], tls=tls) as server:
+        with pytest.raises(StoreError, match=r"is not trusted: .*certificate") as error:
+            ask(made, server)
+        assert not isinstance(error.value, StoreUnreachable)
+        assert server.seen == []
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
+        assert ask(made, server) == TEXT
+        made.close()
+
+
+# --- servers that ask for time --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize("name", ["Retry_After", "retry_after"])
+def test_who_asks_for_time_gets_it(made, status, name):
+    """A server that says when to come again is there, also where it has never answered yet."""
+    busy = [said(status, **{name: "7"}), said(status, **{name: "3600"}), said(200, b"done")]
+    with Scripted(busy) as server:
+        assert ask(made, server) == b"done"
+
+    assert made._closed.seconds == [7.0, 30.0]
+
+
+def test_a_moment_to_come_again(made):
+    """The time to wait may be given as a moment, by the clock of the server."""
+    soon = formatdate(time.time() + 3_600, usegmt=True)
+    past = formatdate(time.time() - 3_600, usegmt=True)
+    busy = [said(503, Retry_After=soon), said(503, Retry_After=past), said(200, b"done")]
+    with Scripted(busy) as server:
+        assert ask(made, server) == b"done"
+
+    assert made._closed.seconds[0] == 30.0
+    assert made._closed.seconds[1] <= 0.2
+
+
+@pytest.mark.parametrize("said_so", [None, "soon", "Mon, 99 Foo"])
+def test_a_busy_server_that_was_never_met_is_given_up(made, said_so):
+    """503 without a time to come again may be anybody's: the address may be wrong."""
+    with Scripted([said(503, Retry_After=said_so)]) as server:
+        with pytest.raises(StoreUnreachable, match="HTTP status 503"):
+            ask(made, server)
+
+        assert len(server.seen) == 1
+
+
+def test_a_long_wait_is_told_and_its_end(made, caplog):
+    """Who waits for long is told so once, and when it is over; a short one is nobody's business."""
+    caplog.set_level(logging.WARNING, "kgbench.store")
+    busy = said(503, Retry_After="5")
+    with Scripted([busy, busy, said(200)]) as server:
+        ask(made, server)
+    told = [record.getMessage().partition(": ")[0] for record in caplog.records]
+    caplog.clear()
+    with Scripted([said(200), said(503), said(200)]) as server:
+        ask(made, server)
+        ask(made, server)
+
+    assert [text.partition("0.1:")[2].partition(" ")[2] for text in told] == [
+        "does not answer (HTTP status 503)",
+        "answers again",
+    ]
+    assert caplog.records == []
+
+
+def test_who_was_waited_for_in_vain_is_not_waited_for_again(made, monkeypatch):
+    """When patience is over, what follows to tidy up does not wait as long; until it is back."""
+    monkeypatch.setattr(made, "_patience", 0.0)
+    with Scripted([said(503, Retry_After="9")] * 2 + [said(200, b"back")]) as server:
+        with pytest.raises(StoreUnreachable):
+            ask(made, server)
+        monkeypatch.setattr(made, "_patience", 300.0)
+        with pytest.raises(StoreUnreachable):
+            ask(made, server)
+        assert made._closed.seconds == []
+        assert ask(made, server) == b"back"
+
+
+@pytest.mark.parametrize("name", ["PATIENCE", "TIMEOUT"])
+@pytest.mark.parametrize("text", ["long", "-1", "nan", "inf"])
+def test_settings_that_are_no_seconds(monkeypatch, name, text):
+    """What is no number of seconds is refused with the name of the setting."""
+    monkeypatch.setenv(f"KGBENCH_STORE_{name}", text)
+    with pytest.raises(StoreError, match=f"KGBENCH_STORE_{name} is a number of seconds"):
+        Connections(Credentials(None, None, None, None), agent="tests")

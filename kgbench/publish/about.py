@@ -16,6 +16,7 @@ import pyoxigraph as ox
 from kgbench.errors import PublicationRefused
 from kgbench.vocab import DCAT, DCTERMS, FOAF, RDF, RDFS, SCHEMA
 
+VCARD = "http://www.w3.org/2006/vcard/ns#"
 _SPDX = re.compile(r"[A-Za-z0-9.+-]+")
 _CREATOR = re.compile(r"(?P<name>[^<>]*?)\s*(?:<(?P<iri>[^<>\s]+)>)?")
 TITLE = "Results recorded by kgbench"
@@ -35,7 +36,10 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """The description of a data set; ``licence`` and those in ``sources`` are IRIs."""
+    """The description of a data set; ``licence`` and those in ``sources`` are IRIs.
+
+    ``contact`` is whom to ask, with the IRI of a mailbox (``mailto:``) or of a page.
+    """
 
     title: str = TITLE
     description: str = DESCRIPTION
@@ -43,7 +47,7 @@ class About:
     creators: tuple[Agent, ...] = ()
     publisher: Agent | None = None
     keywords: tuple[str, ...] = ()
-    contact: str | None = None
+    contact: Agent | None = None
     sources: tuple[str, ...] = ()
 
 
@@ -62,41 +66,63 @@ def read(path: Path) -> About:
     found = list(graph.quads_for_pattern(None, ox.NamedNode(RDF.type), kind))
     if len(found) != 1:
         raise PublicationRefused(f"{path} must describe one dcat:Dataset, and has {len(found)}")
-    node = found[0].subject
+    return _Description(graph, found[0].subject).about()
 
-    def values(subject: Any, *predicates: str) -> list[Any]:
+
+class _Description:
+    """What a graph says of one node."""
+
+    def __init__(self, graph: ox.Store, node: Any) -> None:
+        self._graph = graph
+        self._node = node
+
+    def about(self) -> About:
+        """All of it."""
+        values, text = self._values, self._text
+        publishers = self._agents(DCTERMS.publisher)
+        return About(
+            title=text(DCTERMS["title"]) or TITLE,
+            description=text(DCTERMS.description) or DESCRIPTION,
+            licence=licence(said) if (said := text(DCTERMS.license)) else None,
+            creators=self._agents(DCTERMS.creator),
+            publisher=publishers[0] if publishers else None,
+            keywords=tuple(sorted(v.value for v in values(self._node, DCAT.keyword))),
+            contact=next(
+                filter(None, map(self._contact, values(self._node, DCAT.contactPoint))), None
+            ),
+            sources=tuple(sorted(_iris(values(self._node, DCTERMS.source, DCTERMS.references)))),
+        )
+
+    def _values(self, subject: Any, *predicates: str) -> list[Any]:
         return [
             quad.object
             for predicate in predicates
-            for quad in graph.quads_for_pattern(subject, ox.NamedNode(predicate), None)
+            for quad in self._graph.quads_for_pattern(subject, ox.NamedNode(predicate), None)
         ]
 
-    def text(*predicates: str) -> str | None:
-        texts = [v.value for v in values(node, *predicates) if not isinstance(v, ox.BlankNode)]
+    def _text(self, *predicates: str) -> str | None:
+        found = self._values(self._node, *predicates)
+        texts = [v.value for v in found if not isinstance(v, ox.BlankNode)]
         return texts[0] if texts else None
 
-    def agents(*predicates: str) -> tuple[Agent, ...]:
+    def _agents(self, *predicates: str) -> tuple[Agent, ...]:
         made = []
-        for value in values(node, *predicates):
+        for value in self._values(self._node, *predicates):
             if isinstance(value, ox.Literal):
                 made.append(Agent(value.value))
                 continue
-            names = values(value, FOAF.name, SCHEMA.name, RDFS.label, DCTERMS["title"])
+            names = self._values(value, FOAF.name, SCHEMA.name, RDFS.label, DCTERMS["title"])
             iri = value.value if isinstance(value, ox.NamedNode) else None
             made.append(Agent(names[0].value if names else iri or "unnamed", iri))
         return tuple(sorted(made, key=lambda one: one.name))
 
-    publishers = agents(DCTERMS.publisher)
-    return About(
-        title=text(DCTERMS["title"]) or TITLE,
-        description=text(DCTERMS.description) or DESCRIPTION,
-        licence=licence(said) if (said := text(DCTERMS.license)) else None,
-        creators=agents(DCTERMS.creator),
-        publisher=publishers[0] if publishers else None,
-        keywords=tuple(sorted(v.value for v in values(node, DCAT.keyword))),
-        contact=text(DCAT.contactPoint),
-        sources=tuple(sorted(_iris(values(node, DCTERMS.source, DCTERMS.references)))),
-    )
+    def _contact(self, value: Any) -> Agent | None:
+        """Whom to ask: a text, an address, or a vCard with either; ``None`` for an empty one."""
+        if isinstance(value, ox.Literal):
+            return Agent(value.value)
+        ways = _iris([*self._values(value, VCARD + "hasEmail", VCARD + "hasURL"), value])
+        names = [v.value for v in self._values(value, VCARD + "fn", FOAF.name, RDFS.label)]
+        return next((Agent(name, ways[0] if ways else None) for name in (*names, *ways)), None)
 
 
 def with_options(

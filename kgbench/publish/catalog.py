@@ -9,7 +9,7 @@ from typing import Any
 import pyoxigraph as ox
 
 from kgbench import __version__
-from kgbench.publish.about import About, Agent
+from kgbench.publish.about import VCARD, About, Agent
 from kgbench.publish.dumps import MEDIA, Packing
 from kgbench.publish.manifest import Dump, Version
 from kgbench.publish.statements import moment, node, number, said, text, typed
@@ -172,9 +172,18 @@ class Publication:
             self.dataset,
             *(("https://schema.org/variableMeasured", iri) for iri, _ in self.measured),
         )
-        if about.contact:
-            quads += said(self.dataset, (DCAT.contactPoint, text(about.contact)))
+        if about.contact is not None:
+            quads += said(self.dataset, (DCAT.contactPoint, node(self.base + "#contact")))
+            quads += self._contact(about.contact)
         return quads
+
+    def _contact(self, contact: Agent) -> list[ox.Quad]:
+        way = "hasEmail" if (contact.iri or "").startswith("mailto:") else "hasURL"
+        subject = node(self.base + "#contact")
+        return [
+            *typed(subject, VCARD + "Kind"),
+            *said(subject, (VCARD + "fn", text(contact.name)), (VCARD + way, contact.iri)),
+        ]
 
     def _agents(self, subject: Any, most: int | None = None) -> list[ox.Quad]:
         publisher = self.about.publisher or next(iter(self.about.creators), None)

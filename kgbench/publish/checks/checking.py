@@ -124,8 +124,8 @@ def _catalogue(published: Published, shapes: Path | None) -> Entry:
         message = "There is no catalogue."
         entry.add([Fault("catalogue", "", "catalog.ttl", message, "Publish again.")])
     elif published.base is None:
-        message = "The catalogue has no data set."
-        entry.add([Fault("catalogue", "", "catalog.ttl", message, "Add dcat:dataset.")])
+        message = "No catalogue that has an IRI has a data set."
+        entry.add([Fault("catalogue", "", "catalog.ttl", message, "Add dcat:dataset to it.")])
     if shapes is not None:
         entry.note = f"MLDCAT-AP by {shapes.name}"
         entry.add(graphs.official(published.stated, shapes, file_of))

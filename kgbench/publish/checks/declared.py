@@ -53,8 +53,7 @@ class Constraint:
         names = [variable.value for variable in rows.variables]
         for row in rows:
             node, found = row["node"], row["found"] if "found" in names else None
-            if node is not None:
-                yield self.fault(node, found, file_of(node) or file_of(found))
+            yield self.fault(node, found, file_of(node) or file_of(found))
 
 
 def query(name: str) -> str:

@@ -52,15 +52,15 @@ def _spelt(name: str) -> str:
 
 def _embedded(published: Published) -> tuple[list[dict[str, Any]], list[Fault]]:
     """The JSON-LD in the landing page, and what is wrong with it."""
-    if published.root is None or not (published.root / _PAGE).is_file():
+    if not (published.folder / _PAGE).is_file():
         return [], [Fault("fsf-f4-01m", "", _PAGE, "There is no landing page.", _AGAIN)]
-    text = (published.root / _PAGE).read_text(encoding="utf-8", errors="replace")
+    text = (published.folder / _PAGE).read_text(encoding="utf-8", errors="replace")
     found: list[dict[str, Any]] = []
     broken = []
     for block in _JSON_LD.findall(text):
         try:
             parsed = json.loads(block)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             message = f"The embedded JSON-LD cannot be read: {error}."
             broken.append(Fault("fsf-f4-01m", "", _PAGE, message, _AGAIN))
             continue
@@ -97,13 +97,11 @@ def _variables(embedded: list[dict[str, Any]]) -> Iterator[Fault]:
 
 
 def _typed_links(published: Published) -> Iterator[Fault]:
-    if published.root is None:
-        return
-    page = published.root / _PAGE
+    page = published.folder / _PAGE
     text = page.read_text(encoding="utf-8", errors="replace") if page.is_file() else ""
     links = " ".join(_TYPED.findall(text))
     for media, name in (("text/turtle", "catalog.ttl"), ("application/ld+json", "catalog.jsonld")):
-        if not (published.root / name).is_file():
+        if not (published.folder / name).is_file():
             yield Fault("fsf-i1-01m", "", name, "The metadata are missing in RDF.", _AGAIN)
         if media not in links:
             message = f"The landing page has no typed link to {media}."
@@ -111,10 +109,8 @@ def _typed_links(published: Published) -> Iterator[Fault]:
 
 
 def _retrievable(published: Published) -> Iterator[Fault]:
-    if published.root is None:
-        return
     for name in (_PAGE, "catalog.ttl"):
-        if not (published.root / name).is_file():
+        if not (published.folder / name).is_file():
             yield Fault("fsf-a1-02md", "", name, "The metadata are not there.", _AGAIN)
     if published.base is None:
         message = "The catalogue names no data set, so that nothing can be retrieved by it."

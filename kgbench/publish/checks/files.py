@@ -41,10 +41,8 @@ def check(published: Published) -> Iterator[Fault]:
 
 def agreement(published: Published) -> Iterator[Fault]:
     """Dumps of one part that do not hold the same, and one of everything that does not."""
-    if published.root is None:
-        return
     counts: dict[str, dict[str, int]] = {}
-    for path in sorted((published.root / "data").glob("*")):
+    for path in sorted((published.folder / "data").glob("*")):
         form, name = reading.parts(path)[0], published.name(path)
         if form not in (".nq", ".trig", ".ttl"):
             continue
@@ -81,9 +79,7 @@ def sha256(path: Path) -> str:
 
 
 def _sums(published: Published, digest: Any) -> Iterator[Fault]:
-    root = published.root
-    if root is None:
-        return
+    root = published.folder
     if not (root / _SUMS).is_file():
         yield Fault("checksum", "", _SUMS, "There is no file of checksums.", _AGAIN)
         return
@@ -110,9 +106,12 @@ def _sums(published: Published, digest: Any) -> Iterator[Fault]:
 def _distributions(published: Published, digest: Any) -> Iterator[Fault]:
     store = published.catalogue
 
-    def value(node: Any, predicate: str) -> Any:
+    def stated(node: Any, predicate: str) -> Any:
         found = store.quads_for_pattern(node, ox.NamedNode(predicate), None)
         return next((quad.object for quad in found), None)
+
+    def value(node: Any, predicate: str) -> str | None:
+        return getattr(stated(node, predicate), "value", None)
 
     for quad in store.quads_for_pattern(None, ox.NamedNode(DCAT.downloadURL), None):
         path = published.path(getattr(quad.object, "value", ""))
@@ -121,26 +120,27 @@ def _distributions(published: Published, digest: Any) -> Iterator[Fault]:
         node, name = quad.subject, published.name(path)
         said = getattr(node, "value", str(node))
         size = value(node, DCAT.byteSize)
-        if size is not None and size.value != str(path.stat().st_size):
-            message = f"The catalogue says {size.value} bytes, the file has {path.stat().st_size}."
+        if size is not None and size != str(path.stat().st_size):
+            message = f"The catalogue says {size} bytes, the file has {path.stat().st_size}."
             yield Fault("distribution-size", said, name, message, _AGAIN)
-        checksum = value(value(node, SPDX.checksum), SPDX.checksumValue) if node else None
-        if checksum is not None and checksum.value.lower() != digest(path):
+        sealed = stated(node, SPDX.checksum)
+        checksum = None if sealed is None else value(sealed, SPDX.checksumValue)
+        if checksum is not None and checksum.lower() != digest(path):
             message = "The checksum in the catalogue is not that of the file."
             yield Fault("distribution-checksum", said, name, message, _AGAIN)
         media = value(node, DCAT.mediaType)
         if media is not None:
             packed = value(node, DCAT.compressFormat) or value(node, DCAT.packageFormat)
-            yield from _media(media.value, packed, path, said, name)
+            yield from _media(media, packed, path, said, name)
 
 
-def _media(media: str, packed: Any, path: Path, node: str, name: str) -> Iterator[Fault]:
+def _media(media: str, packed: str | None, path: Path, node: str, name: str) -> Iterator[Fault]:
     form, packing = reading.parts(path)
     known, outer = reading.FORMATS.get(form), reading.PACKINGS.get(packing)
     if known is None:
         return
     given = _IANA.sub("", media)
-    around = None if packed is None else _IANA.sub("", packed.value)
+    around = None if packed is None else _IANA.sub("", packed)
     wanted = known if outer is None or around is not None else outer
     if given not in (known, outer):
         message = f"The catalogue says {given}, the file is {wanted} by its name."

@@ -7,6 +7,7 @@ import html
 import posixpath
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -23,7 +24,8 @@ class Links:
 
     def __init__(self, published: Published) -> None:
         self._published = published
-        self._places: dict[str, frozenset[str]] = {}
+        # Pages link to places in themselves and in few others.
+        self._ids = lru_cache(maxsize=1000)(self._places)
         self.followed = 0
 
     def check(self) -> Iterator[Fault]:
@@ -71,10 +73,7 @@ class Links:
                 return name
         return None
 
-    def _ids(self, name: str) -> frozenset[str]:
-        if name not in self._places:
-            if len(self._places) > 1000:  # noqa: PLR2004 - pages link to themselves and to few others
-                self._places.clear()
-            text = self._published.files[name].read_text(encoding="utf-8", errors="replace")
-            self._places[name] = frozenset(html.unescape(a or b) for a, b in _ID.findall(text))
-        return self._places[name]
+    def _places(self, name: str) -> frozenset[str]:
+        """The places in a page that a link can lead to."""
+        text = self._published.files[name].read_text(encoding="utf-8", errors="replace")
+        return frozenset(html.unescape(a or b) for a, b in _ID.findall(text))

@@ -57,6 +57,12 @@ class Published:
         del self.quads
         self._stack.close()
 
+    @property
+    def folder(self) -> Path:
+        """The folder that is checked; files that are checked one by one are in none."""
+        assert self.root is not None
+        return self.root
+
     @cached_property
     def data(self) -> Data:
         """The dumps, for reading node by node."""
@@ -122,7 +128,7 @@ class Published:
 
     def _load(self, path: Path) -> None:
         name = self.name(path)
-        known = set(self.quads.named_graphs())
+        known = self._graphs()
         graph = ox.NamedNode(f"urn:file:{path.name}")
         try:
             self._numbers[path] = reading.load(self.quads, path, self.password, graph)
@@ -131,8 +137,14 @@ class Published:
             return
         except reading.Unreadable as error:
             self.problems.append(_unreadable(name, error))
-        for added in set(self.quads.named_graphs()) - known:
+        for added in self._graphs() - known:
             self._file_of[added] = name
+
+    def _graphs(self) -> set[Any]:
+        """All graphs with something in them, the default graph included."""
+        alone = ox.DefaultGraph()
+        unnamed = any(True for _ in self.quads.quads_for_pattern(None, None, None, alone))
+        return {*self.quads.named_graphs(), *([alone] if unnamed else [])}
 
     def _describe(self, path: Path) -> None:
         name = self.name(path)

@@ -17,7 +17,6 @@ class Verdict(StrEnum):
     PASSED = "passed"
     ADVICE = "advice"
     FAILED = "failed"
-    SKIPPED = "not checked"
 
 
 class Fault(NamedTuple):
@@ -40,12 +39,11 @@ class Fault(NamedTuple):
 
 @dataclass
 class Entry:
-    """One entry of the checklist; ``note`` says what was looked at, or why nothing was."""
+    """One entry of the checklist; ``note`` says what was looked at."""
 
     name: str
     title: str
     note: str = ""
-    skipped: bool = False
     faults: list[Fault] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     demands: int = 0
@@ -61,8 +59,6 @@ class Entry:
     @property
     def verdict(self) -> Verdict:
         """The verdict on this entry."""
-        if self.skipped:
-            return Verdict.SKIPPED
         if self.demands:
             return Verdict.FAILED
         return Verdict.ADVICE if self.counts else Verdict.PASSED

@@ -3,16 +3,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator
 from typing import Any
 
 import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused
+from kgbench.model import Json
 from kgbench.publish.checks import declared, reading
 from kgbench.publish.checks.published import Published, suites
 from kgbench.publish.checks.report import Fault
+from kgbench.publish.withholding import parsed
 from kgbench.validation.components import shown
 from kgbench.vocab import KGB, SKOS
 
@@ -47,9 +48,7 @@ def check(published: Published, allowed: Collection[str] = ()) -> Iterator[Fault
 
 def marks(published: Published) -> Iterator[Fault]:
     """Canaries that are missing from the files that must carry them, and rules for crawlers."""
-    root = published.root
-    if root is None:
-        return
+    root = published.folder
     robots = root / "robots.txt"
     if not robots.is_file() or "user-agent" not in robots.read_text("utf-8", "replace").lower():
         yield Fault("robots", "", "robots.txt", "There are no rules for crawlers.", _AGAIN)
@@ -97,12 +96,15 @@ def _case(published: Published, case: Any, notation: str) -> Iterator[Fault]:
 
 
 def _in_the_clear(text: str) -> Iterator[str]:
-    try:
-        data = json.loads(text)
-    except ValueError:
+    data = parsed(text)
+    if not isinstance(data, dict):
         yield "all"
-        return
-    for name, value in data.items() if isinstance(data, dict) else ():
-        withheld = isinstance(value, dict) and set(value) == {"sha256"}
-        if name not in _IDENTITY and not withheld and value is not None:
-            yield str(name)
+    elif not _is_withheld(data):
+        for name, value in data.items():
+            if name not in _IDENTITY and not _is_withheld(value) and value is not None:
+                yield name
+
+
+def _is_withheld(value: Json) -> bool:
+    """Whether a digest stands in the place of a value."""
+    return isinstance(value, dict) and set(value) == {"sha256"}

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of folders and files written by hand, with faults that publishing never makes."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+
+from kgbench.errors import ResourceError
+from kgbench.publish.checks import Report, check, declared, graphs, published, reading
+from kgbench.publish.checks.published import Published
+from kgbench.vocab import DCAT, KGB, RDF, SKOS, SPDX
+from tests.checks.published_folder import NAMES
+
+BASE = "https://w3id.org/example/bench/"
+DATA, CATALOG = "data/other.nq", "catalog.ttl"
+LD = '<script type="application/ld+json">{}</script>'
+CATALOGUE = f"""
+<{BASE}#catalog> <{DCAT.dataset}> <{BASE}#dataset> .
+<{BASE}#dataset> <{DCAT.distribution}> <{BASE}{DATA}> , <{BASE}robots.txt> , <urn:away> .
+<{BASE}{DATA}> <{DCAT.downloadURL}> <{BASE}{DATA}> ; <{DCAT.mediaType}> "application/n-quads" .
+<urn:sum> <{SPDX.checksumValue}> "{"0" * 64}" .
+<{BASE}robots.txt> <{DCAT.downloadURL}> <{BASE}robots.txt> ;
+  <{DCAT.mediaType}> "application/n-quads" .
+<urn:away> <{DCAT.downloadURL}> <{BASE}../secret> , <{BASE}data/lost.nq> ; <{DCAT.byteSize}> 7 .
+"""
+LANDING = (
+    LD.format("{oops")
+    + LD.format("[" * 100_000)
+    + LD.format('[{"@type": ["Thing", "Dataset"], "@id": "urn:d", "name": "n"}, 7]')
+    + f'<a href="{BASE}lost/">a</a> <a href="{BASE}">b</a> <a href="http://[x/">c</a>'
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a dump, a catalogue and a landing page."""
+    root = tmp_path / "site"
+    (root / "data").mkdir(parents=True)
+    (tmp_path / "secret").write_text("what nobody may see")
+    (root / DATA).write_text("<urn:a> <urn:b> <urn:c> .\n")
+    (root / CATALOG).write_text(CATALOGUE)
+    (root / "robots.txt").write_text("User-agent: *\n")
+    (root / "index.html").write_text(LANDING)
+    return root
+
+
+def told(report: Report, constraint: str) -> list[tuple[str, str]]:
+    """File and message of each fault of a constraint."""
+    return [(one.file, one.message) for one in report.faults if one.constraint == constraint]
+
+
+def test_embedded_metadata_that_cannot_be_read(folder: Path) -> None:
+    """Broken JSON-LD, also nested without end, is told; the data set beside it is looked at."""
+    messages = [said for _, said in told(check(folder, names=NAMES), "fsf-f4-01m")]
+    assert sum("The embedded JSON-LD cannot be read" in one for one in messages) == 2
+    assert "The embedded Dataset has no license." in messages
+    assert "The embedded Dataset has no name." not in messages
+
+
+def test_links_by_the_address_of_the_site(folder: Path) -> None:
+    """A link that spells the address out is followed like others, and what is none is told."""
+    links = [said for _, said in told(check(folder, names=NAMES), "dead-link") if "link" in said]
+    assert f"The link {BASE}lost/ leads to no file." in links
+    assert "The link http://[x/ is no address." in links
+    assert not [one for one in links if f"{BASE} " in one]
+
+
+def test_downloads_are_held_to_what_is_said_of_them(folder: Path) -> None:
+    """A file is compared with its own checksum alone, and none outside the folder is looked at."""
+    report = check(folder, names=NAMES)
+    assert told(report, "distribution-checksum") == []
+    assert told(report, "distribution-size") == []
+    assert told(report, "media-type") == []
+    lost = (CATALOG, f"Leads to {BASE}data/lost.nq, and there is no such file.")
+    assert [one for one in told(report, "dead-link") if one[0] == CATALOG] == [lost]
+
+
+def test_list_of_checksums(folder: Path) -> None:
+    """Without a list that is told; of a list, each line that is no checksum."""
+    assert told(check(folder, names=NAMES), "checksum") == [
+        ("SHA256SUMS", "There is no file of checksums.")
+    ]
+    (folder / "SHA256SUMS").write_text("dragons\n")
+    assert told(check(folder, names=NAMES), "checksum") == [
+        ("SHA256SUMS", "A line is none of a checksum: dragons"),
+        (CATALOG, "The file is not in SHA256SUMS."),
+        (DATA, "The file is not in SHA256SUMS."),
+    ]
+
+
+def test_catalogue_of_nothing(folder: Path) -> None:
+    """A catalogue must have an IRI: that of the publication follows from it."""
+    (folder / CATALOG).write_text(f"[] <{DCAT.dataset}> <{BASE}#dataset> .")
+    found = told(check(folder, names=NAMES), "catalogue")
+    assert found == [(CATALOG, "No catalogue that has an IRI has a data set.")]
+
+
+def test_private_addresses_are_told(tmp_path: Path) -> None:
+    """An IRI that leads into a network of its owner's is told, with the file that has it."""
+    (tmp_path / "a.nt").write_text("<urn:a> <urn:b> <http://gpu-7:8000/v1> .\n")
+    found = told(check(tmp_path / "a.nt", names=NAMES), "private")
+    assert found == [("a.nt", "Tells a private address: http://gpu-7:8000/v1...")]
+
+
+@pytest.mark.parametrize(
+    ("data", "clear"),
+    [
+        ('{"question": "which?", "uid": "q1", "gone": {"sha256": "0"}, "none": null}', "question"),
+        ('["which?"]', "all"),
+        ("no JSON", "all"),
+        ("[" * 100_000, "all"),
+        ('{"uid": "q1"}', None),
+        ('{"sha256": "0"}', None),
+    ],
+)
+def test_cases_in_the_clear(tmp_path: Path, data: str, clear: str | None) -> None:
+    """Case data of a protected suite, in whatever form, is told, but for identity and digests."""
+    said: list[tuple[str, str, ox.NamedNode | ox.Literal]] = [
+        ("urn:suite", RDF.type, ox.NamedNode(KGB.Suite)),
+        ("urn:suite", KGB.protected, ox.Literal(value=True)),
+        ("urn:suite", SKOS.notation, ox.Literal("secret-suite")),
+        ("urn:case", KGB.suite, ox.NamedNode("urn:suite")),
+        ("urn:case", KGB.caseData, ox.Literal(data)),
+    ]
+    quads = [ox.Quad(ox.NamedNode(s), ox.NamedNode(p), o) for s, p, o in said]
+    path = tmp_path / "a.nq"
+    ox.serialize(quads, path, format=ox.RdfFormat.N_QUADS)
+    wanted = f"Tells {clear} of a case of the protected suite secret-suite."
+    found = told(check(path, names=NAMES), "protected-case")
+    assert found == ([] if clear is None else [("a.nq", wanted)])
+    assert told(check(path, names=NAMES, unprotected={"secret-suite"}), "protected-case") == []
+
+
+def test_large_dumps_are_kept_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where dumps are large, the check says the same, and leaves nothing behind."""
+    (tmp_path / "a.nq").write_text('<urn:a> <urn:b> "/home/ann/x" <urn:g> .\n')
+    small = check(tmp_path / "a.nq", names=NAMES).as_json()
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    monkeypatch.setattr(published, "_LARGE", 0)
+    with Published([tmp_path / "a.nq"]) as found:
+        assert [path.name[:14] for path in scratch.iterdir()] == ["kgbench-check-"]
+        assert len(found.quads) == 1
+    assert check(tmp_path / "a.nq", names=NAMES).as_json() == small
+    assert list(scratch.iterdir()) == []
+
+
+def test_what_is_no_node_is_in_no_file(tmp_path: Path) -> None:
+    """Only IRIs and blank nodes are described by files; texts are not."""
+    (tmp_path / "a.nq").write_text('<urn:a> <urn:b> "urn:a" .\n')
+    with Published([tmp_path / "a.nq"]) as found:
+        assert found.file_of(ox.NamedNode("urn:a")) == "a.nq"
+        assert found.file_of(ox.Literal("urn:a")) == ""
+
+
+def test_errors_of_readers_are_no_damage(tmp_path: Path) -> None:
+    """What goes wrong with content that could be read is not put down to the file."""
+    (tmp_path / "a.nq").write_text("")
+    with pytest.raises(KeyError, match="mine"), reading.opened(tmp_path / "a.nq", None):
+        raise KeyError("mine")
+
+
+def test_constraints_must_be_described() -> None:
+    """A constraint of ours without its parts means a broken installation, which is told."""
+    with pytest.raises(ResourceError, match=r"has no .*notation: reinstall kgbench"):
+        declared._constraint(ox.Store(), ox.NamedNode("urn:constraint"))
+
+
+SHAPE = (
+    "@prefix sh: <http://www.w3.org/ns/shacl#> . <urn:s> a sh:NodeShape ; sh:targetClass <urn:C> ; "
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("a.txt", "no shapes", "a.txt cannot be read"),
+        ("a.jsonld", "{", "a.jsonld cannot be read"),
+        ("a.rdf", "<rdf", "a.rdf cannot be read"),
+        ("a.ttl", SHAPE + "sh:pattern '(' .", "a.ttl cannot be used"),
+        ("a.ttl", SHAPE + "sh:sparql [ sh:select 'SELECT' ] .", "a.ttl cannot be used"),
+        (
+            "a.ttl",
+            SHAPE + "sh:sparql [ sh:select '{ MINUS { ?x ?y ?z } }' ] .",
+            "Failure - A SPARQL",
+        ),
+        ("a.ttl", SHAPE + "sh:property [ sh:path <urn:p> ; sh:minCount 'x' ] .", "cannot be used"),
+    ],
+)
+def test_shapes_that_cannot_be_used_are_refused(
+    tmp_path: Path, name: str, text: str, words: str
+) -> None:
+    """Shapes of others may be broken in any way, and are refused in words."""
+    (tmp_path / name).write_text(text)
+    said = [ox.Quad(ox.NamedNode("urn:c"), ox.NamedNode(RDF.type), ox.NamedNode("urn:C"))]
+    with pytest.raises(ResourceError, match=words):
+        list(graphs.official(said, tmp_path / name, lambda _: ""))

@@ -13,7 +13,6 @@ from typing import Any
 
 from kgbench.analysis import queries
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.choosing import chosen_metrics
 from kgbench.analysis.compare import compare, flips, matches
 from kgbench.analysis.leaders import leaders
 from kgbench.analysis.selection import select
@@ -21,7 +20,7 @@ from kgbench.analysis.sides import sides
 from kgbench.pages import contents, things
 from kgbench.pages.snapshot import View
 from kgbench.pages.tables import Sheet, sheet
-from kgbench.vocab import KGB, RDF
+from kgbench.vocab import KGB, QB, RDF
 
 _BOOTSTRAPS = 1_000
 
@@ -63,7 +62,7 @@ def example(view: View, asked: Mapping[str, str]) -> str:
     """The declared query that ``asked`` names, with values for the parameters that it needs.
 
     Values come from ``asked``; what is missing is filled from the store: the graphs of the suite's
-    first passes, the main metrics, the first dialogue.
+    first passes, the first dialogue, the first observation.
     """
     query = queries.load(asked["name"])
     given: dict[str, Any] = {
@@ -79,18 +78,17 @@ def example(view: View, asked: Mapping[str, str]) -> str:
     return "".join(line for line in lines if not line.startswith("# SPDX-"))
 
 
-def _filled(view: View, name: str, suite: str | None) -> Any:
-    if suite is None:
-        suite = next((str(iri) for iri, *_ in queries.rows(view, "list-suites")), None)
-    if name == "passGraph":
-        return list(select(view, suite).pass_graphs)
-    if name == "runGraph":
-        return list(select(view, suite).run_graphs)
-    if name == "metric":
-        return sorted(set(chosen_metrics(view, "*", None).values()))
-    if name == "dialogue":
-        return things.subjects(view, RDF.type, KGB.Dialogue, 1)[:1]
-    return "text" if name == "text" else None
+def _filled(view: View, name: str, suite: str | None) -> str | list[str]:
+    """A value for a parameter; no value, where the store has none, leaves a place for one."""
+    if name in ("passGraph", "runGraph"):
+        if suite is None:
+            suite = next((str(iri) for iri, *_ in queries.rows(view, "list-suites")), None)
+        selection = select(view, suite)
+        return list(selection.pass_graphs if name == "passGraph" else selection.run_graphs)
+    if name == "text":
+        return "text"
+    kind = {"dialogue": KGB.Dialogue, "observation": QB.Observation}.get(name)
+    return [] if kind is None else things.subjects(view, RDF.type, kind, 1)
 
 
 ANALYSES: Mapping[str, Callable[..., Any]] = {

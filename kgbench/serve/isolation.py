@@ -50,9 +50,11 @@ def _close_network() -> bool:
     code = _filter(*known)
     program = _Program(len(code) // 8, code)
     system = ctypes.CDLL(None)
-    if system.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) != 0:
-        return False
-    return bool(system.prctl(_SET_SECCOMP, _FILTER, ctypes.byref(program), 0, 0) == 0)
+    steps = (
+        (_NO_NEW_PRIVILEGES, 1, 0, 0, 0),
+        (_SET_SECCOMP, _FILTER, ctypes.byref(program), 0, 0),
+    )
+    return all(system.prctl(*step) == 0 for step in steps)
 
 
 def _filter(machine: int, calls: tuple[int, ...]) -> bytes:

@@ -155,9 +155,6 @@ def _said(error: BaseException) -> dict[str, str]:
     if isinstance(error, QueryError):  # of an analysis: its queries are ours
         return {"kind": "missing", "message": str(error)}
     if isinstance(error, SyntaxError | ValueError | RuntimeError):
-        # The engine wraps what a writer raised; only the cause says that it was the limit.
-        if isinstance(error.__cause__, LimitReached):
-            return _said(error.__cause__)
         return {"kind": "query", "message": said(error)}
     return {"kind": "defect", "message": f"{type(error).__name__}: {error}"[:2_000]}
 

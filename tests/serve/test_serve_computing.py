@@ -8,7 +8,9 @@ from dataclasses import replace
 
 import pytest
 
+from kgbench.analysis import queries
 from kgbench.serve.analyses import ANALYSES as KNOWN
+from kgbench.serve.analyses import example
 from kgbench.serve.computing import Computing
 from kgbench.serve.following import Following
 from kgbench.serve.pool import ANALYSES, Pool
@@ -33,6 +35,27 @@ ARGUMENTS = {
 def view(result_store):
     """A snapshot."""
     return Following(str(result_store), BASE).view
+
+
+@pytest.mark.parametrize("name", queries.names())
+def test_every_declared_query_opens_as_an_example(view, name):
+    """Each has values for what it needs, or a place for them, and the store answers it."""
+    text = example(view, {"name": name})
+
+    assert "# SPDX" not in text
+    assert ("VALUES" in text) or all(one.optional for one in queries.load(name).parameters)
+    assert view.query(text) is not None
+
+
+def test_example_takes_what_it_is_given(view):
+    """What is asked for stands in the query; a suite restricts it by its IRI, not by its name."""
+    dialogue = f"{BASE}run/1/some-dialogue"
+    assert f"<{dialogue}>" in example(view, {"name": "dialogue-turns", "dialogue": dialogue})
+    assert '"a-n-n-e"' in example(view, {"name": "search-answers", "text": "a-n-n-e"})
+    assert f"<{SUITE}>" in example(view, {"name": "list-suites", "suite": SUITE})
+    assert "VALUES" not in example(view, {"name": "list-suites", "suite": "kgbench-1"})
+    passes = example(view, {"name": "score-histograms", "suite": "kgbench-1"})
+    assert f"<{BASE}graph/pass/1>" in passes
 
 
 def run(limits, work):

@@ -14,6 +14,7 @@ import types
 import pytest
 
 from kgbench.errors import QueryError
+from kgbench.execution.lockdown import OUT_OF_MEMORY
 from kgbench.serve import analyst, isolation, worker
 from kgbench.serve.following import Following
 from kgbench.vocab import BASE, KGB
@@ -112,6 +113,40 @@ def test_what_fails_is_told_and_the_next_job_done(answers, job, kind, words):
     assert refused["kind"] == kind
     assert words in refused["message"]
     assert found[-1][0] == worker.END
+
+
+def test_lack_of_memory_ends_a_worker(answers, monkeypatch):
+    """A worker without memory ends with the status that says so, and answers nothing more."""
+
+    def leave(status):
+        raise SystemExit(status)
+
+    def hungry(_, stream):
+        worker.send(stream, worker.DATA, b"begun")
+        raise MemoryError
+
+    monkeypatch.setattr(worker.os, "_exit", leave)
+    with pytest.raises(SystemExit) as ended:
+        answers(hungry, {}, {})
+    assert ended.value.code == OUT_OF_MEMORY
+
+
+def test_worker_whose_parent_is_gone_ends(answers):
+    """Where nobody reads any more, a worker leaves the jobs that are left."""
+    jobs = []
+
+    def unread(job, _):
+        jobs.append(job)
+        raise BrokenPipeError
+
+    assert [tag for tag, _ in answers(unread, {}, {})] == [worker.READY]
+    assert len(jobs) == 1
+
+
+def test_unknown_machine_is_not_isolated(monkeypatch):
+    """Where no filter is known, a process says that it can reach the network."""
+    monkeypatch.setattr(isolation.platform, "machine", lambda: "pdp-11")
+    assert isolation._close_network() is False
 
 
 def test_long_messages_are_cut():

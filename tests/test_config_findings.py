@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from kgbench import config
 from kgbench.config import graphs
+from kgbench.vocab import RDF
 from tests.config_files import GOOD, changed, write
 
 TASK = "  - RdfFriendCount-turtle-1\n"
@@ -242,6 +243,30 @@ TURTLE_REFUSED = {
     ),
     "unknown parameter": (("param:size", "param:sise"), "/tasks/0/params/sise task x: RdfFriend"),
     "wrong kind of value": (("size 2000", 'size "2000"@en'), "/params/size found a value of"),
+    "text in a language": (
+        ('rdfs:label "x"', 'rdfs:label "x"@en'),
+        "/tasks/0/label found the text 'x' in the language en; allowed: one line of text",
+    ),
+    "parameter twice": (("2000 ]", "2000, 3000 ]"), "/params/size found more than one value"),
+    "parameter that is a day": (
+        ("2000 ]", '"2026-01-02"^^<http://www.w3.org/2001/XMLSchema#date> ]'),
+        "/params/size found a value of another kind",
+    ),
+    "parameter that is no number": (
+        ("2000 ]", '"NaN"^^<http://www.w3.org/2001/XMLSchema#double> ]'),
+        "/tasks/0/params/size the number is not finite",
+    ),
+    "parameter without end": (
+        ("2000 ]", '"-INF"^^<http://www.w3.org/2001/XMLSchema#double> ]'),
+        "/tasks/0/params/size the number is not finite",
+    ),
+    "list with a fork": (
+        ("2000 ]", f"[ <{RDF.first}> 1, 2 ; <{RDF.rest}> () ] ]"),
+        "/tasks/0/params/size this is not a well-formed list",
+    ),
+    "nested too deeply": (("2000 ]", "[ param:a " * 40 + "1" + " ]" * 41), "deeper than 32 levels"),
+    "too many statements": (("2000 ]", f"({' 1' * 10_001} ) ]"), "more than 10000 statements"),
+    "key in a comment": (("<> a", f"# sk-{'x1' * 20}\n<> a"), "6  this looks like an API key"),
     "no root": (("a kgb:Configuration", "a kgb:Configuratio"), "found 0 nodes of type kgb:Config"),
     "two roots": (("<> a", "[] a kgb:Configuration .\n<> a"), "found 2 nodes"),
     "loose statement": (("<> a", "<urn:x> rdfs:label 'x' .\n<> a"), "<urn:x> is no part of the"),

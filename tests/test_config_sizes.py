@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from kgbench import config
+from kgbench.tasks import catalogue
 from tests.config_files import changed, write
 
 LISTED = changed(
@@ -40,3 +41,12 @@ def test_each_wrong_size_is_named(tmp_path):
     assert "no parameter 'size'" in found[0]
     assert "at least 3" in found[1]
     assert "'many'" in found[2]
+
+
+def test_a_task_that_has_a_size_of_its_own_keeps_it(tmp_path, monkeypatch):
+    """A label that another package declares with a size is asked at that one only."""
+    theirs = catalogue.make_task("RdfFriendCount", "theirs", {"size": 500})
+    monkeypatch.setattr(catalogue, "labelled_tasks", lambda: {"theirs": theirs})
+    path = write(tmp_path, changed("RdfFriendCount-turtle-1", "theirs") + "sizes: [4000, 5000]\n")
+    plan = config.load(path)
+    assert [(task.label, task.parameters["size"]) for task in plan.tasks] == [("theirs", 500)]

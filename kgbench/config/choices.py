@@ -172,12 +172,9 @@ def models(entries: Iterable[Entry]) -> tuple[list[ModelChoice], list[Finding]]:
         except ModelSpecError as error:
             findings += _refused_params(entry) or [_model_place(entry).finding(str(error))]
             continue
-        same = [other for other in found if _iri(other) == _iri(choice)]
+        # Of two with different labels the IRIs are different, too: they are made of the labels.
         if any(choice.label == other.label for other in found):
             findings.append(_twice(entry, choice.label))
-        elif same:
-            message = f"this is the same model as '{same[0].label}' ({same[0].entry.pointer})"
-            findings.append(entry.finding(message))
         else:
             found.append(choice)
     return found, findings
@@ -228,10 +225,6 @@ def choice_of(entry: Entry, setup: ModelSetup) -> ModelChoice:
         )
     of_model = (setup.label, setup.model_id, setup.spec)
     return Choice(entry, setup.label, of_model, setup, missing)
-
-
-def _iri(choice: ModelChoice) -> str:
-    return "" if choice.value is None else choice.value.iri
 
 
 def _model_place(entry: Entry) -> Entry:

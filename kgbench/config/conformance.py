@@ -103,11 +103,9 @@ def _finding(configuration: ConfigurationGraph, report: Graph, result: Node) -> 
         return configuration.finding(
             below(place, str(name)), f"found more than one value; allowed: {allowed}"
         )
-    if name is not None:
+    if name is not None and value is not None:
         place = _member_place(configuration, focus, str(name), value)
         return configuration.finding(place, f"found {_shown(value)}; allowed: {allowed}")
-    if value is not None and value != focus:
-        place = _place(configuration, value)
     return configuration.finding(place, f"needed: {allowed}")
 
 
@@ -136,9 +134,7 @@ def _place(configuration: ConfigurationGraph, node: Node) -> str:
     return configuration.places.get(node, "")
 
 
-def _member_place(
-    configuration: ConfigurationGraph, focus: Node, name: str, value: Node | None
-) -> str:
+def _member_place(configuration: ConfigurationGraph, focus: Node, name: str, value: Node) -> str:
     """The pointer of ``value`` below the key ``name`` of ``focus``, with its index in a list."""
     from rdflib import URIRef
 
@@ -154,15 +150,14 @@ def _member_place(
     return place
 
 
-def _shown(value: Node | None) -> str:
+def _shown(value: Node) -> str:
     from rdflib import Literal, URIRef
 
-    if value is None:
-        return "nothing"
     if not isinstance(value, Literal):
         return "an empty list" if value == URIRef(RDF.nil) else "an object or a list"
     if value.datatype is None or str(value.datatype) == XSD.string:
-        return f"the text {_short(value)!r}"
+        language = f" in the language {value.language}" if value.language else ""
+        return f"the text {_short(value)!r}{language}"
     return _short(value)
 
 

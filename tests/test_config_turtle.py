@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plan that a run records: parameters of any shape are the same when they are read again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgbench import config
+from kgbench.config import graphs, settings, turtle
+from kgbench.config.documents import Document
+from tests.config_files import GOOD, write
+
+# A graph has no order of what is equal, and no null: see the test of what is left out.
+VALUES = st.recursive(
+    st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"]), max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory):
+    """A plan with one task."""
+    return config.load(write(tmp_path_factory.mktemp("plan"), GOOD))
+
+
+def again(plan, parameters):
+    """The parameters of the plan's task as they are read from what is written of them."""
+    task = replace(plan.tasks[0], parameters=parameters)
+    text = turtle.written(replace(plan, tasks=(task,)))
+    read = settings.read(graphs.read(Document("plan.ttl", Path("plan.ttl"), "turtle", text)))
+    return read.tasks[0].params
+
+
+def test_parameters_of_every_kind_come_back(plan):
+    """Truth values, numbers, texts, lists, objects, and names that no prefixed name can carry."""
+    parameters = {
+        "flag": True,
+        "other": False,
+        "count": 7,
+        "rate": 0.1,
+        "large": 1e300,
+        "words": ["a", '"b"\n', []],
+        "nested": {"größe / weite": {"x": [1, 2.0, {"deep": "er"}]}, "none": {}},
+        "1st": "one",
+    }
+    found = again(plan, parameters)
+
+    assert found == parameters
+    assert type(found["nested"]["größe / weite"]["x"][1]) is float
+
+
+def test_what_has_no_value_is_left_out(plan):
+    """RDF knows no null: a parameter without a value is one that was not given."""
+    assert again(plan, {"size": None, "graphFormat": "nt"}) == {"graphFormat": "nt"}
+
+
+@given(value=VALUES)
+def test_any_parameter_comes_back(plan, value):
+    """Whatever JSON can say, the recorded plan says, too."""
+    assert again(plan, {"it": value}) == {"it": value}

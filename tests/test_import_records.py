@@ -72,7 +72,7 @@ def test_generation_is_told_from_the_fields(record: dict[str, Any], generation: 
         ("taskInfo.version", 4.4, r"taskInfo\.version is no text"),
         ("taskInfo.version", "1> <x", r"taskInfo\.version has characters no name has: '1> <x'"),
         ("taskInfo.taskId", "http://x/", r"taskInfo\.taskId has characters no name has"),
-        ("taskInfo.gitCommit", "\ud800 ", r"taskInfo\.gitCommit has characters .*: '\\ud800 '"),
+        ("taskInfo.gitCommit", "\ud800 ", r"taskInfo\.gitCommit has half a character: .\\ud800."),
         ("taskInfo.gitCommit", None, r"taskInfo\.gitCommit is missing"),
         ("taskInfo.taskLabel", " ", r"taskInfo\.taskLabel is empty"),
         ("taskInfo.taskParameter", [1], r"taskInfo\.taskParameter is not an object"),
@@ -96,6 +96,11 @@ def test_generation_is_told_from_the_fields(record: dict[str, Any], generation: 
         ("scores", {"0": {"f1": []}}, r"scores\.0\.f1 is no number"),
         ("scores", {"3": {"f1": 1}}, r"scores\.3 scores one of only 1 answers"),
         ("scores", {"\ud800\n": "x"}, r"scores\.\\ud800\\n is no number"),
+        ("scores", {"my f1": 1}, r"scores\.my f1 has characters no name of a score has"),
+        ("scores", {"f1": 1.7}, r"scores\.f1 is 1\.7, which f1 cannot be: .* from 0 to 1$"),
+        ("scores", {"f1": -3}, r"scores\.f1 is -3\.0, which f1 cannot be"),
+        ("scores", {"median": {"f1": 1}}, r"scores\.median is no round and no aggregation \(last,"),
+        ("modelId", "a\ud800", r"modelId has half a character: '\\ud800'"),
     ],
 )
 def test_broken_record_is_refused(path: str, value: Any, message: str) -> None:
@@ -105,6 +110,49 @@ def test_broken_record_is_refused(path: str, value: Any, message: str) -> None:
         [read_record(raw, "f.json", k) for k, raw in enumerate(records)]
     assert str(caught.value).startswith("f.json: record 1 (from 0): ")
     str(caught.value).encode("utf-8")
+
+
+def test_aggregates_have_ranges_of_their_own() -> None:
+    """A score of a whole dialogue that its formula cannot give is refused under its full name."""
+    record = changed(dialogue_v3(), "scores.mean.combined", 1.01)
+    with pytest.raises(ImportRefused, match=r"mean\.combined is 1\.01, which mean_combined cannot"):
+        read_record(record, "f.json", 0)
+
+
+def test_scores_of_other_versions_may_be_anything() -> None:
+    """Where the version of a task class is not declared, nothing is known of a range."""
+    found = read_record(record_v3(version="4.3", scores={"f1": -3}), "f.json", 0)
+    assert found.flat == {"f1": -3}
+
+
+LATE, ZONED = "2025-01-01T00:00:00", "2024-12-19T06:29:39+00:00"
+
+
+@pytest.mark.parametrize(
+    ("times", "message"),
+    [
+        ((LATE, TIME, TIME), r"interactions\[1\] is earlier than startTime"),
+        (
+            (ZONED, TIME, TIME),
+            r"interactions\[1\] and startTime: only one of them names a time zone",
+        ),
+        ((TIME, ZONED, TIME), r"interactions\[1\] and interactions\[0\]: only one of them names"),
+    ],
+)
+def test_times_follow_each_other(times: tuple[str, str, str], message: str) -> None:
+    """A record whose times are out of order, or cannot be compared, is refused."""
+    started, asked, answered = times
+    record = changed(changed(record_v3(), "startTime", started), "duration", None)
+    record["interactions"] = [["prompt", asked, "a"], ["response", answered, "b"]]
+    with pytest.raises(ImportRefused, match=message):
+        read_record(record, "f.json", 0)
+
+
+def test_records_of_a_run_agree_on_zones() -> None:
+    """A run of records with and without a time zone has no beginning: it is refused."""
+    records = [record_v3(), record_v3(), changed(record_v3(), "startTime", ZONED)]
+    with pytest.raises(ImportRefused, match=r"record 2 \(from 0\): startTime can be compared with"):
+        read_runs(ResultFile("f.json", as_json(records)), Iris())
 
 
 @pytest.mark.parametrize("raw", [None, 3, "text", []])

@@ -236,6 +236,8 @@ VERDICT = (*SCORE, "metadata", "kgbench_verdicts", 0)
         ((*SCORE, "value", "f1"), float("inf"), "not finite"),
         ((*SCORE, "value", "f1"), 10**400, "not finite"),
         ((*SCORE, "value", "f1"), "1", "is no number"),
+        ((*SCORE, "value", "f1"), -0.5, "f1 is -0.5, which f1 cannot be"),
+        ((*TURN, "feedback"), "spelling", "feedback is none of syntax"),
         ((*SCORE, "value", "fame"), 1.0, "no score 'fame'"),
         (("scores",), 2, "'scores' is no object"),
         ((*SCORE, "metadata"), [0], "'metadata' is no object"),
@@ -299,6 +301,39 @@ def test_missing_and_damaged_archives_are_refused(logs, tmp_path):
         path.write_bytes(content[:k] + bytes([content[k] ^ 0xFF]) + content[k + 1 :])
         with pytest.raises(ImportRefused, match="damaged"):
             inspect_files.read(path)
+
+
+def test_there_is_an_end_to_what_is_read(logs, tmp_path, monkeypatch):
+    """A log that is larger than can be read, in itself or unpacked, is refused in words."""
+    path = inspect_log.write(tmp_path, logs[ONE], "deflate")
+    for limit, most, message in (
+        ("MAX_SAMPLES", 1, "3 samples are too many"),
+        ("MAX_BYTES", path.stat().st_size, "holds more than the"),
+        ("MAX_BYTES", path.stat().st_size - 1, "larger than"),
+    ):
+        monkeypatch.setattr(inspect_files, limit, most)
+        with pytest.raises(ImportRefused, match=message):
+            inspect_files.read(path)
+        monkeypatch.undo()
+
+
+def test_a_member_that_is_elsewhere_is_missed(logs, tmp_path):
+    """Where an archive says that a member begins, it has to begin."""
+    pytest.importorskip("zstandard", reason="no extra that brings zstandard is installed")
+    path = inspect_log.write(tmp_path, logs[ONE], "zstandard")
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"PK\x03\x04", b"PK\x00\x00"))
+    with pytest.raises(ImportRefused, match=r"header\.json is not there"):
+        inspect_files.read(path)
+
+
+@pytest.mark.parametrize("name", [None, " ", "a\nb"])
+def test_a_model_without_a_name_is_refused(logs, tmp_path, name):
+    """A log has to say which model answered, in a name that can be shown."""
+    content = copy.deepcopy(logs[ONE])
+    content["eval"]["model"] = name
+    with pytest.raises(ImportRefused, match=r"eval\.model is no name of a model"):
+        imported(inspect_log.write(tmp_path, content, "json"))
 
 
 def test_without_zstandard_the_way_out_is_said(logs, tmp_path, monkeypatch):

@@ -126,6 +126,12 @@ VALUES = "baselines/Parrot-1B/eval_metrics/ont_1_bridge_llm_stats.jsonl"
 NO_RELATIONS = json.dumps({**text2kg_data.ONTOLOGY, "relations": []}).encode()
 ODD_ID = json.dumps({**text2kg_data.ONTOLOGY, "id": "a> <b"}).encode()
 HUGE = b'{"id": "a", "precision": 1%s}' % (b"0" * 400)
+TWICE, ENDLESS = (b'{"id": "a", "precision": %s}' % n for n in (b"2", b'"inf"'))
+HALF = rb'{"id": "a", "sent": "\ud800", "triples": []}'
+HALF_LABEL = rb'{"id": "a", "title": "\udfff"}'
+NO_LABEL = json.dumps({**text2kg_data.ONTOLOGY, "concepts": [{"qid": "Q1", "label": 7}]}).encode()
+NO_TRIPLES = b'{"id": "a", "sent": "b", "triples": [7]}'
+LISTS = "baselines/test_train_sent_similarity/ont_1_bridge_test_train_similarity.json"
 WITHOUT_OBJECT = b'{"id": "a", "sent": "b", "triples": [{"sub": "c", "rel": "d"}]}'
 
 # A file, what it is replaced by (None: it is removed), and what the message must say.
@@ -141,6 +147,14 @@ DAMAGE = {
     "odd id": (ONTOLOGY, ODD_ID, "fits into no IRI"),
     "huge number": (VALUES, HUGE, "precision is missing or no number"),
     "no number": (VALUES, b'{"id": "a", "precision": "high"}', "precision is missing or no number"),
+    "impossible number": (VALUES, TWICE, "precision is 2.0, which precision cannot be"),
+    "number without end": (VALUES, ENDLESS, "precision is not finite"),
+    "half a character": (TRUTH, HALF, "jsonl:1: sent has half a character"),
+    "half a label": (ONTOLOGY, HALF_LABEL, "ontology.json has half a character"),
+    "label of no text": (ONTOLOGY, NO_LABEL, "is no ontology: 7 is missing or misplaced"),
+    "triples of no objects": (TRUTH, NO_TRIPLES, "jsonl:1: triples is no list of objects"),
+    "lists of no ids": (LISTS, b'{"a": [1]}', "is no object of lists of sentence ids"),
+    "nothing said": (RESPONSES, b'{"id": "a"}', "jsonl:1: response is missing or no text"),
     "broken Turtle": ("ontologies/owl/ont_1_bridge.ttl", b"<a> <b", "is no valid Turtle"),
 }
 

@@ -27,11 +27,17 @@ def text(path: Path) -> str:
 
 
 def structure(path: Path) -> Json:
-    """The content of a JSON file."""
+    """The content of a JSON file.
+
+    Raises :class:`~kgbench.errors.ImportRefused` where it is none, or has halves of characters.
+    """
     try:
-        return json.loads(text(path))
+        found = json.loads(text(path))
     except (ValueError, RecursionError) as error:
         raise ImportRefused(f"{path} is not valid JSON: {error}") from error
+    if half := _half(json.dumps(found, ensure_ascii=False)):
+        raise ImportRefused(f"{path} has half a character: {half}")
+    return found
 
 
 def records(path: Path) -> Iterator[tuple[int, Mapping[str, Json]]]:
@@ -51,9 +57,20 @@ def records(path: Path) -> Iterator[tuple[int, Mapping[str, Json]]]:
 
 
 def word(record: Mapping[str, Json], field: str, path: Path, number: int) -> str:
-    """A text that a record must have."""
+    """A text that a record must have, and that must be one: without halves of characters."""
     value = record.get(field)
     if not isinstance(value, str):
         found = "is missing" if value is None else "is no text"
         raise ImportRefused(f"{path}:{number}: {field} {found}")
+    if half := _half(value):
+        raise ImportRefused(f"{path}:{number}: {field} has half a character: {half}")
     return value
+
+
+def _half(value: str) -> str | None:
+    """The first lone surrogate, escaped: JSON can write what no text in UTF-8 can hold."""
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError as error:
+        return ascii(value[error.start])
+    return None

@@ -19,12 +19,14 @@ from functools import lru_cache
 
 from kgbench.errors import ImportRefused, TaskError
 from kgbench.execution import frames
-from kgbench.model import Call, Case, Json, Outcome, Reply, Task, Turn, Usage, Verdict
+from kgbench.importers.metrics import out_of_reach
+from kgbench.model import Call, Case, Json, Metric, Outcome, Reply, Task, Turn, Usage, Verdict
 from kgbench.tasks import catalogue
 
 CASE, TURNS, VERDICTS = "kgbench", "kgbench_turns", "kgbench_verdicts"
 MOST_CASES = 1_000_000  # of a task, so that a hostile index makes no endless work
 _REMEMBERED = 64
+_FEEDBACK = ("syntax", "content", "format", "empty-result")  # as shapes of results have it
 _SUITE = re.compile(r"[A-Za-z0-9._-]+")  # as the option --suite has it
 
 #: How Inspect says that an answer is not what was asked for.
@@ -158,6 +160,8 @@ def read_turn(value: Json, source: str) -> Turn:
         outcome=STOPPED.get(stop or ""),
     )
     feedback = _text(value, "feedback", source)
+    if feedback is not None and feedback not in _FEEDBACK:
+        raise ImportRefused(f"{source}.feedback is none of {', '.join(_FEEDBACK)}")
     return Turn(_needed(value, "prompt", source), (Call(started, ended, reply),), feedback)
 
 
@@ -189,8 +193,8 @@ def _needed(value: Mapping[str, Json], name: str, source: str) -> str:
 # --- scores -----------------------------------------------------------------------------------
 
 
-def read_verdict(value: Json, declared: Mapping[str, object], source: str) -> Verdict:
-    """A verdict of a sample's score, with declared names and finite numbers only."""
+def read_verdict(value: Json, declared: Mapping[str, Metric], source: str) -> Verdict:
+    """A verdict of a sample's score, with declared names and numbers within their ranges only."""
     try:
         found = frames.verdict_from_json(value)
     except (TypeError, ValueError, KeyError):
@@ -200,7 +204,7 @@ def read_verdict(value: Json, declared: Mapping[str, object], source: str) -> Ve
     return replace(found, scores=read_scores(found.scores, declared, source))
 
 
-def read_scores(value: Json, declared: Mapping[str, object], source: str) -> dict[str, float]:
+def read_scores(value: Json, declared: Mapping[str, Metric], source: str) -> dict[str, float]:
     """Scores by short name. Inspect's "not scored" (``NaN``) has none; nulls are left out."""
     if isinstance(value, float) and math.isnan(value):
         return {}
@@ -215,4 +219,7 @@ def read_scores(value: Json, declared: Mapping[str, object], source: str) -> dic
             raise ImportRefused(f"{source}.{name} is no number")
         if not abs(number) <= sys.float_info.max:  # larger, infinite, or not a number
             raise ImportRefused(f"{source}.{name} is not finite")
+        wrong = out_of_reach(declared[name], number)
+        if wrong is not None:
+            raise ImportRefused(f"{source}.{name} {wrong}")
     return {name: float(number) for name, number in scores.items()}

@@ -28,12 +28,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from kgbench.errors import TaskError
+from kgbench.errors import ImportRefused, TaskError
 from kgbench.importers import published_cases
 from kgbench.importers.archives import ResultFile
 from kgbench.importers.metrics import MetricNames, UndeclaredMetric, is_declared
 from kgbench.importers.published_scores import evaluations, feedback_after
-from kgbench.importers.records import Exchange, Record, earliest, latest, read_record
+from kgbench.importers.records import Exchange, Record, names_zone, read_record
 from kgbench.model import (
     Call,
     Case,
@@ -104,8 +104,14 @@ def read_runs(file: ResultFile, iris: Iris, suite: str | None = None) -> list[Im
     records = [read_record(raw, file.name, k) for k, raw in enumerate(file.records())]
     corrected = published_cases.corrected_graphs(r for r in records if r.generation == 1)
     parts: dict[tuple[int, str], list[Record]] = {}
-    for record in records:
-        parts.setdefault((record.generation, record.commit), []).append(record)
+    for k, record in enumerate(records):
+        part = parts.setdefault((record.generation, record.commit), [])
+        if part and names_zone(part[0].started) != names_zone(record.started):
+            raise ImportRefused(
+                f"{file.name}: record {k} (from 0): startTime can be compared with none before: "
+                f"of the records of one run either all name a time zone, or none does"
+            )
+        part.append(record)
     found = []
     for (generation, commit), part in parts.items():
         origin = file.digest if len(parts) == 1 else f"{file.digest}/{generation}/{commit}"
@@ -157,8 +163,8 @@ class _Conversion:
             suite=self.suite,
             run_id=self.run_id,
             pass_id=self.pass_id,
-            started=earliest([record.started for record in records]),
-            ended=latest([record.ended for record in records]),
+            started=min(record.started for record in records),
+            ended=max(record.ended for record in records),
             software=_software(generation, commit),
             tasks=self.tasks,
             cases=self.cases,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kgbench.errors import TaskError
-from kgbench.model import TaskClass
+from kgbench.model import Metric, TaskClass
 from kgbench.store.iris import Iris, slug
 from kgbench.tasks import catalogue
 
@@ -59,6 +59,24 @@ class MetricNames:
             found, full, task_class, version, aggregation, base
         )
         return found
+
+
+def out_of_reach(metric: Metric | None, value: float) -> str | None:
+    """What is wrong with a score that the formula of its metric cannot give, else ``None``.
+
+    Nothing is, where the metric is not declared (``None``).
+
+    >>> f1 = declared_class("RdfFriendCount", "4.4").metrics["f1"]
+    >>> out_of_reach(f1, 1.7)
+    'is 1.7, which f1 cannot be: it is declared from 0 to 1'
+    """
+    if metric is None:
+        return None
+    low, high = metric.minimum, metric.maximum
+    if (low is None or low <= value) and (high is None or value <= high):
+        return None
+    ends = [f"{word} {end:.17g}" for word, end in (("from", low), ("to", high)) if end is not None]
+    return f"is {value!r}, which {metric.name} cannot be: it is declared {' '.join(ends)}"
 
 
 def is_declared(task_class: str, version: str) -> bool:

@@ -18,18 +18,21 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import TypeAlias
 
 from kgbench.errors import ImportRefused
-from kgbench.model import Json
+from kgbench.importers.metrics import declared_class, out_of_reach
+from kgbench.model import Json, Metric
 
 Scores: TypeAlias = dict[str, float]
 
 _DURATION = re.compile(r"(?:(\d+) days?, )?(\d+):(\d{2}):(\d{2}(?:\.\d{1,6})?)", re.ASCII)
 _ROUND = re.compile(r"0|[1-9][0-9]{0,5}")
 _ROLES = ("prompt", "response")
+_AGGREGATIONS = ("last", "max", "mean", "meanExt")  # as shapes of metrics have them
+_SCORE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")  # so, too
 _CLASS_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")  # as shapes of results have it
 _SEGMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 
@@ -89,12 +92,15 @@ class _Reader:
         task = self.mapping(raw, "taskInfo")
         exchanges = self.exchanges(raw)
         started = self.moment(raw.get("startTime"), "startTime")
-        flat, nested = self.scores(raw, len(exchanges))
+        task_class = self.segment(task, "taskId", _CLASS_NAME)
+        version = self.segment(task, "version", _SEGMENT)
+        declared = declared_class(task_class, version)
+        flat, nested = self.scores(raw, len(exchanges), declared.metrics if declared else {})
         return Record(
             raw=raw,
             generation=_generation(raw, task),
-            task_class=self.segment(task, "taskId", _CLASS_NAME),
-            version=self.segment(task, "version", _SEGMENT),
+            task_class=task_class,
+            version=version,
             label=self.name(task, "taskInfo", "taskLabel") if "taskLabel" in task else None,
             commit=self.segment(task, "gitCommit", _SEGMENT),
             model=self.name(raw, "", "modelId"),
@@ -139,6 +145,11 @@ class _Reader:
             )
         if not value.strip():
             raise self.refused(_path(parent, field), "is empty")
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError as error:
+            half = ascii(value[error.start])
+            raise self.refused(_path(parent, field), f"has half a character: {half}") from None
         return value
 
     def segment(self, task: Mapping[str, Json], field: str, form: re.Pattern[str]) -> str:
@@ -161,7 +172,9 @@ class _Reader:
         self, raw: Mapping[str, Json], started: datetime, exchanges: tuple[Exchange, ...]
     ) -> datetime:
         if raw.get("duration") is None:
-            return exchanges[-1].answered
+            last = exchanges[-1].answered
+            self.in_order(started, "startTime", last, f"interactions[{2 * len(exchanges) - 1}]")
+            return last
         found = _DURATION.fullmatch(str(raw["duration"]))
         if found is None:
             raise self.refused("duration", f"is no time span: {str(raw['duration'])[:40]!r}")
@@ -183,14 +196,20 @@ class _Reader:
         if len(messages) % 2:
             raise self.refused("interactions", "ends with a prompt that has no response")
         for k, ((earlier, _), (later, _)) in enumerate(pairwise(messages)):
-            if _comparable(later) < _comparable(earlier):
-                raise self.refused(f"interactions[{k + 1}]", f"is earlier than interactions[{k}]")
+            self.in_order(earlier, f"interactions[{k}]", later, f"interactions[{k + 1}]")
         return tuple(
             Exchange(prompt, asked, answer, answered)
             for (asked, prompt), (answered, answer) in zip(
                 messages[::2], messages[1::2], strict=True
             )
         )
+
+    def in_order(self, earlier: datetime, before: str, later: datetime, field: str) -> None:
+        """Refuse a time that comes before another, or that nobody can compare with it."""
+        if names_zone(earlier) != names_zone(later):
+            raise self.refused(field, f"and {before}: only one of them names a time zone")
+        if later < earlier:
+            raise self.refused(field, f"is earlier than {before}")
 
     def message(self, item: Json, k: int) -> tuple[datetime, str]:
         field = f"interactions[{k}]"
@@ -204,11 +223,11 @@ class _Reader:
         return self.moment(time, field), text
 
     def scores(
-        self, raw: Mapping[str, Json], rounds: int
+        self, raw: Mapping[str, Json], rounds: int, metrics: Mapping[str, Metric]
     ) -> tuple[Scores | None, dict[str, Scores] | None]:
         found = self.mapping(raw, "scores")
         if not any(isinstance(value, dict) for value in found.values()):
-            return self.numbers(found, "scores"), None
+            return self.numbers(found, "scores", metrics), None
         nested = {}
         for group, values in found.items():
             if not isinstance(values, dict):
@@ -216,10 +235,21 @@ class _Reader:
             number = round_number(group)
             if number is not None and number >= rounds:
                 raise self.refused(f"scores.{group}", f"scores one of only {rounds} answers")
-            nested[group] = self.numbers(values, f"scores.{group}")
+            if number is None and group not in _AGGREGATIONS:
+                known = ", ".join(_AGGREGATIONS)
+                raise self.refused(f"scores.{group}", f"is no round and no aggregation ({known})")
+            prefix = "" if number is not None else f"{group}_"
+            nested[group] = self.numbers(values, f"scores.{group}", metrics, prefix)
         return None, nested
 
-    def numbers(self, values: Mapping[str, Json], field: str) -> Scores:
+    def numbers(
+        self,
+        values: Mapping[str, Json],
+        field: str,
+        metrics: Mapping[str, Metric],
+        prefix: str = "",
+    ) -> Scores:
+        """The scores of one group, each of which its metric (``prefix`` and name) can be."""
         found = {}
         for name, value in values.items():
             if isinstance(value, bool) or not isinstance(value, int | float):
@@ -230,6 +260,11 @@ class _Reader:
                 number = math.inf
             if not math.isfinite(number):
                 raise self.refused(f"{field}.{name}", "is too large a number")
+            if _SCORE_NAME.fullmatch(name) is None:
+                raise self.refused(f"{field}.{name}", "has characters no name of a score has")
+            wrong = out_of_reach(metrics.get(prefix + name), number)
+            if wrong is not None:
+                raise self.refused(f"{field}.{name}", wrong)
             found[name] = number
         return found
 
@@ -239,18 +274,9 @@ def round_number(group: str) -> int | None:
     return int(group) if _ROUND.fullmatch(group) else None
 
 
-def earliest(moments: list[datetime]) -> datetime:
-    """The earliest of some times, whether or not they name a zone."""
-    return min(moments, key=_comparable)
-
-
-def latest(moments: list[datetime]) -> datetime:
-    """The latest of some times, whether or not they name a zone."""
-    return max(moments, key=_comparable)
-
-
-def _comparable(moment: datetime) -> datetime:
-    return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
+def names_zone(moment: datetime) -> bool:
+    """Whether a time names its zone; one that does cannot be compared with one that does not."""
+    return moment.tzinfo is not None
 
 
 def _generation(raw: Mapping[str, Json], task: Mapping[str, Json]) -> int:

@@ -17,7 +17,9 @@ from pathlib import Path
 from kgbench.datasets import lines
 from kgbench.datasets.text2kgbench_problems import Problem
 from kgbench.errors import ImportRefused
+from kgbench.importers.metrics import out_of_reach
 from kgbench.model import Json
+from kgbench.tasks import catalogue, text2kg
 
 METRICS = (
     *("precision", "recall", "f1", "onto_conf"),
@@ -90,10 +92,18 @@ def _read(
                 del by_id[id_]
             if measured and id_ not in scores:
                 found.problems.append(Problem("metrics-missing", id_, f"{path.name}:{number}"))
-            text = lines.word(record, "response", path, number)
+            text = _said(record, path, number)
             by_id[id_] = Response(id_, text, _facts(record, path, number), scores.get(id_))
         found.responses[name] = list(by_id.values())
     return found
+
+
+def _said(record: Mapping[str, Json], path: Path, number: int) -> str:
+    """What a model wrote, which may be anything."""
+    value = record.get("response")
+    if not isinstance(value, str):
+        raise ImportRefused(f"{path}:{number}: response is missing or no text")
+    return value
 
 
 def _facts(record: Mapping[str, Json], path: Path, number: int) -> tuple[tuple[str, str, str], ...]:
@@ -122,4 +132,7 @@ def _value(record: Mapping[str, Json], name: str, path: Path, number: int) -> fl
         raise ImportRefused(f"{path}:{number}: {name} is missing or no number") from None
     if not math.isfinite(value):
         raise ImportRefused(f"{path}:{number}: {name} is not finite")
+    wrong = out_of_reach(catalogue.task_class(text2kg.NAME).metrics[name], value)
+    if wrong is not None:
+        raise ImportRefused(f"{path}:{number}: {name} {wrong}")
     return value

@@ -8,14 +8,17 @@ declaration that comes with a later kgbench replaces this description.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from kgbench.importers.llm_kg_bench import ImportedRun
 from kgbench.importers.metrics import UndeclaredMetric, is_declared
 from kgbench.model import Task
-from kgbench.rdf import boolean, integer, string
+from kgbench.rdf import boolean, integer, storable, string
 from kgbench.store.iris import Iris, slug
 from kgbench.vocab import DQV, KGB, RDF, RDFS, SCHEMA, SKOS
+
+_PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")  # as shapes of tasks have it
 
 _MAIN = (  # the score that stands for a task, where the class is of a known kind
     "max_combined",
@@ -92,7 +95,10 @@ def _task_class(
 
 
 def _labelled(task_class: str, task: Task) -> list[str]:
-    """A task under its label, as a task class lists those it comes with."""
+    """A task under its label, as a task class lists those it comes with.
+
+    A setting that no task class could declare is among the parameters of the task alone.
+    """
     place = f"{task_class[1:-1]}/{slug(task.label)}"
     node = f"<{place}>"
     lines = [
@@ -101,9 +107,9 @@ def _labelled(task_class: str, task: Task) -> list[str]:
         f"{node} <{SKOS.notation}> {string(task.label)} .",
     ]
     for name, value in task.parameters.items():
-        if isinstance(value, str) or type(value) is int:
+        if _PARAMETER.fullmatch(name) and (isinstance(value, str) or type(value) is int):
             setting = f"<{place}/{slug(name)}>"
-            said = string(value) if isinstance(value, str) else integer(value)
+            said = string(storable(value).value) if isinstance(value, str) else integer(value)
             lines += [
                 f"{node} <{KGB.setting}> {setting} .",
                 f"{setting} <{RDF.type}> <{KGB.Setting}> .",

@@ -36,7 +36,7 @@ def task_entry(iris: Iris, task: Task) -> list[str]:
         f"{node} {t.PARAMETERS} {json_literal(dict(task.parameters))} .",
     ]
     size = task.parameters.get("size")
-    if isinstance(size, int):
+    if type(size) is int and size > 0:  # published parameters may be anything
         lines.append(f"{node} {t.PROBLEM_SIZE} {integer(size)} .")
     declaration = catalogue.foreign_declaration(task.task_class, task.version)
     return lines if declaration is None else lines + declared.foreign(declaration, iris)

@@ -19,6 +19,7 @@ from kgbench.importers.load import Summary, load
 from kgbench.record import reading
 from kgbench.store import EmbeddedStore, Iris, open_store
 from kgbench.store.protocol import Block
+from kgbench.validation import Data, complaints, result_shapes
 from kgbench.vocab import KGB
 from tests.archives import as_json, dialogue_v3, record_v1, record_v2, record_v3
 
@@ -60,6 +61,12 @@ def scores(store: EmbeddedStore) -> dict[tuple[str, str, str], float]:
     }
 
 
+def conforms(store: EmbeddedStore) -> bool:
+    """Whether the shapes of results have nothing to say against a store."""
+    data = Data(store._store)
+    return list(complaints(data, result_shapes(data))) == []
+
+
 RUNS = {
     "v1": [record_v1(), record_v1(model="Bird--parrot-2"), record_v1("FactExtractStatic")],
     "v2": [record_v2(), record_v2(label="Sparql2AnswerListOrgaJsonld")],
@@ -89,6 +96,36 @@ def test_what_is_written_has_the_declared_shape(store: EmbeddedStore, name: str)
     load(store, the_run(record_v3(texts=["\ud800", "\x00"]), suite="other"))
     rows = store.query("CONSTRUCT { ?s ?p ?o } WHERE { GRAPH ?g { ?s ?p ?o } }")
     assert shapes.report(rows, "results") == []
+
+
+def test_a_case_of_two_versions_has_the_declared_shape(store: EmbeddedStore) -> None:
+    """A case that two versions of its task class have judged is one case, and of both."""
+    load(store, the_run(record_v3(version="4.3")))
+    later = the_run(record_v3())
+    load(store, later)
+    ((iri, case),) = later.cases.items()
+
+    assert reading.case(store, iri) == case
+    assert sum(f"<{iri}> <{KGB.taskClass}>" in quad for quad in content(store)) == 2
+    assert conforms(store)
+
+
+ODD = [
+    {"size": True},
+    {"size": -3},
+    {"not a name": "x", "": 1, "half": "\ud800"},
+]
+
+
+@pytest.mark.parametrize("given", ODD)
+def test_odd_parameters_are_kept(store: EmbeddedStore, given: dict[str, Any]) -> None:
+    """What no task class could declare stays among the parameters, and nowhere else."""
+    run = the_run(record_v3("Unknown", label="Unknown", parameters=given))
+    load(store, run)
+    ((iri, task),) = run.tasks.items()
+
+    assert reading.task(store, iri).parameters == task.parameters == given
+    assert conforms(store)
 
 
 def test_dialogues_are_read_back_as_they_were(store: EmbeddedStore) -> None:

@@ -19,7 +19,9 @@ from kgbench.importers.rdf_sorting import Sorted
 from kgbench.store.protocol import Store
 from kgbench.vocab import KGB, RDFS, SKOS, compact
 
-_MORE_IS_FINE = frozenset((KGB.sourceModelId, KGB.metric, KGB.labelledTask, KGB.parameter))
+_MORE_IS_FINE = frozenset(
+    (KGB.sourceModelId, KGB.metric, KGB.labelledTask, KGB.parameter, KGB.taskClass)
+)
 _WORDING = frozenset((RDFS.label, RDFS.comment, SKOS.definition, SKOS.scopeNote))
 
 

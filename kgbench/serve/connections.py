@@ -69,8 +69,7 @@ class Connection(HttpToolsProtocol):
     def pause_writing(self) -> None:
         """The client reads too slowly; its time begins."""
         super().pause_writing()
-        if self._stalled is None:
-            self._stalled = self.loop.call_later(READ_SECONDS, self.transport.abort)
+        self._stalled = self.loop.call_later(READ_SECONDS, self.transport.abort)
 
     def resume_writing(self) -> None:
         """The client has read."""
@@ -161,6 +160,6 @@ class Connection(HttpToolsProtocol):
 
     def _give_up(self) -> None:
         self._deadline = None
-        answering = self.cycle is not None and not self.cycle.response_complete
-        if self._stage is not Stage.BODY and not answering and not self.transport.is_closing():
+        # Empty lines or a half head may follow a request whose answer is under way.
+        if self.cycle is None or self.cycle.response_complete:
             self.transport.close()

@@ -62,10 +62,9 @@ class Lookups:
         found = None if chosen is None else self.answer(view, admitted.lookup, chosen)
         if found is None or chosen is None:
             return None
-        said = _fixed(chosen)
-        if admitted.steady:
-            tag = etag(view.name, Operation("query", text), chosen.name)
-            said += b"etag: " + tag.encode("ascii") + b"\r\n"
+        # A look-up has no words but those of its form, so that it is steady.
+        tag = etag(view.name, Operation("query", text), chosen.name)
+        said = _fixed(chosen) + b"etag: " + tag.encode("ascii") + b"\r\n"
         return [b"HTTP/1.1 200 OK\r\n", said, b"content-length: %d\r\n\r\n" % len(found), found]
 
     def answer(self, view: View, lookup: str, chosen: Format) -> bytes | None:

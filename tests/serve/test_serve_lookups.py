@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kgbench.serve import admission, connections
+from kgbench.serve import admission, connections, lookups
 from kgbench.serve.admission import admit
 from kgbench.serve.refusals import Refused
 from tests.serve import stores
@@ -45,7 +45,14 @@ def get(place, target, headers=()):
 @pytest.mark.parametrize("accept", [None, "text/csv", "text/xml;q=0.5, text/csv;q=0.4", "image/*"])
 @pytest.mark.parametrize(
     "query",
-    [LOOKUP, f"SELECT * {{ {RUN} a ?x }} LIMIT 3", "SELECT ?x {", "SELECT * { GRAPH <a b> }"],
+    [
+        *(LOOKUP, f"SELECT * {{ {RUN} a ?x }} LIMIT 3", "SELECT ?x {", "SELECT * { GRAPH <a b> }"),
+        *(
+            "SELECT ?o { e:x ?p ?o }",
+            "SELECT * { GRAPH NOW { ?s ?p ?o } }",
+            "ASK { SERVICE <x> {} }",
+        ),
+    ],
 )
 def test_both_ways_lead_to_the_same_answer(place, query, accept):
     """Status, headers and body are those of the long way, which another field sends requests."""
@@ -58,6 +65,42 @@ def test_both_ways_lead_to_the_same_answer(place, query, accept):
     assert {**long[1], "content-length": ""} == {**short[1], "content-length": ""}
     assert sorted(long[2].splitlines()) == sorted(short[2].splitlines())
     assert long[0] == short[0]
+
+
+def test_unreadable_query_goes_the_long_way(place):
+    """Bytes that are no text are refused in words, as the long way does it."""
+    status, _, said = get(place, "/sparql?query=%ff")
+    assert status == 400
+    assert b"not URL-encoded UTF-8" in said
+
+
+def test_large_answer_goes_the_long_way(place, monkeypatch):
+    """An answer that is too large to be made here comes whole, from a worker."""
+    target = f"/sparql?query={quote(LOOKUP)}"
+    short = get(place, target, {"Accept": "text/csv"})
+    monkeypatch.setattr(lookups, "MOST_BYTES", len(short[2]) - 1)
+    long = get(place, target, {"Accept": "text/csv"})
+    assert long[0] == 200
+    assert sorted(long[2].splitlines()) == sorted(short[2].splitlines())
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_body_of_a_post_is_read(place, chunked):
+    """A query in a body is answered as one in the URL, whether its length was announced or not."""
+    connection = http.client.HTTPConnection(place, timeout=PATIENCE)
+    headers = {"Content-Type": "application/sparql-query", "Accept": "text/csv"}
+    half = len(LOOKUP) // 2
+    pieces = [LOOKUP[:half].encode(), LOOKUP[half:].encode()]
+    try:
+        sent = pieces if chunked else LOOKUP
+        connection.request("POST", "/sparql", sent, headers, encode_chunked=chunked)
+        response = connection.getresponse()
+        found = response.status, response.read()
+    finally:
+        connection.close()
+    short = get(place, f"/sparql?query={quote(LOOKUP)}", {"Accept": "text/csv"})
+    assert found[0] == 200
+    assert sorted(found[1].splitlines()) == sorted(short[2].splitlines())
 
 
 def test_known_answer_is_not_sent_again(place):
@@ -150,6 +193,50 @@ def test_who_does_not_read_is_let_go(place, monkeypatch):
         eventually(lambda: stalled and stalled[0].transport.is_closing())
 
     assert 200 == get(place, f"/sparql?query={quote(LOOKUP)}&way=long")[0]
+
+
+def test_who_begins_another_request_must_send_it(place, monkeypatch):
+    """After a request was answered, the head of the next one has its time, too."""
+    host, _, port = place.partition(":")
+    with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+        response = http.client.HTTPResponse(connection)
+        response.begin()
+        assert b"snapshot" in response.read()
+        monkeypatch.setattr(connections, "HEAD_SECONDS", 0.2)
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost:")
+        assert connection.recv(1_000) == b""
+
+
+def test_who_reads_late_gets_the_whole_answer(place, monkeypatch):
+    """A client that stops and goes on loses nothing, nor by empty lines that it sends meanwhile."""
+    stalled, given_up = [], []
+    kind = connections.Connection
+    pause, give_up = kind.pause_writing, kind._give_up
+    monkeypatch.setattr(kind, "pause_writing", lambda self: (stalled.append(self), pause(self)))
+    monkeypatch.setattr(kind, "_give_up", lambda self: (give_up(self), given_up.append(self)))
+    text = "a" * 9_000
+    long = (
+        f"SELECT ('{text}' AS ?x) {{ GRAPH ?g {{ ?s ?p ?o }} GRAPH ?h {{ ?a ?b ?c }} }} LIMIT 2500"
+    )
+    host, _, port = place.partition(":")
+    with socket.socket() as connection:
+        connection.settimeout(PATIENCE)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+        connection.connect((host, int(port)))
+        head = f"GET /sparql?query={quote(long)} HTTP/1.1\r\nHost: x\r\nAccept: text/csv\r\n\r\n"
+        connection.sendall(head.encode())
+        eventually(lambda: stalled)
+        monkeypatch.setattr(connections, "HEAD_SECONDS", 0.01)
+        connection.sendall(b"\r\n")
+        eventually(lambda: given_up)
+        response = http.client.HTTPResponse(connection)
+        response.begin()
+        found = response.read()
+
+    assert response.status == 200
+    assert found.split() == [b"x", *[text.encode()] * 2_500]
+    eventually(lambda: stalled[0]._stalled is None)
 
 
 IRIS = st.sampled_from([RUN, "<http://a/b#c>", "<https://a/?x=(1)&y=*>", "<a>", "<http://a/'b>"])

@@ -58,19 +58,13 @@ def _prune(folder: Path) -> None:
     complete = sorted(p for p in folder.glob("*") if p.is_dir() and p.name.isdigit())
     for old in complete[:-KEPT]:
         lock = old.with_name(old.name + ".lock")
-        try:
-            handle = lock.open("rb")
-        except FileNotFoundError:
-            continue
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            continue
-        else:
+        with lock.open("ab") as handle:  # where somebody removed it, nobody can read the snapshot
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
             shutil.rmtree(old, ignore_errors=True)
             lock.unlink(missing_ok=True)
-        finally:
-            handle.close()
     for left in folder.glob("*.unfinished"):
         if left.stat().st_mtime < time.time() - 60:
             shutil.rmtree(left, ignore_errors=True)

@@ -191,6 +191,25 @@ def test_a_write_above_the_limit_goes_in_pieces(remote):
         assert GRAPH in registry.stamps(store)
 
 
+def test_a_large_registry_goes_in_pieces(remote):
+    """Also the catalogue may be too large for one request: its last piece ends the write."""
+    entries = [f'<urn:e{k}> <urn:p> "{"x" * 100}" .' for k in range(100)]
+    with Proxy(remote) as proxy, open_store(proxy.url) as store:
+        store._limit = 5_000
+        first = len(proxy.seen)
+        store.write([Block(GRAPH, ["<urn:s> <urn:p> <urn:o> ."]), Block(IRIS.catalogue, entries)])
+        bodies = [one.body for one in proxy.seen[first:] if "/query" not in one.path]
+        held = {str(one.subject) for one in store.triples(IRIS.catalogue)}
+        sent = len(proxy.seen)
+        store.write([])
+        assert len(proxy.seen) == sent
+
+    assert {f"<urn:e{k}>" for k in range(100)} <= held
+    assert max(map(len, bodies)) < 6_000
+    assert [b"changeStamp" in body for body in bodies] == [False] * (len(bodies) - 1) + [True]
+    assert b"<urn:s>" in bodies[0]
+
+
 def test_other_statuses_and_answers_do(remote):
     """A server may answer without a content type, and with any success to an update."""
     with (

@@ -24,20 +24,39 @@ GRAPHS = [IRIS.mint("runGraph", run="one"), IRIS.mint("passGraph", **{"pass": "t
 TEXTS = ["plain", "", 'a\tb\n"c"\\', "\U0001f600\u0001", "x" * 50_000]
 
 
+def put(store):
+    """Write two registered graphs into a store, which it gives."""
+    for graph in GRAPHS:
+        lines = [f"<urn:{k}> <urn:p> {ox.Literal(text)} ." for k, text in enumerate(TEXTS)]
+        lines += [f'<urn:n{k}> <urn:p> "{k / 7!r}"^^<{XSD.double}> .' for k in range(50)]
+        lines.append(f'<urn:t> <urn:p> "2026-01-02T03:04:05.120Z"^^<{XSD.dateTime}> .')
+        entry = [
+            f"<{graph}> <{RDF.type}> <{KGB.ResultGraph}> .",
+            f"<{graph}> <{KGB.describes}> <urn:0> .",
+        ]
+        store.write([Block(graph, lines), Block(IRIS.catalogue, entry)])
+    return store
+
+
 def filled(location):
-    """A store with two registered graphs, and one that is not."""
+    """A store with two registered graphs: its location."""
     with open_store(location) as store:
-        for graph in GRAPHS:
-            lines = [f"<urn:{k}> <urn:p> {ox.Literal(text)} ." for k, text in enumerate(TEXTS)]
-            lines += [f'<urn:n{k}> <urn:p> "{k / 7!r}"^^<{XSD.double}> .' for k in range(50)]
-            lines.append(f'<urn:t> <urn:p> "2026-01-02T03:04:05.120Z"^^<{XSD.dateTime}> .')
-            store.write([Block(graph, lines)])
-            entry = [
-                f"<{graph}> <{RDF.type}> <{KGB.ResultGraph}> .",
-                f"<{graph}> <{KGB.describes}> <urn:0> .",
-            ]
-            store.write([Block(IRIS.catalogue, entry)])
+        put(store)
     return location
+
+
+@pytest.fixture
+def source():
+    """A store in memory with two registered graphs."""
+    with open_store("memory:") as store:
+        yield put(store)
+
+
+@pytest.fixture
+def target():
+    """An empty store in memory."""
+    with open_store("memory:") as store:
+        yield store
 
 
 def content(location):
@@ -82,22 +101,16 @@ def test_a_copy_is_the_same(request, tmp_path, origin, target):
         assert registry.graphs(store) == sorted(GRAPHS)
 
 
-def test_a_store_with_results_is_no_target(tmp_path):
+def test_a_store_with_results_is_no_target(source):
     """Nothing is mixed: a copy goes into an empty store."""
-    a, b = filled(str(tmp_path / "a")), filled(str(tmp_path / "b"))
-    holds = pytest.raises(StoreError, match="holds results already")
-    with open_reader(a) as source, open_store(b) as target, holds:
-        copying.copy(source, target)
+    with open_store("memory:") as other, pytest.raises(StoreError, match="holds results already"):
+        copying.copy(source, put(other))
 
 
-def test_an_empty_store_is_no_source(tmp_path):
+def test_an_empty_store_is_no_source(target):
     """A mistyped name does not pass for a copy."""
-    for name in ("a", "b"):
-        open_store(str(tmp_path / name)).close()
-    a, b = str(tmp_path / "a"), str(tmp_path / "b")
-    holds = pytest.raises(StoreError, match="no results to copy")
-    with open_reader(a) as source, open_store(b) as target, holds:
-        copying.copy(source, target)
+    with open_store("memory:") as empty, pytest.raises(StoreError, match="no results to copy"):
+        copying.copy(empty, target)
 
 
 def test_an_interrupted_copy_is_begun_again(any_store, tmp_path):
@@ -117,43 +130,92 @@ def test_an_interrupted_copy_is_begun_again(any_store, tmp_path):
     assert content(any_store) == content(origin)
 
 
-def test_a_copy_that_came_out_otherwise_is_refused(tmp_path, monkeypatch):
+def test_a_copy_that_came_out_otherwise_is_refused(source, target, monkeypatch):
     """A target that loses or changes a triple is found out."""
-    origin = filled(str(tmp_path / "a"))
-    with open_reader(origin) as source, open_store(str(tmp_path / "b")) as target:
-        load = target.bulk_load
-        monkeypatch.setattr(
-            target, "bulk_load", lambda blocks: load(Block(b.graph, b.triples[:-1]) for b in blocks)
-        )
-        with pytest.raises(StoreError, match="do not use this copy"):
-            copying.copy(source, target)
+    load = target.bulk_load
+    monkeypatch.setattr(
+        target, "bulk_load", lambda blocks: load(Block(b.graph, b.triples[:-1]) for b in blocks)
+    )
+    with pytest.raises(StoreError, match="do not use this copy"):
+        copying.copy(source, target)
 
 
-def test_a_source_that_changes_is_refused(tmp_path):
+def test_a_source_that_changes_is_refused(source, target):
     """A source that changes while it is copied is refused: a copy of two states is none."""
-    with open_store(filled(str(tmp_path / "a"))) as source, open_store("memory:") as target:
 
-        def change(graph, triples):
-            source.write([Block(GRAPHS[0], ["<urn:new> <urn:p> 1 ."])])
+    def change(graph, triples):
+        source.write([Block(GRAPHS[0], ["<urn:new> <urn:p> 1 ."])])
 
-        with pytest.raises(StoreError, match="changed while it was copied"):
-            copying.copy(source, target, change)
+    with pytest.raises(StoreError, match="changed while it was copied"):
+        copying.copy(source, target, change)
 
 
-def test_blank_nodes_are_refused(tmp_path):
+def test_blank_nodes_are_refused(source, target):
     """Graphs with blank nodes, which could not be compared, are not copied."""
-    with open_store(filled(str(tmp_path / "a"))) as source, open_store("memory:") as target:
-        source.write([Block(GRAPHS[0], ["_:b <urn:p> 1 ."])])
-        with pytest.raises(StoreError, match="blank nodes"):
-            copying.copy(source, target)
+    source.write([Block(GRAPHS[0], ["_:b <urn:p> 1 ."])])
+    with pytest.raises(StoreError, match="blank nodes"):
+        copying.copy(source, target)
+
+
+def test_a_graph_that_vanishes_is_noticed(source, target):
+    """A registered graph that is gone when its turn comes is not copied as an empty one."""
+    last = max(GRAPHS)
+
+    def vanish(graph, triples):
+        source.update(f"DROP SILENT GRAPH <{last}>")
+
+    with pytest.raises(StoreError, match=f"{last} vanished while it was copied"):
+        copying.copy(source, target, vanish)
+
+
+def test_a_store_of_another_base_is_no_target(source, target):
+    """Stores whose names begin otherwise have nothing in common that could be compared."""
+    target.iris = Iris("https://example.org/")
+    with pytest.raises(StoreError, match="have different bases"):
+        copying.copy(source, target)
+
+
+# --- backups --------------------------------------------------------------------------------
+
+
+def test_a_backup_of_a_store_that_changes_is_none(source, tmp_path, monkeypatch):
+    """A backup of two states is refused, and nothing of it stays; so it is whatever else fails."""
+    reading = source.triples
+
+    def changing(graph):
+        source.write([Block(GRAPHS[0], ["<urn:new> <urn:p> 1 ."])])
+        return reading(graph)
+
+    def failing(graph):
+        yield next(reading(graph))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(source, "triples", changing)
+    with pytest.raises(StoreError, match="changed while it was read"):
+        dumps.write(source, tmp_path / "backup.nq.gz")
+    monkeypatch.setattr(source, "triples", failing)
+    with pytest.raises(KeyboardInterrupt):
+        dumps.write(source, tmp_path / "backup.nq.gz")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_backup_with_remarks_of_others(source, tmp_path):
+    """What somebody noted in a backup is not taken for a claim; without a file there is none."""
+    file = tmp_path / "backup.nq.gz"
+    dumps.write(source, file)
+    file.write_bytes(gzip.compress(b"# ours, of Monday\n" + gzip.decompress(file.read_bytes())))
+    with dumps.Dump(file) as dump:
+        assert registry.graphs(dump) == sorted(GRAPHS)
+    with pytest.raises(StoreError, match="there is no backup at"):
+        dumps.Dump(tmp_path / "none.nq.gz")
 
 
 @pytest.mark.parametrize("damage", ["end", "middle", "triple", "line", "nothing"])
-def test_damaged_backups_are_refused(tmp_path, damage):
+def test_damaged_backups_are_refused(source, tmp_path, damage):
     """A backup that is cut, or in which one character is another, is not taken for whole."""
     file = tmp_path / "backup.nq.gz"
-    with open_reader(filled(str(tmp_path / "a"))) as store:
-        dumps.write(store, file)
+    dumps.write(source, file)
     packed = file.read_bytes()
     text = gzip.decompress(packed)
     file.write_bytes(
@@ -169,19 +231,18 @@ def test_damaged_backups_are_refused(tmp_path, damage):
         dumps.Dump(file)
 
 
-def test_a_backup_replaces_no_file(tmp_path):
+def test_a_backup_replaces_no_file(source, tmp_path):
     """A backup replaces no file, and leaves none behind when it cannot be written."""
     file = tmp_path / "backup.nq.gz"
-    with open_reader(filled(str(tmp_path / "a"))) as store:
-        dumps.write(store, file)
-        for path, said in (
-            (file, "exists"),
-            (tmp_path / "backup.zip", "is named"),
-            (tmp_path / "none" / "backup.nq.gz", "cannot be written"),
-        ):
-            with pytest.raises(StoreError, match=said):
-                dumps.write(store, path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "backup.nq.gz"]
+    dumps.write(source, file)
+    for path, said in (
+        (file, "exists"),
+        (tmp_path / "backup.zip", "is named"),
+        (tmp_path / "none" / "backup.nq.gz", "cannot be written"),
+    ):
+        with pytest.raises(StoreError, match=said):
+            dumps.write(source, path)
+    assert [path.name for path in tmp_path.iterdir()] == ["backup.nq.gz"]
 
 
 # --- digests --------------------------------------------------------------------------------

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may write to a server: leases that are held, lost, given back or left behind."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from kgbench.errors import StoreError, StoreInUse, StoreUnreachable
+from kgbench.rdf import moment, string
+from kgbench.store import Iris, leases, maintenance, open_reader, open_store
+from kgbench.store.back_ends import find
+from kgbench.store.client import Client
+from kgbench.store.templates import fill
+from tests.store.in_process import InProcess
+from tests.store.proxies import BEFORE, OK, Proxy
+
+IRIS = Iris()
+NAMES = {"graph": IRIS.mint("leaseGraph"), "lease": IRIS.mint("lease")}
+
+
+def left(location, token):
+    """Leave the lease of a holder who says ``token`` in a store, for another minute."""
+    now = leases.datetime.now(leases.UTC)
+    until = now + leases.timedelta(seconds=leases.SECONDS)
+    client = Client(find(location))
+    client.update(
+        fill(
+            "lease-take.ru",
+            token=string(token),
+            who=string("another"),
+            now=moment(now),
+            until=moment(until),
+            gone=string("nobody"),
+            **NAMES,
+        )
+    )
+    client.close()
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        f"{'0' * 16}.{os.getpid()}.{'0' * 32}",
+        f"{leases._machine()}.{'9' * 40}.{'0' * 32}",
+        "no token of ours",
+    ],
+    ids=["another machine", "no process", "nonsense"],
+)
+def test_a_lease_of_whom_nothing_is_known_is_respected(in_process, token):
+    """Whoever cannot be seen to be gone holds the store, and it is said until when at least."""
+    left(in_process, token)
+    with pytest.raises(StoreInUse, match=r"in use .*another.*from \d\d:\d\d:\d\d UTC on"):
+        open_store(in_process)
+
+
+def test_a_lease_that_could_not_be_given_back(in_process, monkeypatch):
+    """When the server is away at the end, who held the store can have it again at once."""
+    monkeypatch.setenv("KGBENCH_STORE_PATIENCE", "0")
+    with Proxy(in_process) as proxy:
+        store = open_store(proxy.url)
+        proxy._script = lambda _: BEFORE
+        with pytest.raises(StoreUnreachable):
+            store.close()
+        proxy._script = lambda _: OK
+        open_store(proxy.url).close()
+
+
+def test_a_lease_is_given_back_once(in_process):
+    """Ending twice neither fails nor ends the lease of a successor."""
+    store = open_store(in_process)
+    lease = store._lease
+    store.close()
+    with open_store(in_process) as successor:
+        lease.end()
+        assert string(leases.holder(successor._client, NAMES).token) == successor._lease.token
+
+
+def test_addresses_that_do_not_belong_together(in_process, monkeypatch):
+    """Updates that another server takes are noticed before anything is written."""
+    with InProcess() as other:
+        monkeypatch.setenv("KGBENCH_STORE_UPDATE_URL", f"{other.url}/update")
+        with pytest.raises(StoreError, match="belong together"):
+            open_store(in_process)
+
+
+def test_a_check_names_who_writes(in_process):
+    """A check beside a writer says who that is, and finds nothing wrong with it."""
+    with open_store(in_process), open_reader(in_process) as reader:
+        found = maintenance.check(reader)
+    with open_reader(in_process) as reader:
+        after = maintenance.check(reader)
+
+    assert f"process {os.getpid()}, until 2" in found.writer
+    assert found.problems == []
+    assert after.writer is None

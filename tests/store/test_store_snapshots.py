@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Snapshots that are removed, left behind or damaged, and readers that come meanwhile."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+
+import pyoxigraph as ox
+import pytest
+
+from kgbench.errors import StoreError
+from kgbench.store import open_reader, open_store, snapshots
+
+
+@pytest.fixture
+def database(tmp_path):
+    """A database of which snapshots can be made."""
+    return ox.Store(str(tmp_path / "data"))
+
+
+@pytest.fixture
+def folder(tmp_path, database):
+    """A folder with as many snapshots as are kept."""
+    for _ in range(snapshots.KEPT):
+        snapshots.publish(database, tmp_path / "snapshots")
+    return tmp_path / "snapshots"
+
+
+def names(folder):
+    """All there is in a folder of snapshots."""
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_snapshot_that_is_gone_cannot_be_held(folder):
+    """Removed between finding and holding it, with its lock or just before that: it is gone."""
+    newest = snapshots.newest(folder)
+    newest.rename(folder / "elsewhere")
+    assert snapshots.hold(newest) is None
+    newest.with_name(newest.name + ".lock").unlink()
+    assert snapshots.hold(newest) is None
+
+
+def test_a_snapshot_without_its_lock_is_removed(folder, database):
+    """Where somebody removed the lock, nobody can be reading: the snapshot does not stay."""
+    oldest = min(path for path in folder.iterdir() if path.is_dir())
+    oldest.with_name(oldest.name + ".lock").unlink()
+    newest = snapshots.publish(database, folder)
+
+    left = names(folder)
+    assert oldest.name not in left
+    assert newest.name in left
+    assert len(left) == 2 * snapshots.KEPT
+
+
+def test_what_a_killed_publisher_left_is_removed(folder, database):
+    """Unfinished snapshots go once they are old; a young one may be under way elsewhere."""
+    for name, age in (("old.unfinished", 3_600), ("young.unfinished", 0)):
+        (folder / name).mkdir()
+        (folder / name / "data").write_text("x")
+        then = time.time() - age
+        os.utime(folder / name, (then, then))
+    snapshots.publish(database, folder)
+
+    assert [name for name in names(folder) if "unfinished" in name] == ["young.unfinished"]
+
+
+def test_a_store_whose_first_snapshot_is_not_there_yet(tmp_path):
+    """While its first owner is at work there is nothing to read, and it is said to come again."""
+    with (tmp_path / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(StoreError, match="no snapshot to read yet: try again"):
+            open_reader(str(tmp_path))
+
+
+def test_a_snapshot_that_cannot_be_held_is_not_read(tmp_path):
+    """A reader that finds no snapshot to hold, however often it looks, gives up with words."""
+    open_store(str(tmp_path)).close()
+    for lock in (tmp_path / "snapshots").glob("*.lock"):
+        lock.unlink()
+    with pytest.raises(StoreError, match="no snapshot to read yet"):
+        open_reader(str(tmp_path))
+
+
+def test_a_reader_may_be_closed_twice(tmp_path):
+    """Closing again is nothing; then there is nothing to ask."""
+    open_store(str(tmp_path)).close()
+    reader = open_reader(str(tmp_path))
+    reader.close()
+    reader.close()
+    with pytest.raises(StoreError, match="is closed"):
+        reader.query("ASK {}")

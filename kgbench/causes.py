@@ -18,6 +18,7 @@ SCOPE = "scope rule"
 LAXER = "more tolerant engine"
 LIMIT = "limit"
 SEMANTICS = "semantics"
+UNJUDGED = "not judged"
 
 _PARSED = ("answerParse", "parsableSyntax")
 
@@ -30,12 +31,15 @@ def cause(
     """Why ``now`` differs from ``before`` (scores by round and short name), or ``None``.
 
     ``other`` are the verdicts of the engine that ``before`` was made with. The answer begins with
-    one of the constants of this module. ``None`` means that the engines do not explain it: the
-    answer, the case or the rule is another one than before.
+    one of the constants of this module; an answer that could not be judged says itself why.
+    ``None`` means that the engines do not explain it: the answer, the case or the rule is another
+    one than before.
     """
     for k, (ours, theirs) in enumerate(zip(now, other, strict=True)):
         if _same(ours.scores, before.get(k, {})):
             continue
+        if ours.outcome is Outcome.EVALUATOR_ERROR:
+            return f"{UNJUDGED}: {ours.infos.get('message', 'no message')}"
         if Outcome.TIMEOUT in (ours.outcome, theirs.outcome):
             late = "rdflib" if theirs.outcome is Outcome.TIMEOUT else "Oxigraph"
             return f"{LIMIT}: {late} exceeds the limit on the answer of round {k}"

@@ -148,7 +148,8 @@ def _graph(case: Case, graph_name: str | None) -> str:
     if graph_name is None:
         raise EvaluationError(
             f"the case {case.iri} has no graph to run queries on and no recorded result of this "
-            f"query: it was published with results from an endpoint"
+            f"query: it was published with results from an endpoint; "
+            f"'kgbench reevaluate --endpoint URL' asks one that answers about the same data"
         )
     return graphs.text(graph_name)
 

@@ -16,7 +16,7 @@ from kgbench.serve.formats import Format
 from kgbench.serve.lookups import Lookups
 from kgbench.serve.pool import Answer
 from kgbench.serve.refusals import Refused
-from kgbench.serve.service import Service, etag, unchanged
+from kgbench.serve.service import Service, bare, etag, unchanged
 from kgbench.serve.updates import Updates
 from kgbench.serve.writing import permit
 
@@ -84,8 +84,8 @@ class Endpoint:
         if request.method == "HEAD":
             if answer.rest is not None:
                 await answer.rest.aclose()
-            else:
-                headers["Content-Length"] = str(len(answer.head))
+                return bare(headers)
+            headers["Content-Length"] = str(len(answer.head))
             return Response(headers=headers)
         if answer.rest is None:
             return Response(answer.head, headers=headers)

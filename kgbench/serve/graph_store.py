@@ -22,7 +22,7 @@ from kgbench.serve.endpoint import _first, _pieces
 from kgbench.serve.headers import READING
 from kgbench.serve.multipart import parts
 from kgbench.serve.refusals import Refused
-from kgbench.serve.service import Service, etag, unchanged
+from kgbench.serve.service import Service, bare, etag, unchanged
 from kgbench.serve.updates import Updates
 from kgbench.serve.writing import permit
 from kgbench.store import new_id
@@ -104,7 +104,7 @@ class GraphStore:
         if unchanged(request, headers["ETag"]):
             return Response(status_code=304, headers=headers)
         if request.method == "HEAD":
-            return Response(headers=headers)
+            return bare(headers)
         answer = await self._service.pool.run(self._service.job(view, chosen.name, graph=graph))
         if answer.rest is None:
             return Response(answer.head, headers=headers)

@@ -7,11 +7,12 @@ import asyncio
 import contextlib
 import hashlib
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from starlette.requests import Request
+from starlette.responses import Response
 
 from kgbench.errors import KgbenchError
 from kgbench.serve.following import Following, View
@@ -87,6 +88,13 @@ def etag(*parts: object) -> str:
     """A weak entity tag over ``parts``."""
     seen = hashlib.sha256("\0".join(map(str, parts)).encode("utf-8", "surrogatepass"))
     return f'W/"{seen.hexdigest()[:24]}"'
+
+
+def bare(headers: Mapping[str, str]) -> Response:
+    """The response to HEAD where nobody knows yet how long the answer to GET would be."""
+    response = Response(headers=headers)
+    del response.headers["content-length"]  # 0, which is said of an empty body
+    return response
 
 
 def unchanged(request: Request, tag: str) -> bool:

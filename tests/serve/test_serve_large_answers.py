@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers that no request waits for whole: their heads, their pages, and what describes all."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from types import SimpleNamespace
+
+import pyoxigraph as ox
+import pytest
+
+from kgbench.serve.description import Statistics, service_description
+from kgbench.serve.pool import Answer
+from kgbench.vocab import BASE, SD
+
+LONG = "a" * 9_000
+ROWS = (
+    "SELECT ?s ('{text}' AS ?x) {{ GRAPH ?g {{ ?s ?p ?o }} GRAPH ?h {{ ?a ?b ?c }} }} LIMIT {rows}"
+)
+TRIPLES = "CONSTRUCT {{ ?s <urn:p> '{text}', ?o }} {{ GRAPH ?g {{ ?s ?p ?o }} }} LIMIT {rows}"
+
+
+def test_head_of_a_large_answer_keeps_no_place(client):
+    """HEAD has the headers but no length, and one after the other finds the only heavy place."""
+    query = {"query": ROWS.format(text=LONG, rows=100)}
+    for _ in range(2):
+        head = client.head("/sparql", params=query, headers={"Accept": "text/csv"})
+        assert head.status_code == 200
+        assert "content-length" not in head.headers
+        assert head.headers["content-type"].startswith("text/csv")
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        (ROWS.format(text=LONG, rows=300), "300 rows, the first 200 shown"),
+        (ROWS.format(text=LONG, rows=600), "the answer is too large to show: download it"),
+        (TRIPLES.format(text=LONG, rows=100), "urn:p"),
+    ],
+)
+def test_editor_shows_what_a_page_can_hold(client, query, words):
+    """Of a large answer the first rows are shown; a huge one is for downloading; both end well."""
+    for _ in range(2):
+        response = client.get("/editor", params={"query": query, "run": "1"})
+        assert response.status_code == 200
+        assert words in response.text
+        assert len(response.text) < 4_000_000
+
+
+def test_query_that_the_index_cannot_read_is_refused_in_words(client):
+    """A look-up with a mistake gets the parser's words from a worker."""
+    response = client.get("/sparql", params={"query": "SELECT ?o { e:x ?p ?o }"})
+    assert response.status_code == 400
+    assert "error at 1:" in response.text
+
+
+def test_search_without_words_is_a_form(client):
+    """Nothing is looked for where nothing was typed, or blanks only."""
+    for path in ("/search", "/search?q=%20"):
+        response = client.get(path, headers={"Accept": "text/html"})
+        assert response.status_code == 200
+        assert "<form" in response.text
+        assert "<mark>" not in response.text
+
+
+def test_unknown_suite_is_not_here(client):
+    """A page of a suite that the store does not have is 404 in words."""
+    for path in ("/leaderboard", "/compare"):
+        response = client.get(f"{path}?suite=nonesuch", headers={"Accept": "text/html"})
+        assert response.status_code == 404
+        assert "there is no such suite here" in response.text
+
+
+def test_service_with_countless_graphs_names_a_thousand():
+    """The description of a store of many runs has an end."""
+    database = ox.Store()
+    for number in range(1_001):
+        database.add_graph(ox.NamedNode(f"{BASE}graph/{number}"))
+    service = SimpleNamespace(
+        settings=SimpleNamespace(union=True, token=None), view=SimpleNamespace(database=database)
+    )
+    quads = service_description(service, "http://127.0.0.1/")
+    assert sum(quad.predicate.value == SD.namedGraph for quad in quads) == 1_000
+
+
+def test_statistics_are_counted_once_per_snapshot():
+    """Whoever asks at the same time or later shares one count; a new snapshot is counted anew."""
+    counted = []
+
+    async def run(job):
+        counted.append(job)
+        row = {"class": {"value": "urn:c"}, "property": {"value": "urn:p"}, "count": {"value": "3"}}
+        return Answer(json.dumps({"results": {"bindings": [row]}}).encode())
+
+    service = SimpleNamespace(
+        pool=SimpleNamespace(run=run),
+        view=SimpleNamespace(name="one"),
+        job=lambda view, form, query: (view.name, form, query),
+    )
+
+    async def work():
+        statistics = Statistics(service)
+        found = [*await asyncio.gather(statistics.get(), statistics.get()), await statistics.get()]
+        service.view = SimpleNamespace(name="two")
+        return [*found, await statistics.get()]
+
+    found = asyncio.run(work())
+    assert found == [{"classes": {"urn:c": 3}, "properties": {"urn:p": 3}}] * 4
+    assert [job[:2] for job in counted] == [("one", "json")] * 2 + [("two", "json")] * 2

@@ -137,11 +137,9 @@ def _lookup(query: str, tokens: Sequence[Token]) -> str | None:
 def _is_bounded(pattern: Sequence[Token], graph: Sequence[Token], shown: set[str]) -> bool:
     """Whether each step in an index gives a row that can be counted.
 
-    No variable stands twice, there is a subject or a graph, and each row has what is shown
-    (``""`` is the star).
+    ``pattern`` is subject, predicate and object. No variable stands twice, there is a subject or a
+    graph, and each row has what is shown (``""`` is the star).
     """
-    if len(pattern) != 3:  # noqa: PLR2004 - subject, predicate, object
-        return False
     for place, token in enumerate(pattern):
         if token.kind not in _TERMS and not (place == 1 and token.text == "a"):
             return False

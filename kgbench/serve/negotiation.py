@@ -46,8 +46,6 @@ def _choose(accept: str, offered: tuple[str, ...]) -> str | None:
         if quality > 0 and (quality, precision, -place) > best:
             best = (quality, precision, -place)
             chosen = media
-        elif quality > 0 and chosen is None:
-            chosen = media
     return chosen
 
 

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
+
 import pytest
 
 from kgbench.errors import ConfigurationError, EvaluationError
@@ -16,6 +19,8 @@ GRAPH = """
 :ada :knows :bob , [ :name "C" ] ; :name "Ada\\"s\\n"@en , 3 .
 """
 PREFIXES = {"": "http://example.org/"}
+GARBAGE = b"<html>not a result</html>"
+TRUTH = b'{"head": {}, "boolean": true}'
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +85,7 @@ def test_bad_query_is_an_error_of_the_query(asking):
     assert not found.refused
 
 
-@pytest.mark.parametrize("failure", ["stall", (504, {})])
+@pytest.mark.parametrize("failure", ["stall", "drip", (504, {})])
 def test_slow_query_expires(server, asking, failure):
     """A query that takes too long says so; that is no failure of the endpoint."""
     server.failures[:] = [failure]
@@ -90,13 +95,13 @@ def test_slow_query_expires(server, asking, failure):
 
 def test_passing_failures_are_waited_for(server, asking):
     """An endpoint that is busy, restarts or stumbles is asked again."""
-    server.failures[:] = [(429, {"Retry-After": "0"}), (503, {}), "drop", "garbage"]
+    server.failures[:] = [(429, {"Retry-After": "0"}), (503, {}), "drop", GARBAGE]
 
     assert len(asking.select("SELECT * { ?s :name ?o }", PREFIXES).rows) == 3
     assert len(server.asked) == 5
 
 
-@pytest.mark.parametrize("failure", [(502, {}), "drop", "garbage"])
+@pytest.mark.parametrize("failure", [(502, {}), "drop", GARBAGE, TRUTH])
 def test_endpoint_that_does_not_answer_is_an_error(server, asking, failure):
     """After some attempts it is said that the endpoint is to be seen to."""
     server.failures[:] = [failure] * 9
@@ -104,6 +109,19 @@ def test_endpoint_that_does_not_answer_is_an_error(server, asking, failure):
     with pytest.raises(EvaluationError, match="does not answer"):
         asking.select("SELECT * { ?s ?p ?o }", {})
     assert len(server.asked) == 5
+
+
+def test_endpoint_that_takes_no_connection_says_nothing_about_the_query():
+    """Where nobody accepts, a time-out is no expired query: the endpoint is to be seen to."""
+    with contextlib.ExitStack() as stack:
+        full = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(3):  # what the system accepts by itself, and some more
+            waiting = stack.enter_context(socket.socket())
+            waiting.settimeout(0)
+            waiting.connect_ex(full.getsockname())
+        asking = Endpoint(f"http://127.0.0.1:{full.getsockname()[1]}/", seconds=0.1, pause=0.001)
+        with pytest.raises(EvaluationError, match=r"does not answer .*timed out"):
+            asking.select("SELECT * { ?s ?p ?o }", {})
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 405])

@@ -7,9 +7,9 @@ import re
 import pytest
 
 from kgbench.errors import EvaluationError
-from kgbench.execution import oxigraph, rdflib_engine
+from kgbench.execution import lexer, oxigraph, rdflib_engine
 from kgbench.execution.engines import engine, engine_label
-from kgbench.execution.graphs import InstalledGraphs
+from kgbench.execution.graphs import GraphCache, InstalledGraphs
 
 XSD_INTEGER = "<http://www.w3.org/2001/XMLSchema#integer>"
 RDF_XML = (
@@ -248,6 +248,62 @@ def test_too_many_rows_are_an_error(executor, monkeypatch):
     monkeypatch.setattr(rdflib_engine, "MOST_VALUES", 6)
     result = executor.select("SELECT * { ?s ?p ?o }", GRAPH, {})
     assert (result.rows, result.error) == ((), "the result has more than 2 rows")
+
+
+def test_messages_without_a_place_are_kept():
+    """A message that names no line is told as it is."""
+    assert engine("oxigraph").parse('{"@id": 1}', "json-ld").error == "@id value must be a string"
+    assert oxigraph._spoken("SELECT", "the engine is in another mood") == (
+        "the engine is in another mood"
+    )
+
+
+def test_a_list_of_documents_names_no_context_either(executor):
+    """JSON-LD that is a list is searched for remote contexts, too."""
+    given = [{"@context": {"e": "http://e/"}, "e:b": "x"}]
+    assert len(executor.parse(json.dumps(given), "json-ld").triples) == 1
+    parsed = executor.parse(json.dumps([*given, {"@context": "http://127.0.0.1:9/c"}]), "json-ld")
+    assert "remote context" in parsed.error
+
+
+@pytest.mark.parametrize("name", ["<http://e/f>", "nobody:f"])
+def test_unknown_functions_fail_when_run(executor, name):
+    """A function that no engine has is no error of grammar, with or without a prefix: no rows."""
+    query = f"SELECT * {{ ?s ?p ?o FILTER({name}(?o)) }}"
+    assert executor.check(query, {}) is None
+    result = executor.select(query, GRAPH, {})
+    assert (result.rows, result.refused) == ((), False)
+
+
+def test_errors_of_scope_are_told_beside_unknown_functions():
+    """A variable out of scope is named as such though nothing of the query could be evaluated."""
+    query = "SELECT ?a (COUNT(*) AS ?n) { ?s ?p ?a FILTER(<http://e/f>(?a)) }"
+    assert "error of scope" in engine("oxigraph").check(query, {})
+
+
+def test_services_that_cannot_be_told_apart_are_not_checked():
+    """SERVICE that is glued to its name reaches no engine, not even to be checked."""
+    query = "SELECT * { SERVICEx:y{ ?s ?p ?o } }"
+    assert engine("oxigraph").check(query, {"x": "http://127.0.0.1:9/"}) == lexer.ASKS_ELSEWHERE
+
+
+def test_what_is_no_select_has_no_rows():
+    """With the lexer off, the engine itself refuses the rows of another form."""
+    unguarded = oxigraph.OxigraphExecutor(refusal=lambda _: None)
+    for query in ("ASK {}", "CONSTRUCT WHERE { ?s ?p ?o }"):
+        result = unguarded.select(query, GRAPH, {})
+        assert (result.rows, result.refused) == ((), True)
+
+
+def test_the_graphs_used_last_are_kept():
+    """A graph is loaded once while it is used; the one that was not used for longest goes first."""
+    loaded = []
+    cache = GraphCache(InstalledGraphs(), lambda graph: loaded.append(graph.text) or graph.text)
+    graphs = [f"<http://e/{k}> <http://e/b> {k} ." for k in range(9)]
+    for graph in (*graphs[:8], graphs[0], graphs[8], graphs[0], graphs[1]):
+        assert cache[graph] == graph
+
+    assert loaded == [*graphs, graphs[1]]
 
 
 def test_installed_graphs_go_by_name(tmp_path):

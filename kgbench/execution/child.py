@@ -9,6 +9,7 @@ can open nothing, and what hostile input does to it stays in it.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import signal
 import sys
@@ -45,8 +46,7 @@ def main() -> None:
     except BaseException as error:  # noqa: BLE001 - the parent can say it to somebody
         _send(answers, {"failed": _summary(error)})
         return
-    if "logging" in sys.modules:
-        sys.modules["logging"].disable()
+    logging.disable()
     lockdown.lock_down(setup["memory_bytes"])
     _send(answers, {"ready": True})
     with contextlib.suppress(BrokenPipeError):  # nobody waits for the answer any more

@@ -14,7 +14,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from http import HTTPStatus
-from http.client import HTTPException, HTTPMessage
+from http.client import HTTPException, HTTPMessage, HTTPResponse
 from typing import IO, Final
 from urllib.parse import urlencode, urlsplit
 
@@ -107,14 +107,12 @@ class Endpoint:
                 return _refused(error)
         except TimeoutError:
             return _expired(self._seconds)
-        except (OSError, HTTPException) as error:
-            if isinstance(getattr(error, "reason", None), TimeoutError):
-                return _expired(self._seconds)
+        except (OSError, HTTPException) as error:  # also where no connection is made in time
             raise _Later(str(error) or type(error).__name__) from None
 
-    def _read(self, response: IO[bytes], began: float) -> QueryResult:
+    def _read(self, response: HTTPResponse, began: float) -> QueryResult:
         pieces, size = [], 0
-        while piece := response.read(1 << 16):
+        while piece := response.read1(1 << 16):  # what has come, however little: time is counted
             pieces.append(piece)
             size += len(piece)
             if size > MOST_BYTES:
@@ -123,11 +121,12 @@ class Endpoint:
                 return _expired(self._seconds)
         try:
             found = ox.parse_query_results(b"".join(pieces), format=ox.QueryResultsFormat.JSON)
-            if not isinstance(found, ox.QuerySolutions):
-                return QueryResult(error=lexer.NO_QUERY, refused=True)
-            return rows(found)
+            if isinstance(found, ox.QuerySolutions):
+                return rows(found)
+            why = "it is that of another query"
         except (SyntaxError, ValueError) as error:
-            raise _Later(f"its answer is no SPARQL result in JSON: {error}") from None
+            why = str(error)
+        raise _Later(f"its answer is no SPARQL result of a SELECT in JSON: {why}")
 
 
 class _Later(Exception):

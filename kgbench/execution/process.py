@@ -88,7 +88,8 @@ class Process:
         self._out = self._child.stdout.fileno()
         os.set_blocking(self._in, False)
         os.set_blocking(self._out, False)
-        self._end = weakref.finalize(self, _finish, self._child, self._errors, self._board)
+        streams = (self._child.stdin, self._child.stdout, self._errors)
+        self._end = weakref.finalize(self, _finish, self._child, streams, self._board)
         self._start(board)
 
     @property
@@ -221,12 +222,13 @@ def environment() -> dict[str, str]:
     return passed | {"PYTHONPATH": path, "PYTHONHASHSEED": "0", "PYTHONUTF8": "1"}
 
 
-def _finish(child: subprocess.Popen[bytes], errors: IO[bytes], board: Blackboard) -> None:
+def _finish(
+    child: subprocess.Popen[bytes], streams: tuple[IO[bytes], ...], board: Blackboard
+) -> None:
     with contextlib.suppress(ProcessLookupError):
         child.kill()
     child.wait()
-    for stream in (child.stdin, child.stdout, errors):
-        if stream is not None:
-            with contextlib.suppress(OSError):
-                stream.close()
+    for stream in streams:
+        with contextlib.suppress(OSError):
+            stream.close()
     board.close()

@@ -94,10 +94,7 @@ class RdflibExecutor:
         try:
             documents.refuse_surrogates(query)
             with _quietly():
-                found = loaded.query(query, initNs=complete(prefixes))
-                if found.type != "SELECT":
-                    return QueryResult(error=lexer.NO_QUERY, refused=True)
-                return _rows(found)
+                return _rows(loaded.query(query, initNs=complete(prefixes)))
         except MemoryError:
             raise
         except Exception as error:  # noqa: BLE001 - as above

@@ -11,9 +11,19 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from kgbench.errors import EvaluationError
+from kgbench.execution import process
 from kgbench.execution.judging import JudgeLimits, judge_batch
 from kgbench.model import Outcome
-from tests.judging.probing import PATIENT, PROBE, SMALL, judge, requests, running, wait_until
+from tests.judging.probing import (
+    PATIENCE,
+    PATIENT,
+    PROBE,
+    SMALL,
+    judge,
+    requests,
+    running,
+    wait_until,
+)
 
 
 def test_the_child_stays_for_the_next_batch():
@@ -65,6 +75,26 @@ def test_a_child_that_cannot_start_is_told():
     """Without a child there is no verdict, but an error that says why."""
     with pytest.raises(EvaluationError, match="no engine 'jena'"):
         judge_batch(requests("echo"), JudgeLimits(engine="jena"))
+
+
+@pytest.mark.parametrize(
+    ("does", "why"),
+    [
+        ("echo there is no library >&2; exit 3", "ended with exit status 3: there is no library"),
+        ("exec sleep 600", "it is not ready after"),
+    ],
+)
+def test_a_child_that_is_never_ready_is_told(tmp_path, monkeypatch, does, why):
+    """An interpreter that ends at once, or never begins, is no judge; nothing of it is left."""
+    interpreter = tmp_path / "python"
+    interpreter.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\n{does}\n")
+    interpreter.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(interpreter))
+    monkeypatch.setattr(process, "_START_LIMIT", PATIENCE if "exit" in does else 0.3)
+    with pytest.raises(EvaluationError, match=f"no judging process could be started: .*{why}"):
+        process.Process(process.Setup("oxigraph", 1 << 30, (), ()))
+    if "exit" in does:
+        assert not running(int((tmp_path / "pid").read_text()))
 
 
 def test_threads_have_their_own_children():

@@ -3,17 +3,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import logging
+import os
 import signal
+import sys
 import tempfile
 import warnings
+from types import SimpleNamespace
 
 import pytest
 
 from kgbench.execution import child, frames, lockdown
 from kgbench.execution.blackboard import SIZE, Blackboard, query_digest
 from kgbench.execution.warming import warm_task_class
+from kgbench.tasks import catalogue
 from tests.judging.probing import case
 
 QUERY = "SELECT ?o { ?s ?p ?o }"
@@ -108,6 +113,58 @@ def test_what_cannot_be_loaded_is_said(answers):
     assert "nonesuch" in failed["failed"]
     assert ready == {"ready": True}
     assert found["verdict"]["infos"]["argument"] == "a"
+
+
+def test_who_has_no_memory_left_ends_with_the_status_that_says_so(answers, monkeypatch):
+    """Nothing more is answered then, for the parent knows what the status means."""
+    ended = []
+
+    def end(status):
+        ended.append(status)
+        raise SystemExit
+
+    monkeypatch.setattr(os, "_exit", end)
+    with pytest.raises(SystemExit):
+        answers(asked("echo a"), asked("burst"), asked("echo b"))
+
+    assert ended == [lockdown.OUT_OF_MEMORY]
+
+
+def test_the_pipes_are_out_of_reach_of_what_reads_and_prints(monkeypatch):
+    """Frames go to and from the parent; standard input is at its end, and output goes nowhere."""
+    monkeypatch.setattr(sys, "stderr", sys.stderr)  # which is put back with the rest
+    with contextlib.ExitStack() as stack:
+        kept = [os.dup(0), os.dup(1)]
+        heard, speaking = os.pipe()
+        listening, said = os.pipe()
+        try:
+            os.dup2(heard, 0)
+            os.dup2(said, 1)
+            requests, replies = map(stack.enter_context, child._own_streams())
+            printed, read = os.write(1, b"not a frame"), os.read(0, 1)
+        finally:
+            for number, descriptor in enumerate(kept):
+                os.dup2(descriptor, number)
+            for descriptor in (*kept, heard, said):
+                os.close(descriptor)
+        for descriptor in (speaking, listening):
+            stack.callback(os.close, descriptor)
+        os.write(speaking, frames.encode({"n": 1}))
+        replies.write(frames.encode(frames.read(requests)))
+        replies.flush()
+
+        assert (printed, read) == (11, b"")
+        assert os.read(listening, 100) == frames.encode({"n": 1})
+
+
+def test_a_module_prepares_what_it_reads_late(monkeypatch):
+    """A task class that reads more than its texts does so before the doors are closed."""
+    done = []
+    module = SimpleNamespace(prepare=lambda: done.append("read"))
+    monkeypatch.setattr(catalogue, "module", lambda _: module)
+
+    assert warm_task_class("RdfFriendCount") is module
+    assert done == ["read"]
 
 
 def test_no_frame_is_no_work(monkeypatch):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,8 +16,8 @@ import pyoxigraph as ox
 class SparqlServer(ThreadingHTTPServer):
     """Answers queries from ``store``; ``failures`` are answered first, one a request.
 
-    A failure is a status with headers, ``drop``, ``stall`` or ``garbage``; ``asked`` keeps the
-    queries.
+    A failure is a status with headers, ``drop``, ``stall``, ``drip`` (an answer that comes in small
+    pieces and never ends), or the bytes of another answer; ``asked`` keeps the queries.
     """
 
     daemon_threads = True
@@ -25,7 +26,7 @@ class SparqlServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.store = ox.Store()
         self.store.load(turtle.encode(), ox.RdfFormat.TURTLE)
-        self.failures: list[tuple[int, dict[str, str]] | str] = []
+        self.failures: list[tuple[int, dict[str, str]] | str | bytes] = []
         self.asked: list[str] = []
         self.released = threading.Event()
 
@@ -47,8 +48,13 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
         elif failure == "stall":
             self.server.released.wait(30)
-        elif failure == "garbage":
-            self._send(200, b"<html>not a result</html>")
+        elif failure == "drip":
+            self._send(200, b"", {"Content-Length": "1000000"})
+            with contextlib.suppress(OSError):
+                while not self.server.released.wait(0.02):
+                    self.wfile.write(b" ")
+        elif isinstance(failure, bytes):
+            self._send(200, failure)
         elif isinstance(failure, tuple):
             self._send(failure[0], b"as told", failure[1])
         else:

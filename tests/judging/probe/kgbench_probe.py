@@ -162,6 +162,11 @@ def fail(case, argument, executor):
     raise RuntimeError(argument)
 
 
+def burst(case, argument, executor):
+    """Ask for more memory than there is anywhere."""
+    return {"length": len(bytearray(1 << 62))}
+
+
 def quit_python(case, argument, executor):
     """Raise what is no ordinary exception."""
     raise SystemExit(argument)
@@ -194,6 +199,7 @@ INSTRUCTIONS = {
             signal_self,
             leave,
             fail,
+            burst,
             quit_python,
             recurse,
             no_json,

@@ -199,9 +199,9 @@ class Handler(BaseHTTPRequestHandler):
     seen: list[dict[str, str]]
 
     def do_GET(self):
-        """401, or elsewhere."""
+        """200, 302 or 401."""
         self.seen.append(dict(self.headers))
-        self.send_response(302 if "moved" in self.path else 401)
+        self.send_response({"/moved": 302, "/well": 200}.get(self.path, 401))
         self.send_header("Location", "http://192.0.2.1/")
         self.end_headers()
 
@@ -233,6 +233,8 @@ def test_servers_that_the_environment_names_are_asked_without_keys(server, monke
     assert found["GOOGLE_GEMINI_BASE_URL"].facts == {"status": 302}
     assert found["ANTHROPIC_BASE_URL"].state is State.BROKEN
     assert SECRET not in str(Handler.seen)
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server}/well")
+    assert by_name(keys.servers())["OPENAI_BASE_URL"].facts == {"status": 200}
     monkeypatch.setenv("OPENAI_BASE_URL", f"http://me:{SECRET}@127.0.0.1/v1")
     assert SECRET not in str(by_name(keys.servers())["OPENAI_BASE_URL"])
 

@@ -91,6 +91,42 @@ def test_no_expression_is_too_strange(text):
     assert licences.standing(f"MIT {text} )") is Standing.UNKNOWN
 
 
+def test_an_exception_helps_only_where_it_is_known_to():
+    """The GNU GPL with an exception that nobody has read stays refused; MIT needs none."""
+    assert licences.standing("GPL-3.0-only WITH Autoconf-exception-3.0") is Standing.REFUSED
+    assert licences.standing("Apache-2.0 WITH LLVM-exception") is Standing.PERMISSIVE
+    assert (
+        licences.standing("GPL-2.0-only WITH Classpath-exception-2.0 OR MPL-2.0") is Standing.WEAK
+    )
+
+
+def test_what_is_not_installed_is_not_brought_along(monkeypatch):
+    """A distribution that is asked for and not there is no part, and neither is what it needs."""
+    whole = brought_along()
+    real = metadata.distribution
+
+    def without_typer(name):
+        if name == "typer":
+            raise metadata.PackageNotFoundError(name)
+        return real(name)
+
+    monkeypatch.setattr(metadata, "distribution", without_typer)
+    found = brought_along()
+
+    assert "typer" in whole["kgbench"].needs
+    assert "typer" not in found.keys() | set(found["kgbench"].needs)
+    assert found.keys() < whole.keys()
+
+
+def test_a_component_without_a_licence_says_none(monkeypatch):
+    """The bill of materials states no licence that nobody has stated."""
+    monkeypatch.setattr(licences, "of", lambda _: None)
+    made = sbom.bill()
+
+    assert len(made["components"]) > 10
+    assert not any("licenses" in one for one in made["components"])
+
+
 def test_the_bill_of_materials_is_whole(monkeypatch):
     """Every distribution is a component with name, version and licence, and all references lead."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")

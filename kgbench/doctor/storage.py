@@ -144,8 +144,8 @@ def _sizes(path: Path) -> dict[str, int]:
 
 def _size(count: int) -> str:
     amount, unit = float(count), "B"
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):  # noqa: B007 - used below
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
         if amount < 1024:  # noqa: PLR2004 - the units say it
             break
-        amount /= 1024
+        amount, unit = amount / 1024, larger
     return f"{amount:.1f} {unit}" if unit != "B" else f"{count} B"

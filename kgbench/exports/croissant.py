@@ -20,7 +20,7 @@ from kgbench.exports.outgoing_run import OutgoingRun
 from kgbench.exports.tables import FIELDS, scores_csv, statements
 from kgbench.exports.writing import whole
 from kgbench.model import Json
-from kgbench.vocab import KGB, RDFS, SKOS, XSD
+from kgbench.vocab import DCTERMS, RDFS, SKOS, XSD
 
 _CR = "http://mlcommons.org/croissant/"
 _CONTEXT: Json = {
@@ -138,13 +138,16 @@ def tasks(run: OutgoingRun) -> Json:
     """The run as problems, solutions and evaluations of Croissant Tasks."""
     found = cells(run)
     problems = [_problem(run, task) for task in sorted({cell.task for cell in found})]
+    executions = {
+        (one.model, one.task): run.said.needed(one.iri, DCTERMS.isPartOf) for one in run.held
+    }
     by_pair: dict[tuple[str, str], list[Cell]] = {}
     for cell in found:
         by_pair.setdefault((cell.model, cell.task), []).append(cell)
     solutions = [
         node
-        for (model, task), of_pair in by_pair.items()
-        for node in _solution(run, model, task, of_pair)
+        for pair, of_pair in by_pair.items()
+        for node in _solution(run, executions[pair], of_pair)
     ]
     return {"@context": _TASKS_CONTEXT, "@graph": [*problems, *solutions]}
 
@@ -185,10 +188,10 @@ def _records(iri: str, name: str, says: str) -> Json:
     }
 
 
-def _solution(run: OutgoingRun, model: str, task: str, of_pair: Sequence[Cell]) -> list[Json]:
+def _solution(run: OutgoingRun, execution: str, of_pair: Sequence[Cell]) -> list[Json]:
     """What one model made of one task, and how good that was."""
     catalogue = run.catalogue
-    execution = _execution(run, model, task)
+    model, task = of_pair[0].model, of_pair[0].task
     name = f"{catalogue.needed(model, RDFS.label)} on {catalogue.needed(task, SKOS.notation)}"
     solution = {
         "@id": execution,
@@ -226,14 +229,6 @@ def _solution(run: OutgoingRun, model: str, task: str, of_pair: Sequence[Cell]) 
         ],
     }
     return [solution, evaluation]
-
-
-def _execution(run: OutgoingRun, model: str, task: str) -> str:
-    """The task execution of a model and a task."""
-    for iri in run.said.of_type(KGB.TaskExecution):
-        if run.said.one(iri, KGB.model) == model and run.said.one(iri, KGB.task) == task:
-            return iri
-    return f"{run.info.iri}#{model.rpartition('/')[2]}"
 
 
 def _decimal(value: float | None) -> str:

@@ -84,7 +84,7 @@ class Statistics:
                     "properties": await self._count(view, "property-partitions", "property"),
                 }
                 self._of = view.name
-        return self._found
+            return self._found
 
     async def _count(self, view: View, name: str, column: str) -> dict[str, int]:
         text = queries.bind(queries.load(name))

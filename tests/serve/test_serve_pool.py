@@ -133,6 +133,37 @@ def test_worker_that_died_at_rest_is_replaced(job):
     assert (left, dead) == (1, False)
 
 
+@pytest.mark.parametrize("leaves", [False, True])
+def test_worker_that_ends_at_work_is_replaced(job, leaves):
+    """A job whose worker is killed is told so, one who leaves takes it with them; the next is done.
+
+    Its place is free for the next one in any case.
+    """
+    endless = {**job, "query": "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"}
+
+    async def work(pool):
+        await pool.start()
+        (worker,) = pool._idle
+        task = asyncio.create_task(pool.run(endless))
+        await comes(lambda: worker._coming is not None)
+        if leaves:
+            task.cancel()
+        else:
+            os.kill(worker._process.pid, signal.SIGKILL)
+        (ended,) = await asyncio.gather(task, return_exceptions=True)
+        answer = await pool.run(job)
+        return ended, worker.alive, answer.head
+
+    ended, alive, head = run(LIMITS, work)
+    assert not alive
+    assert b"run/1" in head
+    if leaves:
+        assert isinstance(ended, asyncio.CancelledError)
+    else:
+        assert isinstance(ended, Refused)
+        assert "ended its worker" in ended.message
+
+
 def test_worker_that_comes_too_late_is_ended(job):
     """A worker that is ready only when the server has ended is not left behind."""
 

@@ -55,7 +55,7 @@ def metrics_page() -> str:
 def _metric(found: Graph, metric: Node, sources: list[str], *, is_main: bool) -> str:
     name = f"`{label(found, metric)}`" + (" (main)" if is_main else "")
     low, high = (text(found, metric, each) for each in (SCHEMA.minValue, SCHEMA.maxValue))
-    reach = f"{float(low):g} to {float(high):g}" if low and high else "unbounded"
+    reach = f"{float(low):g}&nbsp;to&nbsp;{float(high):g}" if low and high else "unbounded"
     better = "higher" if text(found, metric, KGB.higherIsBetter) == "true" else "lower"
     told = sorted(sources.index(str(each)) + 1 for each in found.objects(metric, DCTERMS.source))
     formula = cell(text(found, metric, SKOS.definition))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import pyoxigraph as ox
@@ -18,6 +19,7 @@ from kgbench.analysis.dialogues import RoundView, VerdictView
 from kgbench.pages import drawing
 from kgbench.pages.rendering import anchor
 from kgbench.publish.outgoing import Outgoing
+from kgbench.publish.withholding import parsed
 from kgbench.vocab import DCTERMS, KGB, OUTCOME, PROV, RDF, SCHEMA, XSD
 
 Said = Mapping[str, list[Any]]
@@ -25,7 +27,6 @@ _PART_OF, _TYPE = ox.NamedNode(DCTERMS.isPartOf), ox.NamedNode(RDF.type)
 _GENERATED, _USED = ox.NamedNode(PROV.wasGeneratedBy), ox.NamedNode(PROV.used)
 _OF_DIALOGUE, _CALL = ox.NamedNode(KGB.dialogue), ox.NamedNode(KGB.ModelCall)
 TEXTS = tuple(ox.NamedNode(one) for one in (KGB.text, KGB.reasoning, KGB.extracted))
-_MOST_ROUNDS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def gather(
         q.object: None for call in calls for q in pattern(call, _USED, None)
     }
     # The prompt of a call that is not made yet is found by its IRI.
-    for number in range(_MOST_ROUNDS):
+    for number in count():
         node = ox.NamedNode(f"{dialogue.value}/{number}/prompt")
         if next(pattern(node, _TYPE, None), None) is None:
             break
@@ -164,7 +165,7 @@ class Telling:
             yield VerdictView(
                 title=f"verdict on {about} ({by})",
                 evaluation=iri,
-                round=None if number is None else int(number),
+                round=None if number is None else _round(said),
                 outcome=(value(said, KGB.outcome) or "").removeprefix(OUTCOME),
                 scores=tuple(sorted(scores)),
                 infos=tuple(_infos(value(said, KGB.infos))),
@@ -232,10 +233,7 @@ def _call(said: Said) -> str:
 
 
 def _infos(text: str | None) -> Iterator[tuple[str, str]]:
-    try:
-        found = json.loads(text or "{}")
-    except ValueError:
-        return
+    found = parsed(text or "{}")
     if isinstance(found, dict):
         for name, one in sorted(found.items()):
             yield name, one if isinstance(one, str) else json.dumps(one)

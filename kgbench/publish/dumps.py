@@ -124,25 +124,15 @@ def _stream(file: IO[bytes], name: str, packing: Packing) -> tuple[_Stream, Any]
     return zstandard.ZstdCompressor(level=_ZSTD_LEVEL).stream_writer(file, closefd=False), None
 
 
-def unpacked(path: Path, packing: Packing) -> Iterator[bytes]:
-    """The content of a dump, piece by piece."""
-    with path.open("rb") as file, _reader(file, packing) as opened:
-        while chunk := opened.read(_CHUNK):
-            yield chunk
+def _decrypted(path: Path, password: str) -> Iterator[bytes]:
+    """The content of an encrypted dump, piece by piece."""
+    import pyzipper
 
-
-def _reader(file: IO[bytes], packing: Packing) -> Any:
-    if packing.password is not None:
-        import pyzipper
-
-        archive = pyzipper.AESZipFile(file)
-        archive.setpassword(packing.password.encode("utf-8"))
-        return archive.open(archive.namelist()[0])
-    if packing.compression == "gzip":
-        return gzip.GzipFile(fileobj=file)
-    import zstandard
-
-    return zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+    with pyzipper.AESZipFile(path) as archive:
+        archive.setpassword(password.encode("utf-8"))
+        with archive.open(archive.namelist()[0]) as content:
+            while chunk := content.read(_CHUNK):
+                yield chunk
 
 
 class Dumping:
@@ -206,7 +196,7 @@ def join(
     if packing.password is not None:
         writer = Writer(folder, path, packing)
         for part in parts:
-            for chunk in unpacked(folder.path / part.path, packing):
+            for chunk in _decrypted(folder.path / part.path, packing.password):
                 writer.write(chunk)
         writer.finish(None)
     else:

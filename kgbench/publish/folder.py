@@ -80,9 +80,7 @@ class Folder:
         """Remove a file that is ours, and the folders that it leaves empty."""
         target = self.path / path
         target.unlink(missing_ok=True)
-        for parent in PurePosixPath(path).parents:
-            if str(parent) == ".":
-                break
+        for parent in list(PurePosixPath(path).parents)[:-1]:  # without the folder itself
             try:
                 (self.path / parent).rmdir()
             except OSError:  # it holds more
@@ -122,8 +120,10 @@ class Folder:
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError) as error:
+            above = (target.parent, *target.parent.parents)
+            file = next(path for path in above if os.path.lexists(path))
             raise PublicationRefused(
-                f"{target.parent} should be a folder of the publication, and is a file: remove it"
+                f"{file} should be a folder of the publication, and is a file: remove it"
             ) from error
         self._made.add(parent)
 

@@ -249,7 +249,7 @@ class Outgoing:
                 found = self._database.quads_for_pattern(case, _CASE_DATA, None)
                 self._gold[case.value] = frozenset().union(*map(_gold_in, found))
             return self._gold[case.value]
-        return frozenset()
+        return self._all_gold()
 
     def _all_gold(self) -> frozenset[str]:
         """All reference answers of the store; asked for only by what cannot name its case."""

@@ -9,7 +9,6 @@ SHA-256, so that who has the text can show that it is the one that was judged.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from enum import IntEnum
 
 from kgbench.model import Json
@@ -83,13 +82,15 @@ def infos(value: Json, level: Level, gold: frozenset[str], name: str = "") -> Js
 
 def gold_texts(data: Json) -> frozenset[str]:
     """The texts among the reference answers in the data of a case that are long enough to tell."""
-    if not isinstance(data, Mapping):
-        return frozenset()
-    found: set[str] = set()
-    for name, value in data.items():
-        if name not in _ASKED:
-            found.update(text for text in _texts(value) if len(text) >= _LONG)
-    return frozenset(found)
+    asked = _ASKED if isinstance(data, dict) else ()
+    told = data.items() if isinstance(data, dict) else [("", data)]
+    return frozenset(
+        text
+        for name, value in told
+        if name not in asked
+        for text in _texts(value)
+        if len(text) >= _LONG
+    )
 
 
 def holds(value: Json, gold: frozenset[str]) -> bool:

@@ -71,6 +71,11 @@ def hostile_site(hostile, tmp_path_factory):
 @pytest.fixture
 def quick(monkeypatch):
     """Publishing without what is the same in every publication: declared things and figures."""
+    hasten(monkeypatch)
+
+
+def hasten(monkeypatch):
+    """The same for as long as a patch lasts."""
     whole = shown.documents
     kept = ("run", "pass", "model", "invalidation", "suite", "case", "thing", "software")
 

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stores that hold what kgbench does not write: each oddity has its place, or is left out."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from kgbench.errors import PublicationRefused
+from kgbench.publish import front, outgoing, presenting
+from kgbench.publish.addresses import Addresses
+from kgbench.publish.folder import STATE
+from kgbench.store import open_store
+from kgbench.vocab import BASE as STORE
+from kgbench.vocab import DCTERMS, KGB, PROV, RDF, RDFS, SKOS, XSD
+from tests.publish.conftest import BASE, hasten, publish
+from tests.publish.reading import everything, unpacked
+from tests.serve import stores
+
+GOLD = "PLANTED-GOLD spell it a-n-n-e"
+DIALOGUE = "run/1/oracle/Spell-10/0-d1d1d1d1"
+ODD = f"""
+BASE <{STORE}> PREFIX xsd: <{XSD}> PREFIX kgb: <{KGB}> PREFIX dcterms: <{DCTERMS}>
+PREFIX rdfs: <{RDFS}> PREFIX rdf: <{RDF}> PREFIX skos: <{SKOS}> PREFIX prov: <{PROV}>
+DELETE {{ GRAPH ?g {{ ?s ?p ?o }} }} WHERE {{
+  VALUES (?s ?p) {{
+    (<model/oracle> rdfs:label) (<model/oracle> skos:notation)
+    (<{DIALOGUE}> kgb:case) (<pass/1/oracle/Spell-10/0-d1d1d1d1/0> kgb:case)
+    (<pass/1/oracle/Spell-10/0-d1d1d1d1/0> kgb:infos)
+    (<case/kgbench-1/Spell/case/a1> kgb:caseData)
+  }}
+  GRAPH ?g {{ ?s ?p ?o }}
+}} ;
+INSERT DATA {{
+  GRAPH <graph/catalogue> {{
+    <case/kgbench-1/Spell/case/a1> kgb:caseData '["{GOLD}"]'^^rdf:JSON .
+    <model/oracle> rdfs:seeAlso <http://gpu-7:8000/planted> , <pass/1/stray> ,
+      <<( <urn:a> <urn:b> "PLANTED-QUOTED" )>> .
+    <lease> a kgb:WriterLease ; rdfs:label "PLANTED-LEASE" .
+    <https://elsewhere.example/thing> rdfs:label "PLANTED-THING" .
+    <graph/run/9> a kgb:ResultGraph ; kgb:describes <run/9> .
+    <suite/unjudged> a kgb:Suite ; kgb:protected false .
+    <task/Plain> a kgb:Task ; skos:notation "Plain" ; kgb:taskClass <task-class/Plain> .
+    <task-class/Plain> a kgb:TaskClass ; skos:notation "Plain" .
+  }}
+  GRAPH <graph/run/9> {{
+    <run/9> a kgb:Run ; rdfs:label "unjudged" ; kgb:suite <suite/unjudged> ;
+      prov:startedAtTime "2026-11-20T12:00:00Z"^^xsd:dateTime .
+  }}
+  GRAPH <graph/run/1> {{
+    <run/1/oracle/Spell-10/note> rdfs:label "a note" ; dcterms:isPartOf <run/1/oracle/Spell-10> .
+    <run/1/batch/b1> a kgb:Session .
+    <run/1/oracle/Plain> a kgb:TaskExecution ; dcterms:isPartOf <run/1> ;
+      kgb:model <model/oracle> ; kgb:task <task/Plain> .
+  }}
+  GRAPH <graph/pass/1> {{
+    <pass/1/stray> a kgb:Evaluation .
+    <pass/1/oracle/Spell-10/0-d1d1d1d1/0> kgb:infos '{{"sparql":"{GOLD}"}}'^^rdf:JSON .
+  }}
+  GRAPH <graph/analysis/1> {{ <analysis/1> kgb:readGraph <graph/run/2> }}
+}}
+"""
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory):
+    """A store with all of them."""
+    place = stores.make(tmp_path_factory.mktemp("odd") / "store")
+    with open_store(str(place)) as store:
+        store.update(ODD)
+    return place
+
+
+@pytest.fixture(scope="module")
+def odd_site(odd, tmp_path_factory):
+    """What is published of it, with a landing page for two models only."""
+    out = tmp_path_factory.mktemp("odd-site") / "bench"
+    with pytest.MonkeyPatch.context() as patch:
+        hasten(patch)
+        patch.setattr(front, "_FEW_MODELS", 1)
+        publish(odd, out, unprotected=frozenset({"llm-kg-bench-3"}))
+    return out
+
+
+def _holding(folder, text):
+    return sorted(str(path) for path, data in everything(folder) if text.encode() in data)
+
+
+@pytest.mark.parametrize("text", ["PLANTED-LEASE", "PLANTED-QUOTED", "gpu-7", GOLD])
+def test_what_nobody_may_see_is_nowhere(odd_site, text):
+    """Leases, quoted triples, private addresses, and reference answers of no known case."""
+    assert _holding(odd_site, text) == []
+
+
+def test_things_of_others_have_no_page(odd_site):
+    """What others describe, and what is no part of a dialogue, is in the data alone."""
+    place = Addresses(STORE, BASE).place("https://elsewhere.example/thing")
+    assert not (odd_site / place).exists()
+    assert _holding(odd_site, "PLANTED-THING")
+    assert all(path.startswith("data/") for path in _holding(odd_site, "PLANTED-THING"))
+    assert [p.name for p in (odd_site / "run/1/oracle/Spell-10").iterdir() if p.is_dir()] == [
+        "0-d1d1d1d1"
+    ]
+    assert _holding(odd_site, "a note")
+
+
+def test_dialogue_without_a_case_is_shown(odd_site):
+    """Its page and the list of its execution are there, without a link to a case."""
+    assert "a-n-n-e" in (odd_site / DIALOGUE / "index.html").read_text(encoding="utf-8")
+    text = (odd_site / "run/1/oracle/Spell-10/index.html").read_text(encoding="utf-8")
+    assert f'href="../../../../{DIALOGUE}/"' in text
+    assert '<th scope="col" class="number">f1</th>' in text
+
+
+def test_executions_of_tasks_without_a_metric(odd_site):
+    """A task whose class names no main metric has executions all the same, without scores."""
+    text = (odd_site / "run/1/oracle/Plain/index.html").read_text(encoding="utf-8")
+    assert "none yet" in text
+    assert '<th scope="col">Outcome</th></tr>' in text
+
+
+def test_parts_of_no_dialogue_are_no_links(odd_site):
+    """An evaluation that is of no dialogue stands on no page, so nothing leads to it."""
+    text = (odd_site / "model/oracle/index.html").read_text(encoding="utf-8")
+    assert "pass/1/stray" in text
+    assert not re.search(r'href="[^"]*pass/1/stray', text)
+
+
+def test_models_without_a_name_are_called_by_their_iri(odd_site):
+    """In a table it is the IRI of the publication, and never that of the store."""
+    text = (odd_site / "leaderboard/index.html").read_text(encoding="utf-8")
+    assert re.search(r">\s*model/oracle\s*<", text)
+    assert f"{STORE}model/oracle" not in text
+    drawn = (odd_site / "leaderboard" / "kgbench-1" / "index.html").read_text(encoding="utf-8")
+    assert f"{STORE}model/oracle" not in drawn
+
+
+def test_long_leaderboards_are_cut_on_the_landing_page(odd_site):
+    """The landing page has the first models, and says how many there are."""
+    assert "the first 1 of 2 models" in (odd_site / "index.html").read_text(encoding="utf-8")
+
+
+def test_suites_without_scores_have_no_leaderboard(odd_site):
+    """A run that nobody has judged is published; its suite has no standing."""
+    assert (odd_site / "run/9/index.html").is_file()
+    assert not (odd_site / "leaderboard/unjudged").exists()
+    assert (odd_site / "leaderboard/kgbench-1").is_dir()
+
+
+def test_things_of_two_kinds_are_told_once(odd_site):
+    """A batch that is a session as well is one tree of the run's JSON-LD."""
+    (path,) = (odd_site / "data").glob("run-1.jsonld.*")
+    trees = json.loads(unpacked(path))["@graph"]
+    ids = [tree.get("@id") or tree.get("id") for tree in trees]
+    assert [one for one in ids if one and one.endswith("run/1/batch/b1")] == [
+        f"{BASE}run/1/batch/b1"
+    ]
+
+
+@pytest.mark.usefixtures("quick")
+def test_however_little_is_remembered(odd, odd_site, tmp_path, monkeypatch):
+    """With room for one IRI, label and answer each, every file is the same."""
+    monkeypatch.setattr(outgoing, "_MOST_KEPT", 1)
+    monkeypatch.setattr(presenting, "_MOST_LABELS", 1)
+    monkeypatch.setattr(front, "_FEW_MODELS", 1)
+    out = tmp_path / "site"
+    publish(odd, out, unprotected=frozenset({"llm-kg-bench-3"}))
+
+    def files(folder):
+        found = (path for path in folder.rglob("*") if path.is_file())
+        return {p.relative_to(folder): p.read_bytes() for p in found if STATE not in p.parts}
+
+    assert files(out) == files(odd_site)
+
+
+@pytest.mark.usefixtures("quick")
+def test_analyses_of_other_runs_stay_behind(odd, odd_site, tmp_path):
+    """Where one run is published, an analysis that read others as well is not."""
+    assert list((odd_site / "data").glob("other.*"))
+    out = tmp_path / "site"
+    publish(odd, out, runs=("unjudged",))
+    assert not list((out / "data").glob("other.*"))
+    text = (out / "leaderboard/index.html").read_text(encoding="utf-8")
+    assert "nothing was scored yet" in text
+
+
+def test_stores_without_runs_are_refused(tmp_path):
+    """There is nothing to publish, which is told before a folder is made."""
+    with open_store(str(tmp_path / "store")):
+        pass
+    with pytest.raises(PublicationRefused, match="holds no run to publish"):
+        publish(tmp_path / "store", tmp_path / "site")
+    assert not (tmp_path / "site" / "index.html").exists()

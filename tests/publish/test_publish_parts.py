@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The parts of a publication one by one: descriptions, folders, dumps, what is left out."""
+
+from __future__ import annotations
+
+import pyoxigraph as ox
+import pytest
+
+from kgbench.errors import PublicationRefused
+from kgbench.publish import about, asked, dialogues, dumps, scrubbing, settings, withholding
+from kgbench.publish.catalog import Publication
+from kgbench.publish.dumps import Dumping, Packing
+from kgbench.publish.folder import STATE, Folder, claim
+from kgbench.publish.manifest import Version
+from kgbench.publish.withholding import Level
+from kgbench.vocab import DCAT, KGB, PROV
+from tests.publish.conftest import BASE
+from tests.publish.reading import unpacked
+
+VCARD = "http://www.w3.org/2006/vcard/ns#"
+PACKING = Packing("gzip", None, "a canary")
+
+
+def _quad(number, graph="urn:g"):
+    names = (f"urn:s{number}", "urn:p", "urn:o", graph)
+    return ox.Quad(*map(ox.NamedNode, names))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder that publications own."""
+    lock = claim(tmp_path / "site")
+    found = Folder(tmp_path / "site")
+    yield found
+    found.close()
+    lock.close()
+
+
+# --- descriptions -------------------------------------------------------------------------------
+
+
+def test_options_describe_a_data_set():
+    """What an option says goes before what was said, and the rest stays."""
+    before = about.About(title="old", description="old", keywords=("old",))
+    nothing = {"title": None, "licence_given": None, "creators": []}
+    found = about.with_options(
+        before,
+        **nothing,
+        description="new",
+        publisher="Lab <https://example.org/lab>",
+        keywords=["a", "b"],
+    )
+    assert (found.title, found.description, found.keywords) == ("old", "new", ("a", "b"))
+    assert found.publisher == about.Agent("Lab", "https://example.org/lab")
+
+
+@pytest.mark.parametrize("text", ["https://a b/", "https://<x>/"])
+def test_licences_that_are_no_iris_are_refused(text):
+    """An address that cannot be an IRI is told, with what it should have been."""
+    with pytest.raises(PublicationRefused, match="is no IRI of a licence"):
+        about.licence(text)
+
+
+CONTACTS = {
+    '"Ann, room 7"': (about.Agent("Ann, room 7"), None, None),
+    "<mailto:ann@example.org>": (
+        about.Agent("mailto:ann@example.org", "mailto:ann@example.org"),
+        VCARD + "hasEmail",
+        "mailto:ann@example.org",
+    ),
+    "[ v:fn 'Lab' ; v:hasURL <https://example.org/lab> ]": (
+        about.Agent("Lab", "https://example.org/lab"),
+        VCARD + "hasURL",
+        "https://example.org/lab",
+    ),
+    "[ v:hasEmail <mailto:ann@example.org> ]": (
+        about.Agent("mailto:ann@example.org", "mailto:ann@example.org"),
+        VCARD + "hasEmail",
+        "mailto:ann@example.org",
+    ),
+    "[ ]": (None, None, None),
+}
+
+
+@pytest.mark.parametrize("written", CONTACTS)
+def test_contacts_are_published_as_cards(tmp_path, written):
+    """Whom to ask is a vCard with a name, as DCAT has it, however the file says it."""
+    (tmp_path / "about.ttl").write_text(
+        f"@prefix v: <{VCARD}> . [] a <{DCAT.Dataset}> ; <{DCAT.contactPoint}> {written} .",
+        encoding="utf-8",
+    )
+    read = about.read(tmp_path / "about.ttl")
+    agent, way, iri = CONTACTS[written]
+    assert read.contact == agent
+    version = Version(1, "2026-01-01T00:00:00Z", "0", 1, 1, 1, ())
+    published = Publication(
+        BASE,
+        read,
+        [version],
+        packing=PACKING,
+        level=Level.NONE,
+        endpoint=None,
+        measured=(),
+        canaries=(),
+    )
+    said = {
+        (q.predicate.value, q.object.value)
+        for q in published.catalog()
+        if q.subject.value == f"{BASE}#contact"
+    }
+    pointed = [
+        q.object.value for q in published.catalog() if q.predicate.value == DCAT.contactPoint
+    ]
+    assert pointed == ([] if agent is None else [f"{BASE}#contact"])
+    assert ((VCARD + "fn", agent.name) in said) if agent else not said
+    assert {(p, o) for p, o in said if "/ns#has" in p} == ({(way, iri)} if way else set())
+
+
+@pytest.mark.parametrize(
+    ("base", "words"),
+    [("https://example.org/a//b/", "shortest form"), ("https://example.org/a/../b/", "shortest")],
+)
+def test_bases_have_their_shortest_form(base, words):
+    """A base that hosts and browsers would write otherwise is refused."""
+    with pytest.raises(PublicationRefused, match=words):
+        settings.checked_base(base)
+
+
+def test_endpoints_and_passwords_that_will_do():
+    """What is right comes back as it was given."""
+    assert settings.checked_endpoint("https://example.org/sparql") == "https://example.org/sparql"
+    assert dumps.checked_password("VARIABLE", "long enough") == "long enough"
+
+
+# --- folders ------------------------------------------------------------------------------------
+
+
+def test_a_file_is_written_once(folder):
+    """The first content of a path in one publication is the one that stays."""
+    folder.write("a/b.txt", "first")
+    folder.write("a/b.txt", "second")
+    assert (folder.path / "a" / "b.txt").read_text() == "first"
+    assert folder.changed == 1
+
+
+def test_removing_leaves_no_empty_folders(folder):
+    """Folders that lose their last file go, up to the published folder itself."""
+    folder.write("a/b/c.txt", "x")
+    folder.write("a/d.txt", "x")
+    folder.remove("a/b/c.txt")
+    assert [path.name for path in (folder.path / "a").iterdir()] == ["d.txt"]
+    folder.remove("a/d.txt")
+    assert [path.name for path in folder.path.iterdir()] == [STATE]
+
+
+def test_finishing_forgets_what_was_begun(folder):
+    """Journals and unfinished files go; where none was begun, that is no error."""
+    folder.finish()
+    assert not list(folder.state.glob("journal-*"))
+    folder.work("half").write_text("x")
+    folder.finish()
+    assert not (folder.state / "work").exists()
+
+
+def test_files_in_the_place_of_folders_are_told(folder):
+    """Where someone put a file, no folder can be made, and the message names it."""
+    (folder.path / "run").write_text("mine")
+    with pytest.raises(PublicationRefused, match=r"run should be a folder .* is a file: remove"):
+        folder.write("run/1/index.html", "x")
+
+
+def test_folders_that_cannot_be_claimed(tmp_path):
+    """Below a file there is no folder, and one of another version is not taken."""
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(PublicationRefused, match="cannot be written: Not a directory"):
+        claim(tmp_path / "file" / "site")
+    claim(tmp_path / "site").close()
+    (tmp_path / "site" / STATE / "owner").write_text("kgbench publication 0\n")
+    with pytest.raises(PublicationRefused, match="another version of kgbench publish"):
+        claim(tmp_path / "site")
+
+
+# --- dumps --------------------------------------------------------------------------------------
+
+
+def test_dumps_are_the_same_in_pieces(folder, monkeypatch):
+    """However many quads are written at once, the dumps say the same; of none, nothing."""
+    wanted = {_quad(number) for number in range(5)}
+    for name, at_once in (("whole", 100), ("pieces", 2), ("exact", 5)):
+        monkeypatch.setattr(dumps, "_QUADS_AT_ONCE", at_once)
+        dumping = Dumping(folder, name, PACKING)
+        for number in range(5):
+            dumping.add([_quad(number)])
+        made = {one.path: unpacked(folder.path / one.path) for one in dumping.finish({})}
+        assert dumping.triples == 5
+        assert set(ox.parse(made[f"data/{name}.nq.gz"], ox.RdfFormat.N_QUADS)) == wanted
+        assert set(ox.parse(made[f"data/{name}.trig.gz"], ox.RdfFormat.TRIG)) == wanted
+    made = Dumping(folder, "nothing", PACKING).finish({})
+    assert {unpacked(folder.path / one.path) for one in made} == {b"# a canary\n"}
+
+
+def test_compression_needs_its_package(monkeypatch):
+    """Where zstandard is not installed, that is told, with what to do instead."""
+    monkeypatch.setattr(dumps, "find_spec", lambda _: None)
+    dumps.check_compression("gzip")
+    with pytest.raises(PublicationRefused, match="or use --compress gzip"):
+        dumps.check_compression("zstd")
+
+
+# --- dialogues and queries ----------------------------------------------------------------------
+
+
+def test_statements_of_two_graphs_are_told_once():
+    """What a run and a pass both say of a thing is one value of its page."""
+    found = dialogues.by_subject([_quad(1), _quad(1, "urn:h")])
+    assert [one.value for one in found["urn:s1"]["urn:p"]] == ["urn:o"]
+
+
+@pytest.mark.parametrize(
+    ("infos", "shown"),
+    [
+        ('{"b": 1, "a": "x"}', (("a", "x"), ("b", "1"))),
+        ("[1]", ()),
+        ("{", ()),
+        ("[" * 100_000, ()),
+        (None, ()),
+    ],
+)
+def test_verdicts_from_any_source(infos, shown):
+    """Notes that are no JSON object show nothing, and a round that is no number is the first."""
+    said = {KGB.round: [ox.Literal("first")], PROV.wasGeneratedBy: [ox.NamedNode("urn:pass")]}
+    if infos is not None:
+        said[KGB.infos] = [ox.Literal(infos)]
+    found = dialogues.Gathered("urn:d", [], {"urn:e": said}, [], [], [], ["urn:e"])
+    (verdict,) = dialogues.Telling({}, {"urn:pass": "live"}).verdicts(found)
+    assert (verdict.round, verdict.infos) == (0, shown)
+    assert verdict.title == "verdict on answer first (live)"
+
+
+def test_queries_of_others_are_not_published_as_ours():
+    """A text that no declared query was made into has no file among the queries."""
+    assert asked.filled({"SELECT * WHERE { ?s ?p ?o }": None}, str) == {}
+
+
+# --- what is left out ---------------------------------------------------------------------------
+
+
+def test_case_data_of_any_form_are_withheld():
+    """What is no object has no part that says which case it is; all of it may be the answer."""
+    assert withholding.case_data(["which dragon?"], Level.NONE) == ["which dragon?"]
+    assert set(withholding.case_data(["which dragon?"], Level.GOLD)) == {"sha256"}
+    gold = withholding.gold_texts([{"a": "the grey dragon"}, "short"])
+    assert gold == {"the grey dragon"}
+    assert withholding.gold_texts({"question": "which dragon?", "n": 1}) == frozenset()
+    assert set(withholding.infos({"sparql": "the grey dragon!"}, Level.GOLD, gold)["sparql"]) == {
+        "sha256"
+    }
+
+
+def test_what_is_no_json_is_a_text():
+    """Data that cannot be read, or are nested without end, are withheld as the text they are."""
+    assert withholding.parsed("{") == "{"
+    assert withholding.parsed("[" * 100_000) == "[" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("iri", "public", "private"),
+    [
+        ("https://[bad/", False, True),
+        ("file:///etc/passwd", False, True),
+        ("https://ann:secret@example.org/", False, True),
+        ("urn:isbn:1", True, False),
+        ("https://example.org/x", True, False),
+        ("https://lab.example/x", False, False),
+        ("http://10.0.0.1/", False, True),
+    ],
+)
+def test_addresses_of_everyone_and_of_nobody(iri, public, private):
+    """What is not known to be for all is not told as such, and what cannot be read is private."""
+    assert (scrubbing.is_public(iri), scrubbing.is_private(iri)) == (public, private)
+
+
+def test_names_in_broken_addresses():
+    """An address that cannot be read names nobody, and those beside it are heard."""
+    texts = ["https://[bad/ and https://ann:pw-1@gpu-7.lab:8000/v1"]
+    assert scrubbing.hosts_and_people(texts) == {"ann", "pw-1", "gpu-7.lab", "gpu-7"}

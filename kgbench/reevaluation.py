@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import partial
+from itertools import takewhile
 from typing import NamedTuple, TypeAlias
 
 from kgbench.causes import cause
@@ -165,11 +166,13 @@ def reevaluate_each(
 
 
 def _of_one_run(stream: Iterator[_JudgedPart]) -> Iterator[tuple[Task, Part, list[list[Verdict]]]]:
-    for of, part, verdicts in stream:
-        if of is None:
-            return
+    for of, part, verdicts in takewhile(_is_of_a_run, stream):
         assert isinstance(of, Task)
         yield of, part, verdicts
+
+
+def _is_of_a_run(one: _JudgedPart) -> bool:
+    return one[0] is not None
 
 
 def _further(watch: Callable[[int], None], before: int, done: int) -> None:

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Judging again what cannot be judged, what has no first pass, and what nobody has explained."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kgbench.datasets import home
+from kgbench.errors import StoreError, TaskError
+from kgbench.execution.judging import JudgeLimits
+from kgbench.execution.pools import executor
+from kgbench.importers.archives import ResultFile
+from kgbench.importers.llm_kg_bench import read_runs
+from kgbench.importers.load import load
+from kgbench.record import reading
+from kgbench.reevaluation import Reevaluated, Selection, first_pass, reevaluate, runs_with
+from kgbench.store import open_store
+from tests.analysis_store import GraphStore, graph, iri
+from tests.archives import Record, as_json, record_v3
+
+
+def judged_again(*found: Record, engine: str = "oxigraph", **options: Any) -> Reevaluated:
+    """What a re-evaluation says of a run of imported records."""
+    with open_store("memory:") as store, executor("local:1") as pool:
+        (imported,) = read_runs(ResultFile("f.json", as_json(list(found))), store.iris)
+        load(store, imported)
+        (run,) = reading.runs(store)
+        done = reevaluate(store, run, pool, JudgeLimits(engine=engine), **options)
+        kinds = [one.kind for one in reading.passes(store, run)]
+        assert kinds == ["published", "reevaluation"]
+        return done
+
+
+def test_a_run_without_its_first_pass_is_named() -> None:
+    """Where the pass that was recorded is gone, no later one is taken for it."""
+    store: Any = GraphStore("result")
+    run = reading.find_run(store, iri("run/1"))
+    assert first_pass(store, run).iri == iri("pass/1")
+    store.database.update(
+        f"""PREFIX kgb: <https://w3id.org/kgbench/ns#>
+        DELETE {{ GRAPH ?g {{ <{iri("pass/1")}> kgb:passKind "live" }} }}
+        INSERT {{ GRAPH ?g {{ <{iri("pass/1")}> kgb:passKind "reevaluation" }} }}
+        WHERE {{ GRAPH ?g {{ <{iri("pass/1")}> kgb:passKind "live" }} }}"""
+    )
+    with pytest.raises(StoreError, match="run/1 has no recorded evaluation pass"):
+        first_pass(store, run)
+
+
+def test_runs_are_chosen_by_what_they_hold() -> None:
+    """A run counts where one of its dialogues fits; without a choice all do, in their order."""
+    store: Any = graph("result")
+    runs = reading.runs(store)
+    assert len(runs) == 2
+    assert runs_with(store, runs, Selection()) == runs
+    (mended,) = runs_with(store, runs, Selection(tasks=("Mend-*",)))
+    assert mended.iri == iri("run/1")
+    assert runs_with(store, runs, Selection(tasks=("Spell-*",))) == runs
+    with pytest.raises(TaskError, match=r"no stored dialogue fits Spel-10; tasks: .*Spell-10"):
+        runs_with(store, runs, Selection(tasks=("Spel-10",)))
+
+
+@pytest.mark.parametrize(("engine", "explain"), [("oxigraph", False), ("rdflib", True)])
+def test_differences_are_explained_where_that_is_wanted(engine: str, explain: bool) -> None:
+    """A published score that no engine gives differs, explained or not, and has no cause."""
+    data = {"graphFormat": "turtle", "taskUid": "u", "task": ":a :b", "optimal": ":a :b 1 ."}
+    record = record_v3(
+        "RdfSyntaxFixList",
+        label="RdfSyntaxFixList-turtle",
+        version="0.3-testing",
+        parameters={"graphFormat": "turtle"},
+        data=data,
+        scores={"0": {"parsableSyntax": 1, "combined": 0.5}, "last": {"combined": 0.5}},
+        info={},
+        texts=("Mend this.", "no block"),
+    )
+    done = judged_again(record, engine=engine, explain=explain)
+    (entry,) = done.comparison.report()["dialogues_differing"]
+    assert entry["cause"] is None
+    changed = {(d["metric"], d["round"]): d["after"] for d in entry["differences"]}
+    assert changed["parsableSyntax", 0] == 0.0
+    assert done.passed_over == {}
+
+
+def test_classes_without_code_are_passed_over() -> None:
+    """What nobody can judge any more is counted by its class; the rest is judged."""
+    done = judged_again(
+        record_v3("Unheard", label="Unheard-1", version="1.0", scores={"f1": 1.0}, info={}),
+        record_v3(texts=("Who?", "http://example.org/people/person-00000004")),
+    )
+    assert done.passed_over == {"no code for the task class Unheard": 1}
+    assert done.comparison.dialogues == 1
+
+
+def test_cases_about_an_absent_graph_are_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the graph of cases is not installed, none is judged, and it is said how to get it."""
+    monkeypatch.setenv(home.VARIABLE, str(tmp_path))
+    name = "Text2SparqlExecEvalListBeastiary"
+    query = "SELECT ?o { ?s ?p ?o }"
+    data = {"uid": "x", "question": "?", "refSparql": query, "refResultSet": ["1"]}
+    record = record_v3(
+        name,
+        label=name,
+        version="1.0",
+        parameters={},
+        data=data,
+        scores={"0": {"combined": 1.0}, "last": {"combined": 1.0}},
+        info={},
+        texts=("Ask.", f"```sparql\n{query}\n```"),
+    )
+    done = judged_again(record)
+    ((reason, count),) = done.passed_over.items()
+    assert "datasets install beastiary --from PATH" in reason
+    assert (count, done.comparison.dialogues) == (1, 0)

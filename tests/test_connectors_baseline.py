@@ -51,6 +51,11 @@ def test_noise_is_seeded_and_as_frequent_as_asked() -> None:
     assert BEST not in _texts("noisy", 200, rate=1)
 
 
+def test_a_delay_changes_no_answer() -> None:
+    """With ``delay`` the same is said, only later."""
+    assert _texts("noisy", 3, seed=7, delay=0.001) == _texts("noisy", 3, seed=7)
+
+
 def test_damage_has_several_kinds() -> None:
     """Lines go missing, characters change, blocks are cut off, answers are empty."""
     damaged = set(_texts("noisy", 300, rate=1))

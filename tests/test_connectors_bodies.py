@@ -132,6 +132,14 @@ def test_an_error_in_a_good_response_is_told(module: ModuleType, body: dict[str,
             module.reply({"error": error})
 
 
+@pytest.mark.parametrize("status", ["failed", "cancelled"])
+def test_a_response_that_failed_is_no_answer(status: str) -> None:
+    """Half an answer that ended in a failure is asked for again; the provider's words are told."""
+    body = {**RESPONSE, "status": status, "error": {"message": "upstream is down"}}
+    with pytest.raises(ProviderError, match=f"the status {status}: upstream is down"):
+        responses.reply(body)
+
+
 def test_contents_in_parts_are_joined() -> None:
     """Servers that send a message as a list of parts are understood."""
     body = copy.deepcopy(CHAT)

@@ -13,8 +13,9 @@ from kgbench.errors import (
 )
 from tests.connectors import FAILURES_AND_SILENCE, KEY, PATIENCE, SHORT, setup_for
 from tests.servers import scripts
-from tests.servers.loopback import LoopbackServer, tokens
+from tests.servers.loopback import LoopbackServer, Response, tokens
 from tests.servers.openai_server import OpenAISpeech
+from tests.servers.replies import Prepared
 from tests.servers.scripts import always
 
 pytest.importorskip("openai", reason="the extra kgbench[openai] is not installed")
@@ -63,6 +64,25 @@ def test_what_is_no_vector_is_refused(vector: object) -> None:
         setup = setup_for("openai", "near", server.url)
         with pytest.raises(ProviderError, match="embeddings"):
             embeddings.embed(setup, ["odd", "even"])
+
+
+def test_vectors_of_all_requests_have_one_length() -> None:
+    """A server whose next portion has longer vectors is no server of one model."""
+    texts = [f"text {k}" for k in range(embeddings.PORTION + 1)]
+    speech = OpenAISpeech(embed=lambda text: [1.0] * (2 if text == texts[-1] else 1))
+    with LoopbackServer(speech) as server:
+        setup = setup_for("openai", "near", server.url)
+        with pytest.raises(ProviderError, match=r"openai:near.*differ in length"):
+            embeddings.embed(setup, texts)
+
+
+def test_a_filter_gives_no_vectors() -> None:
+    """Texts that a filter refuses have no embeddings, which is told."""
+    refused = Response(400, {"error": {"code": "content_filter", "message": "not this"}})
+    with LoopbackServer(Prepared(refused, prefix="/v1")) as server:
+        setup = setup_for("openai", "near", server.url)
+        with pytest.raises(ProviderError, match=r"openai:near.*refused by a filter"):
+            embeddings.embed(setup, ["a"])
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,11 @@ def test_no_key_survives(key: str, before: str, after: str) -> None:
     assert key not in failures.scrub(f"{before}{key}{after}", [key])
 
 
+def test_no_key_hides_nothing() -> None:
+    """A key that is empty is in no message."""
+    assert failures.scrub("a message", ["", "key"]) == "a message"
+
+
 def test_long_messages_are_shortened() -> None:
     """A page of HTML does not become an error message."""
     assert len(failures.scrub("word " * 10_000)) <= 600
@@ -64,6 +69,8 @@ def test_long_messages_are_shortened() -> None:
         ({"retry-after": "nan"}, None),
         ({"retry-after": ""}, None),
         ({"retry-after": "Mon, 01 Jan 2001 00:00:00 GMT"}, 0.0),
+        ({"retry-after": "Mon, 01 Jan 99999 00:00:00 GMT"}, None),
+        ({"retry-after": f"Mon, 01 Jan {'9' * 20} 00:00:00 GMT"}, None),
         ({}, None),
     ],
 )

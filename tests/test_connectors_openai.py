@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import sys
 import traceback
 
 import pytest
@@ -18,8 +19,9 @@ from kgbench.errors import (
 from kgbench.model import ModelSetup, Outcome, Usage
 from tests.connectors import FAILURES, KEY, PATIENCE, answer, asked, replies, setup_for
 from tests.servers import scripts
-from tests.servers.loopback import LoopbackServer, echo, fixed, running, tokens
+from tests.servers.loopback import LoopbackServer, Response, echo, fixed, running, tokens
 from tests.servers.openai_server import OpenAISpeech
+from tests.servers.replies import Prepared
 from tests.servers.scripts import Behaviour, always, sequence
 
 pytest.importorskip("openai", reason="the extra kgbench[openai] is not installed")
@@ -107,6 +109,17 @@ def test_answers_that_are_none_keep_their_reason(
 
     assert (outcome, text) == (reply.outcome, reply.text)
     assert reply.usage.input is not None
+
+
+@pytest.mark.parametrize("code", ["content_filter", "content_policy_violation"])
+def test_a_filter_that_answers_with_an_error_is_a_refusal(code: str) -> None:
+    """What some servers send as an error of status 400 is a refused answer, with its reason."""
+    said = Response(400, {"error": {"code": code, "message": "not this"}}, {"x-request-id": "r1"})
+    with LoopbackServer(Prepared(said, prefix="/v1")) as server:
+        reply = answer(openai, _at(server))
+
+    assert (reply.text, reply.outcome) == ("", Outcome.REFUSED)
+    assert (reply.finish_reason, reply.request_id) == (code, "r1")
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -198,6 +211,7 @@ def test_the_key_goes_to_the_server_and_nowhere_else(monkeypatch: pytest.MonkeyP
         (setup_for("openai", "m"), "OPENAI_API_KEY"),
         (setup_for("openai", "m", "ftp://host/v1"), "not the address of a server"),
         (setup_for("openai", "m", "http://h/v1", options={"apy": "chat"}), "no option 'apy'"),
+        (setup_for("openai", "m", "http://h/v1", options={"key_env": 5}), "must be a text"),
         (setup_for("openai", "m", "http://h/v1", options={"api": "batch"}), "chat, responses"),
         (setup_for("openai", "m", "http://h/v1", sampling={"stream": True}), "'stream' is not"),
         (setup_for("openai", "m", sampling={"top_k": 3}, options=OWN), "does not take 'top_k'"),
@@ -215,6 +229,23 @@ def test_unusable_setups_are_refused_at_once(
     monkeypatch.setenv("OWN_KEY", KEY)
     with pytest.raises(ModelSpecError, match=message):
         openai.open(setup, 10)
+
+
+def test_what_the_own_server_takes_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sampling that OpenAI's own API knows, by either of its names for a limit, is no error."""
+    monkeypatch.setenv("OWN_KEY", KEY)
+    for api in APIS:
+        sampling = {"temperature": 0.5, "max_tokens": 7}
+        assert openai.open(
+            setup_for("openai", "m", sampling=sampling, options={**OWN, "api": api}), 1
+        )
+
+
+def test_without_the_sdk_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where OpenAI's package is not installed the message names the extra."""
+    monkeypatch.setitem(sys.modules, "openai", None)
+    with pytest.raises(ModelSpecError, match=r"pip install 'kgbench\[openai\]'"):
+        openai.open(setup_for("openai", "m", "http://127.0.0.1:9/v1"), 1)
 
 
 def test_lone_surrogates_can_be_sent() -> None:

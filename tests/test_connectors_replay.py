@@ -11,7 +11,7 @@ import pytest
 
 from kgbench import config
 from kgbench.connectors import replay
-from kgbench.engine import Settings, run_plan
+from kgbench.engine import Settings, Stop, run_plan
 from kgbench.errors import ModelSpecError, ProviderRefused
 from kgbench.model import Case, ModelSetup, Outcome, Reply, Request
 from kgbench.record import reading
@@ -96,6 +96,18 @@ def test_one_of_several_models_must_be_chosen(recorded: Path) -> None:
     for options in ({}, {"model": "gpt"}):
         with pytest.raises(ModelSpecError, match="baseline:silent"):
             _open(recorded, run.id, **options)
+
+
+def test_a_run_without_answers_is_refused(tmp_path: Path) -> None:
+    """A run that was stopped before its first answer has nothing to say again."""
+    stop = Stop()
+    stop.request()
+    plan = config.quick_start(tasks=LABELS[:1], models=["baseline:silent"], iterations=1)
+    with open_store(str(tmp_path / "store")) as store:
+        asyncio.run(run_plan(store, plan, Settings(executor="local:1"), stop=stop))
+        (run,) = reading.runs(store)
+    with pytest.raises(ModelSpecError, match=f"the run {run.iri} holds no answers"):
+        _open(tmp_path / "store", run.id)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -130,6 +131,57 @@ def test_a_call_ends_at_its_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setitem(sys.modules, "vllm", stand_in(slow))
     assert isinstance(_all("prompt", timeout=0.1)[0], ProviderTimeout)
+
+
+def _held(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Event]:
+    """An engine that says when it has begun, and answers when it is told to go on."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    def answered(conversation: Conversation) -> str:
+        begun.set()
+        assert go_on.wait(PATIENCE)
+        return f"answer to {conversation[-1]['content']}"
+
+    monkeypatch.setitem(sys.modules, "vllm", stand_in(answered))
+    return begun, go_on
+
+
+def test_who_has_gone_is_not_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls that were given up, before their batch and in it, harm none that come after them."""
+    begun, go_on = _held(monkeypatch)
+
+    async def talk() -> str:
+        async with vllm.open(setup_for("vllm", "m"), PATIENCE) as connector:
+            early = [asyncio.create_task(connector.ask(asked("early"))) for _ in range(2)]
+            await asyncio.sleep(0)  # they wait now, and nothing is asked yet
+            for call in early:
+                call.cancel()
+            while connector._waiting:  # type: ignore[attr-defined]  # noqa: ASYNC110 - or for ever
+                await asyncio.sleep(0.01)
+            inside = asyncio.create_task(connector.ask(asked("inside")))
+            assert await asyncio.to_thread(begun.wait, PATIENCE)
+            inside.cancel()
+            last = asyncio.create_task(connector.ask(asked("last")))
+            await asyncio.wait([*early, inside])
+            go_on.set()
+            return (await last).text
+
+    assert asyncio.run(talk()) == "answer to last"
+
+
+def test_closing_gives_up_what_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who waits for a batch that runs, or for the next one, does not wait for its deadline."""
+    begun, go_on = _held(monkeypatch)
+
+    async def talk() -> list[Any]:
+        async with vllm.open(setup_for("vllm", "m", options={"batch": 1}), PATIENCE) as connector:
+            calls = [asyncio.create_task(connector.ask(asked(name))) for name in "ab"]
+            assert await asyncio.to_thread(begun.wait, PATIENCE)
+            gone = asyncio.gather(*calls, return_exceptions=True)
+            gone.add_done_callback(lambda _: go_on.set())
+        return await gone
+
+    assert [type(end) for end in asyncio.run(talk())] == [asyncio.CancelledError] * 2
 
 
 @pytest.mark.parametrize(

@@ -110,8 +110,6 @@ async def sent(sdk: ModuleType, caller: Caller, send: Callable[[], Awaitable[Any
         raise caller.late() from None
     except sdk.APIConnectionError as error:
         raise caller.cut(error.__cause__ or error) from None
-    except sdk.APIResponseValidationError as error:
-        raise caller.error(str(error)) from None
 
 
 async def lines(sdk: ModuleType, caller: Caller, stream: Any) -> AsyncIterator[Json]:

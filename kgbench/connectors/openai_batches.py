@@ -116,6 +116,7 @@ class OpenAIBatches(Connected):
                         yield Result(name, self._outcome(mapping(line)))
             except openai.APIStatusError as error:
                 answered_with(self._caller, error)
+                raise self._caller.error("the results were refused by a filter") from None
 
     async def cancel(self, batch: str) -> None:
         """Cancel the batch; what is done already is still charged."""

@@ -111,9 +111,9 @@ class InProcess:
 
     async def __aexit__(self, *exception: object) -> None:
         """Give the model's memory back, once the batch under way has ended."""
-        if self._serving is not None:
-            self._serving.cancel()
-            await asyncio.gather(self._serving, return_exceptions=True)
+        assert self._serving is not None, "it was entered"
+        self._serving.cancel()
+        await asyncio.gather(self._serving, return_exceptions=True)
         for waiting in self._waiting:
             waiting.answered.cancel()
         await asyncio.to_thread(self._thread.shutdown)
@@ -162,7 +162,12 @@ class InProcess:
             if not batch:
                 continue
             said = [waiting.conversation for waiting in batch]
-            results = await loop.run_in_executor(self._thread, self._chat, said)
+            try:
+                results = await loop.run_in_executor(self._thread, self._chat, said)
+            except asyncio.CancelledError:  # nobody waits for what is given up
+                for waiting in batch:
+                    waiting.answered.cancel()
+                raise
             for waiting, result in zip(batch, results, strict=True):
                 if waiting.answered.done():
                     continue  # its deadline has passed

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kgbench.analysis import queries
+from kgbench.analysis import leaders, queries
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.compare import compare, flips, matches
-from kgbench.analysis.leaders import leaders
 from kgbench.analysis.selection import select
 from kgbench.analysis.sides import sides
+from kgbench.analysis.stored import remembered
 from kgbench.pages import contents, things
 from kgbench.pages.snapshot import View
 from kgbench.pages.tables import Sheet, sheet
@@ -38,7 +38,11 @@ def _suites(view: View) -> list[tuple[str, str]]:
 
 
 def _leaderboard(view: View, suite: str | None) -> Sheet:
-    table = leaders(view, select(view, suite), samples=_BOOTSTRAPS)
+    chosen = select(view, suite)
+    asked = leaders.arguments()  # as `kgbench analyze leaderboard --significance` keeps them
+    table, *_ = remembered(
+        view, chosen, "leaderboard", asked, lambda: leaders.leaders(view, chosen)
+    )
     return sheet(table, contents.names(view), suite)
 
 

@@ -7,6 +7,7 @@ import asyncio
 import json
 from collections.abc import Mapping
 from functools import partial
+from http import HTTPStatus
 from typing import Any
 
 from starlette.requests import Request
@@ -24,6 +25,7 @@ from kgbench.serve.service import Service
 
 _LONGEST_SEARCH = 200
 _LONGEST_NAME = 2_000  # characters
+_KEEP = "`kgbench analyze leaderboard --significance` computes it once and keeps it in the store"
 
 
 class Pages:
@@ -44,8 +46,14 @@ class Pages:
     async def leaderboard(self, request: Request) -> Response:
         """The leaderboard of one suite, with what can be said of differences to the best."""
         view = self._service.view
-        suite, suites = await self._suite(view, request)
-        found = await self._computing.get(view, "leaderboard", suite=suite)
+        try:
+            suite, suites = await self._suite(view, request)
+            found = await self._computing.get(view, "leaderboard", suite=suite)
+        except Refused as refused:
+            if refused.status != HTTPStatus.SERVICE_UNAVAILABLE:
+                raise
+            told = f"{refused.message}; {_KEEP}"
+            raise Refused(refused.status, told, refused.headers) from None
         context = {"sheet": found, "suite": suite, "suites": suites}
         return self._rendering.page(request, "leaderboard.html", context, view=view)
 

@@ -5,17 +5,26 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
+from starlette.testclient import TestClient
 
-from kgbench.analysis import queries
+from kgbench.analysis import leaders, queries
+from kgbench.analysis.selection import select
+from kgbench.analysis.stored import basis, keep
+from kgbench.serve import service
 from kgbench.serve.analyses import ANALYSES as KNOWN
 from kgbench.serve.analyses import example
+from kgbench.serve.app import application
 from kgbench.serve.computing import Computing
 from kgbench.serve.following import Following
 from kgbench.serve.pool import ANALYSES, Pool
 from kgbench.serve.refusals import Refused
+from kgbench.serve.settings import Settings
+from kgbench.store import open_store
 from kgbench.vocab import BASE
+from tests.serve import stores
 from tests.serve.conftest import LIMITS
 from tests.serve.processes import is_running
 
@@ -81,6 +90,31 @@ def test_every_analysis_comes_back(view):
     found = run(LIMITS, work)
     for name, given in ARGUMENTS.items():
         assert KNOWN[name](view, **given) == found[name]
+
+
+def test_leaders_that_are_kept_are_not_computed_again(tmp_path):
+    """The page shows the table that ``kgbench analyze leaderboard --significance`` has kept."""
+    location = str(stores.make(tmp_path / "results"))
+    with open_store(location) as store:
+        chosen = select(store, SUITE)
+        asked = leaders.arguments()
+        table = replace(leaders.leaders(store, chosen), title="As it was kept")
+        keep(store, basis(store, chosen, "leaderboard", asked), table, datetime.now(UTC))
+
+    found = KNOWN["leaderboard"](Following(location, BASE).view, suite=SUITE)
+
+    assert found.title == "As it was kept"
+
+
+def test_page_of_leaders_that_take_too_long_says_what_to_do(result_store, monkeypatch):
+    """At the limit of time the page names the command that computes them once."""
+    monkeypatch.setattr(service, "_QUICK_PAGE", 0.001)
+    limits = replace(LIMITS, seconds=0.002)
+    with TestClient(application(Settings(location=str(result_store), limits=limits))) as client:
+        answer = client.get("/leaderboard")
+
+    assert answer.status_code == 503
+    assert "kgbench analyze leaderboard --significance" in answer.text
 
 
 def test_runaway_analysis_is_killed(view):

@@ -65,7 +65,7 @@ def _expected(store: View, case: str) -> list[tuple[str, str]]:
     raw = things.text(store, case, KGB.caseData)
     try:
         data: Json = json.loads(raw or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     return [
         (name, data[name] if isinstance(data[name], str) else json.dumps(data[name], indent=2))
@@ -86,6 +86,10 @@ def _difference(expected: list[tuple[str, str]], answer: str) -> Iterator[tuple[
         yield line[:1], line[1:]
 
 
+def _is_evaluation(store: View, iri: str) -> bool:
+    return KGB.Evaluation in things.kinds(store, iri)
+
+
 def _drawing(
     store: View, iri: str, facts: dict[str, str | None], rounds: tuple[RoundView, ...]
 ) -> drawing.Drawing:
@@ -97,9 +101,11 @@ def _drawing(
             row["answer"] = answer
             call = things.text(store, answer, PROV.wasGeneratedBy)
             judged = things.subjects(store, PROV.wasDerivedFrom, answer, 20)
-            evaluations = [e for e in judged if KGB.Evaluation in things.kinds(store, e)]
-            if evaluations:
-                row["evaluation"] = evaluations[0]
+            # What judges the whole dialogue is derived from each of its answers, too.
+            of_round = (e for e in judged if things.text(store, e, KGB.round) == str(one.round))
+            evaluation = next((e for e in of_round if _is_evaluation(store, e)), None)
+            if evaluation is not None:
+                row["evaluation"] = evaluation
         else:
             call = f"{iri}/{one.round}/call/0"
         if call is not None:

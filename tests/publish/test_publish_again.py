@@ -149,12 +149,15 @@ def test_what_was_killed_is_repaired(growing, monkeypatch):
 
 
 def test_files_that_were_lost_come_back(growing):
-    """What someone removed from the folder is made again."""
+    """What someone removed, or a publication that did not end may have spoilt, is made again."""
     place, out = growing
     publish(place, out)
     before = _age(out)
-    shutil.rmtree(out / "run")
+    shutil.rmtree(out / "model")
     (out / "index.html").unlink()
+    spoilt = next((out / "run").glob("*/*/*/*/index.html"))
+    spoilt.write_text("half a page", encoding="utf-8")
+    (out / STATE / "journal-killed").write_text(f"{spoilt.relative_to(out)}\n", encoding="utf-8")
     publish(place, out)
     after = {p.relative_to(out): p.read_bytes() for p in out.rglob("*") if p.is_file()}
     assert {path: after[path] for path in before} == before

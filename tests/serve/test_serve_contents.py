@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What pages show of a run, a model, a task, a dialogue and any thing, from the store alone."""
+
+from __future__ import annotations
+
+import json
+
+import pyoxigraph as ox
+import pytest
+
+from kgbench.errors import StoreError
+from kgbench.pages import contents, rendering, snapshot, things
+from kgbench.pages.snapshot import Memory
+from kgbench.vocab import BASE, DCTERMS, KGB, PROV, RDF, RDFS, SKOS
+from tests.analysis_store import GraphStore
+
+SPELL, MEND = f"{BASE}task/Spell/1.0/Spell-10/11aa22bb", f"{BASE}task/Mend/2.0/Mend-turtle/33cc44dd"
+RUN, ORACLE, PARROT = (f"{BASE}{path}" for path in ("run/1", "model/oracle", "model/parrot-2"))
+ONE_SHOT, LONG, FAILED = (
+    f"{RUN}/{path}"
+    for path in (
+        "oracle/Spell-10/0-d1d1d1d1",
+        "parrot-2/Mend-turtle/0-d2d2d2d2",
+        "parrot-2/Mend-turtle/1-d3d3d3d3",
+    )
+)
+OWN, OTHERS = f"{BASE}suite/kgbench-1", f"{BASE}suite/llm-kg-bench-3"
+PREFIXES = (
+    f"BASE <{BASE}> PREFIX kgb: <{KGB}> PREFIX prov: <{PROV}> PREFIX rdf: <{RDF}> "
+    f"PREFIX rdfs: <{RDFS}> PREFIX skos: <{SKOS}> PREFIX dcterms: <{DCTERMS}> "
+)
+
+
+def view(*updates):
+    """What pages read of the results written by hand, after SPARQL updates."""
+    store = GraphStore("result")
+    for update in updates:
+        store.database.update(PREFIXES + update)
+    return Memory(store.database, BASE)
+
+
+def without(subject, predicate):
+    """The update that takes a property from a thing."""
+    said = f"{{ GRAPH ?g {{ <{subject}> {predicate} ?o }} }}"
+    return f"DELETE {said} WHERE {said}"
+
+
+def case_data(value):
+    """The update that gives the case of the one shot other data."""
+    case = f"{BASE}case/kgbench-1/Spell/case/a1"
+    literal = ox.Literal(value if isinstance(value, str) else json.dumps(value))
+    return (
+        f"{without(case, 'kgb:caseData')} ; INSERT DATA "
+        f"{{ GRAPH <graph/catalogue> {{ <{case}> kgb:caseData {literal} }} }}"
+    )
+
+
+def shown(of, iri, *, reveal=False):
+    """What the page of a thing shows beyond its statements."""
+    _, build = contents.template(things.kinds(of, iri))
+    return build(of, iri, reveal=reveal)
+
+
+def test_runs():
+    """A run shows how far each model came with each task, its passes, and where both lead."""
+    found = shown(view(), RUN)
+    assert {(model, task): cell for model, task, cell, _ in found["cells"]} == {
+        (ORACLE, SPELL): {"complete": 1},
+        (PARROT, MEND): {"complete": 2, "open": 1},
+    }
+    assert [leads for *_, leads in found["cells"]] == [
+        f"{RUN}/oracle/Spell-10",
+        f"{RUN}/parrot-2/Mend-turtle",
+    ]
+    assert {(iri, kind) for iri, kind, _ in found["passes"]} == {
+        (f"{BASE}pass/1", "live"),
+        (f"{BASE}pass/2", "reevaluation"),
+    }
+    assert found["graphs"] == [f"{BASE}graph/run/1"]
+
+
+def test_runs_end_with_their_last_session():
+    """A run without an end ended with its sessions, and not yet while one is under way."""
+    ended = "2026-11-20T12:10:00Z"
+    open_run = without(RUN, "prov:endedAtTime")
+    last = view(open_run, without(f"{RUN}/session/0", "prov:endedAtTime"))
+    assert shown(view(), RUN)["facts"]["ended"] == ended
+    assert shown(view(open_run), RUN)["facts"]["ended"] == ended
+    assert shown(last, RUN)["facts"]["ended"] is None
+
+
+def test_models():
+    """A model shows its scores suite by suite; one that was never scored shows none."""
+    found = shown(view(), ORACLE)["suites"]
+    assert [one["suite"] for one in found] == [OWN]
+    assert [record["task"] for record in found[0]["sheet"].records] == ["Spell-10"]
+    assert len(found[0]["boxes"]) == 1
+    unknown = view(
+        "INSERT DATA { GRAPH <graph/catalogue> { <model/new> a kgb:Model ; skos:notation 'new' } }"
+    )
+    assert shown(unknown, f"{BASE}model/new")["suites"] == []
+
+
+def test_tasks():
+    """A task shows its metrics, its cases of all suites, and the scores of each suite."""
+    found = shown(view(), SPELL)
+    assert {metric.name for metric, _ in found["metrics"]} == {"f1", "lengthDifference"}
+    assert found["definition"] == "Spell a local name."
+    assert found["parameters"] == '{"size":10}'
+    assert found["cases"] == [
+        f"{BASE}case/kgbench-1/Spell/case/a1",
+        f"{BASE}case/llm-kg-bench-3/Spell/case/c3",
+    ]
+    models = {one["suite"]: [r["model"] for r in one["sheet"].records] for one in found["suites"]}
+    assert models[OWN] == ["Oracle"]
+    assert [one["suite"] for one in shown(view(), MEND)["suites"]] == [OWN]
+
+
+def test_tasks_without_a_main_metric():
+    """A task that is not scored by one metric shows what it is, and no scores."""
+    of = view(without(f"{BASE}task-class/Spell/1.0", "kgb:mainMetric"))
+    found = shown(of, SPELL)
+    assert found["suites"] == []
+    assert found["info"].main_metric is None
+    assert shown(of, ORACLE)["suites"] == []
+
+
+def test_suites_without_a_pass_have_no_scores():
+    """A suite of which nothing was judged yet is passed over."""
+    of = view(f"DROP GRAPH <{BASE}graph/pass/3>", without(f"{BASE}graph/pass/3", "?any"))
+    assert [suite for suite, *_ in contents.selections(of)] == [OWN]
+
+
+def test_dialogues():
+    """A dialogue shows its answers with their verdicts, and those on the whole."""
+    found = shown(view(), LONG)
+    assert found["title"] == "Mend-turtle by Parrot"
+    assert found["facts"]["run"] == RUN
+    assert [one["turn"].round for one in found["rounds"]] == [0, 1]
+    assert [[v.outcome for v in one["verdicts"]] for one in found["rounds"]] == [
+        ["unparsable"],
+        ["truncated"],
+    ]
+    assert [dict(one.scores) for one in found["whole"]] == [{"mean_combined": 0.375}]
+    assert (found["expected"], found["reasons"]) == ([], [])
+    nodes = {node.iri for node in found["drawing"].nodes}
+    judged = {f"{BASE}pass/1/parrot-2/Mend-turtle/0-d2d2d2d2/{number}" for number in (0, 1)}
+    assert {f"{LONG}/0/call/1", f"{LONG}/1/answer", *judged} <= nodes
+
+
+def test_dialogues_that_failed():
+    """Without an answer the call is drawn; an answer with an IRI of its own is shown."""
+    nodes = {node.iri for node in shown(view(), FAILED)["drawing"].nodes}
+    assert f"{FAILED}/0/call/0" in nodes
+    assert f"{FAILED}/0/answer" not in nodes
+    of = view(
+        f"DROP GRAPH <{BASE}graph/pass/1>",
+        f"DROP GRAPH <{BASE}graph/pass/2>",
+        f"DELETE {{ GRAPH ?g {{ <{ONE_SHOT}/0/answer> ?p ?o }} }} "
+        f"INSERT {{ GRAPH ?g {{ <{ONE_SHOT}/0/reply> ?p ?o }} }} "
+        f"WHERE {{ GRAPH ?g {{ <{ONE_SHOT}/0/answer> ?p ?o }} }}",
+    )
+    found = shown(of, ONE_SHOT)
+    assert [one["turn"].answer for one in found["rounds"]] == ["a-n-n-e"]
+    nodes = {node.iri for node in found["drawing"].nodes}
+    assert not [iri for iri in nodes if "/pass/" in iri or "/call/" in iri]
+
+
+def test_dialogues_that_do_not_count():
+    """Why a dialogue was taken back is told, also where nobody gave a reason."""
+    dialogue = f"{BASE}run/2/parrot-2-2026-01-01/Spell-10/0-e1e1e1e1"
+    reasons = shown(view(), dialogue)["reasons"]
+    assert reasons == [(f"{BASE}invalidation/1", "another model answered")]
+    silent = view(without(f"{BASE}invalidation/1", "kgb:reason"))
+    assert shown(silent, dialogue)["reasons"][0][1] == "no reason was recorded"
+
+
+def test_expected_answers_are_shown_on_demand():
+    """Reference answers, and how the answer differs from the first, are for those who ask."""
+    of = view(case_data({"solution": "a-n-n-a", "expected": {"n": 1}, "refSparql": ""}))
+    assert shown(of, ONE_SHOT)["expected"] == []
+    found = shown(of, ONE_SHOT, reveal=True)
+    assert found["expected"] == [("expected", '{\n  "n": 1\n}'), ("solution", "a-n-n-a")]
+    (difference,) = (one["difference"] for one in found["rounds"])
+    assert [line for line in difference if line[0] == "+"] == [("+", "a-n-n-e")]
+    assert ("-", '  "n": 1') in difference
+
+
+@pytest.mark.parametrize("data", ["{", "[" * 100_000, ["solution"]])
+def test_cases_without_an_expected_answer(data):
+    """Data of a case that cannot be read, or have none, show none."""
+    assert shown(view(case_data(data)), ONE_SHOT, reveal=True)["expected"] == []
+
+
+def test_long_texts_are_not_compared():
+    """A comparison that would take long is left out; what was expected is shown."""
+    found = shown(view(case_data({"solution": "x" * 20_001})), ONE_SHOT, reveal=True)
+    assert [name for name, _ in found["expected"]] == ["solution"]
+    assert [one["difference"] for one in found["rounds"]] == [[]]
+
+
+def test_any_thing():
+    """A thing shows what is said of it through blank nodes, and who points to it, each once."""
+    of = view(
+        """INSERT DATA {
+          GRAPH <graph/catalogue> { <thing> rdfs:seeAlso _:a ; rdfs:label "a thing" .
+            _:a rdfs:seeAlso _:b ; rdfs:label "one" . _:b rdfs:label "two" ; rdfs:seeAlso _:a .
+            <other> rdfs:seeAlso <thing> }
+          GRAPH <graph/run/1> { <other> rdfs:seeAlso <thing> } }"""
+    )
+    found = contents.statements(of, f"{BASE}thing", reveal=False)
+    nested = {str(v.value) for _, said in found["nested"] for v in said.get(RDFS.label, [])}
+    assert nested == {"one", "two"}
+    assert found["incoming"] == {RDFS.seeAlso: [f"{BASE}other"]}
+    assert things.label(of, "no IRI") == "no IRI"
+
+
+def test_formats_of_what_is_said():
+    """Quads keep their graphs where a format has them; an unknown format is refused."""
+    quads = [
+        ox.Quad(*map(ox.NamedNode, ("urn:s", "urn:p", "urn:o", g))) for g in ("urn:g", "urn:h")
+    ]
+    assert set(ox.parse(rendering.serialised(quads, "nq"), ox.RdfFormat.N_QUADS)) == set(quads)
+    assert rendering.serialised(quads, "nt").count(b"\n") == 1
+    with pytest.raises(ValueError, match="no RDF format has the suffix 'pdf'"):
+        rendering.serialised(quads, "pdf")
+
+
+def test_folders_without_a_snapshot_are_refused(tmp_path):
+    """Where nothing was published by a store there is nothing to read, which is told."""
+    with pytest.raises(StoreError, match="has no snapshot to read"):
+        snapshot.newest(tmp_path, BASE)

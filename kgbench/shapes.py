@@ -87,12 +87,16 @@ _UNORDERED = Violation(
 def _run(data: rdflib.Graph, wanted: rdflib.Graph, which: str) -> list[Violation]:
     import pyshacl
     import rdflib
+    from pyshacl.errors import ReportableRuntimeError
 
     with warnings.catch_warnings():
         # rdflib would take two values without an order to be in order, and warn only.
         warnings.filterwarnings("ignore", category=UserWarning)  # of ill-typed values: reported
         warnings.filterwarnings("error", "NotImplemented should not", DeprecationWarning)
-        conforms, results, _ = pyshacl.validate(data, shacl_graph=wanted)
+        try:
+            conforms, results, _ = pyshacl.validate(data, shacl_graph=wanted)
+        except ReportableRuntimeError as error:  # of a shape; of what a shape asks, it is returned
+            conforms, results = False, error
     if conforms:
         return []
     if not isinstance(results, rdflib.Graph):

@@ -11,6 +11,7 @@ from rdflib import RDF, SH, XSD, Graph, Literal, URIRef
 from rdflib.term import Node
 
 from kgbench import resources, shapes
+from kgbench.errors import ResourceError
 from kgbench.vocab import BASE, DQV, KGB, OUTCOME, PROV, QB, SCHEMA, compact
 from tests.mutant_makers import STRANGER, Triple
 from tests.rdf_mutants import Mutant, mutants
@@ -38,6 +39,34 @@ def sample() -> ox.Store:
             to_graph=ox.NamedNode(f"{BASE}graph/catalogue"),
         )
     return store
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ("sh:property [ sh:path <urn:p> ; sh:minCount 'one' ]", "sh:minCount must be"),
+        ("sh:sparql [ sh:select 'SELECT $this { MINUS { $this ?p ?o } }' ]", "MINUS"),
+    ],
+)
+def test_shapes_that_cannot_be_used_are_said_to_be(
+    rule: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mistake in shapes, or a query that may be none of a shape, is an error that names them."""
+    file = tmp_path / "mine.ttl"
+    text = f"@prefix sh: <{SH}> . <urn:s> a sh:NodeShape ; sh:targetNode <urn:a> ; {rule} ."
+    file.write_text(text, encoding="utf-8")
+    monkeypatch.setitem(shapes.SHAPE_FILES, str(file), (str(file),))
+    with pytest.raises(ResourceError, match=words) as refused:
+        shapes.report([], str(file))
+    assert str(file) in str(refused.value)
+
+
+def test_results_without_metrics_have_the_declared_shapes_only() -> None:
+    """Where no metric is declared, nothing is added to the shapes, and nothing is found missing."""
+    assert len(shapes.shapes_for(Graph(), "results")) == sum(
+        len(Graph().parse(resources.path("shapes", name))) for name in shapes.SHAPE_FILES["results"]
+    )
+    assert shapes.report([], "results") == []
 
 
 def _checker() -> Checker:

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pyoxigraph as ox
+import pyshacl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rdflib import BNode, Literal, URIRef
+from rdflib import BNode, Graph, Literal, URIRef
 
 from kgbench import shapes
 from kgbench.errors import ResourceError
@@ -24,7 +25,11 @@ from tests.test_shapes_results import sample
 
 SAMPLE = sample()
 SHAPES = {shape.name: shape for shape in result_shapes(Data(SAMPLE))}
-PREFIXES = "@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix : <urn:x:> . "
+PREFIXES = (
+    "@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix : <urn:x:> . "
+    "@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> . "
+    "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . "
+)
 
 
 def term(value):
@@ -121,12 +126,87 @@ def test_components_beyond_our_shapes(shape: str, data: str, component: str) -> 
     assert {one.component for one in complaints(Data(store), compiled(graph))} == {component}
 
 
-def test_deactivated_shapes_are_silent() -> None:
-    """A shape that is switched off says nothing."""
-    graph = ox.Store()
-    rules = ":s a sh:NodeShape ; sh:targetNode :a ; sh:deactivated true ; sh:class :C ."
-    graph.load((PREFIXES + rules).encode(), format=ox.RdfFormat.TURTLE)
-    assert list(complaints(Data(ox.Store()), compiled(graph))) == []
+HOLDER = ":s a sh:NodeShape ; sh:targetNode :a ; sh:property :t ."
+
+
+@pytest.mark.parametrize(
+    ("rules", "data"),
+    [
+        (":s a sh:NodeShape ; sh:targetNode :a ; sh:deactivated true ; sh:class :C .", ""),
+        (f"{HOLDER} :t sh:deactivated true ; sh:path :p ; sh:minCount 1 .", ""),
+        (":s a sh:NodeShape ; sh:targetNode :a ; sh:closed false .", ":a :p 1 ."),
+        (
+            ":s a sh:PropertyShape ; sh:targetNode :a ; sh:path :p ; sh:uniqueLang false .",
+            ":a :p 'x'@en , 'y'@en .",
+        ),
+    ],
+)
+def test_what_is_switched_off_is_silent(rules: str, data: str) -> None:
+    """A shape or constraint that is switched off says nothing, as with pySHACL."""
+    assert list(complaints(Data(loaded(data)), compiled(loaded(rules)))) == []
+    assert pyshacl.validate(parsed(data), shacl_graph=parsed(rules))[0]
+
+
+def loaded(turtle: str) -> ox.Store:
+    """A store with some triples."""
+    store = ox.Store()
+    store.load((PREFIXES + turtle).encode(), format=ox.RdfFormat.TURTLE)
+    return store
+
+
+def parsed(turtle: str) -> Graph:
+    """A graph of rdflib with some triples."""
+    return Graph().parse(data=PREFIXES + turtle, format="turtle")
+
+
+def test_class_that_is_a_shape_targets_its_instances() -> None:
+    """A shape that is a class applies to the members of its subclasses, be they in a circle."""
+    rules = ":C a sh:NodeShape , rdfs:Class ; sh:property [ sh:path :p ; sh:minCount 1 ] ."
+    circle = ":D rdfs:subClassOf :C . :E rdfs:subClassOf :D . :C rdfs:subClassOf :E ."
+    data = f"{circle} :a a :E . :b a :C ; :p 1 ."
+    found = complaints(Data(loaded(data)), compiled(loaded(rules)))
+    assert [(str(one.focus), one.component) for one in found] == [("<urn:x:a>", "MinCount")]
+
+
+def test_complaint_has_the_name_and_severity_of_its_shape() -> None:
+    """A property shape with a name of its own is named; what it says of severity is handed on."""
+    rules = (
+        ":s a sh:NodeShape ; sh:targetNode :a ; sh:property :named , [ sh:path :q ; sh:minCount 1 ]"
+        " . :named sh:path :p ; sh:minCount 1 ; sh:severity sh:Warning ; sh:message 'no p' ."
+    )
+    found = {one.path: one for one in complaints(Data(loaded("")), compiled(loaded(rules)))}
+    assert {path: (one.shape, one.severity) for path, one in found.items()} == {
+        "urn:x:p": ("urn:x:named", "Warning"),
+        "urn:x:q": ("urn:x:s", "Violation"),
+    }
+    assert found["urn:x:p"].message == "no p"
+
+
+@pytest.mark.parametrize(
+    ("rules", "words"),
+    [
+        ("sh:path :p ; sh:in :nowhere", "list that is not one"),
+        ("sh:path :p ; sh:in :l . :l rdf:first 1 ; rdf:rest :l", "list that is not one"),
+        ("sh:path :p ; sh:in :l . :l rdf:first 1 , 2 ; rdf:rest ()", "list that is not one"),
+        ("sh:path [ sh:inversePath ( :p :q ) ]", "path that cannot be followed"),
+        ("sh:path [ sh:somePath :p ]", "path that cannot be followed"),
+    ],
+)
+def test_lists_and_paths_that_are_none_are_refused(rules: str, words: str) -> None:
+    """What is no list, or one without end, or no path that is known here, is refused."""
+    with pytest.raises(ResourceError, match=words):
+        compiled(loaded(f":s a sh:PropertyShape ; sh:targetNode :a ; {rules} ."))
+
+
+def test_range_that_is_no_double_bounds_nothing() -> None:
+    """A bound with another datatype, which the shape of metrics refuses, judges no values."""
+    data = loaded(
+        ":m a <http://www.w3.org/ns/dqv#Metric> ; <https://schema.org/minValue> 0 ; "
+        "<https://schema.org/maxValue> 1.0e0 . :e :m -5.0e0 . :f :m 5.0e0 ."
+    )
+    found = list(complaints(Data(data), result_shapes(Data(data))))
+    outside = {(str(one.focus), one.component) for one in found if "Inclusive" in one.component}
+    assert outside == {("<urn:x:f>", "MaxInclusive")}
 
 
 @pytest.mark.parametrize("extra", ["sh:sparql [ ]", "sh:nodeValidator :v", "sh:target [ ]"])

@@ -27,11 +27,13 @@ _REPEATED = {
 def listed(shapes: Data, head: Term) -> list[Term]:
     """The members of an RDF list."""
     found: list[Term] = []
+    seen: set[Term] = set()
     while head != _NIL:
         members, rest = shapes.values(head, _FIRST), shapes.values(head, _REST)
-        if len(members) != 1 or len(rest) != 1:
+        if len(members) != 1 or len(rest) != 1 or head in seen:
             raise ResourceError(f"the shapes hold a list that is not one, at {head}")
         found.append(members[0])
+        seen.add(head)
         head = rest[0]
     return found
 

@@ -7,12 +7,15 @@ import json
 
 import pytest
 
+from kgbench.analysis import scores as fetch
+from kgbench.analysis.choosing import Selector
 from kgbench.analysis.compass import COLUMNS as COMPASS
-from kgbench.analysis.compass import compass, compass_table
+from kgbench.analysis.compass import Axis, Compass, compass, compass_table
 from kgbench.analysis.format_preference import ALL_TASKS
 from kgbench.analysis.leaderboard import COLUMNS as BOARD
 from kgbench.analysis.leaders import COLUMNS as LEADERS
 from kgbench.analysis.leaders import leaders
+from kgbench.analysis.scores import ModelInfo
 from kgbench.analysis.selection import select
 from kgbench.analysis.sizes import COLUMNS as SIZES
 from kgbench.analysis.tables import Column, Kind, Table
@@ -22,6 +25,7 @@ from tests.analysis_store import small
 pytest.importorskip("matplotlib")
 
 from kgbench.plots.box_plots import box_plot, distributions
+from kgbench.plots.cards import card_figures
 from kgbench.plots.compasses import compass_figure
 from kgbench.plots.figures import distinct, file_name, save, state_digest
 from kgbench.plots.preference_maps import preference_map
@@ -31,12 +35,12 @@ from kgbench.plots.standings import standings_figure
 MODELS = [f"model-{k:02}" for k in range(45)]
 
 
-def many_compasses():
+def many_compasses(count=45):
     """Five axes for each of 45 models, one without values."""
     rows = [
         (m, axis, axis, 20, 1, None, None, None, None) if (m, axis) == (MODELS[0], "A") else
         (m, axis, axis, 20, 1, 0.5, 0.2, 0.4, 0.6)
-        for m in MODELS for axis in "ABCDE"
+        for m in MODELS[:count] for axis in "ABCDE"
     ]  # fmt: skip
     return Table("Many", COMPASS, tuple(rows))
 
@@ -115,7 +119,7 @@ def test_same_numbers_same_bytes(tmp_path):
     table = many_marks()
     first, second = (
         save(
-            compass_figure(many_compasses()),
+            compass_figure(many_compasses(5)),
             tmp_path / n,
             "c",
             formats=["svg"],
@@ -144,6 +148,55 @@ def test_box_plots_draw_every_value(tmp_path):
     means = [line for line in axes.lines if line.get_marker() == "o"]
     assert sorted(float(line.get_xdata()[0]) for line in means) == pytest.approx([1 / 3, 11 / 18])
     assert [label.get_text() for label in axes.get_yticklabels()] == ["Model B", "Model A"]
+
+
+def test_box_plots_are_of_the_tasks_that_are_asked_for():
+    """A task that shares its metric with those asked for has no figure."""
+    tables = distributions(small(), select(small()), tasks="Pick-turtle")
+    assert list(tables) == ["Pick-turtle"]
+
+
+def test_curve_is_drawn_where_there_are_sizes():
+    """A model has a curve in the panels of the series that it has, and its look in all of them."""
+    rows = [
+        (series, "f1", model, size, 20, 0.5, 0.1, 0.4, 0.6, 0.2)
+        for series, models in (("S", ("one", "two")), ("T", ("two",)))
+        for model in models
+        for size in (10, 20)
+    ]
+    first, second = size_figure(Table("Some", SIZES, tuple(rows))).axes
+    assert [axes.get_title() for axes in (first, second)] == ["S", "T"]
+    assert [line.get_label() for line in first.lines] == ["one", "two"]
+    (line,) = second.lines
+    assert line.get_label() == "two"
+    assert line.get_color() == first.lines[1].get_color()
+
+
+def models():
+    """The models of the small store by name, and one that it has no scores of."""
+    found = {one.name: one for one in fetch.models(small()).values()}
+    return found | {"Nobody": ModelInfo("urn:nobody", "Nobody", "nobody")}
+
+
+@pytest.mark.parametrize(
+    ("model", "glob", "kinds"),
+    [
+        ("Model A", "Pick-*", ["compass", "tasks"]),
+        ("Model A", "No-*", ["tasks"]),  # a suite without the tasks of the compass
+        ("Nobody", "Pick-*", []),
+    ],
+)
+def test_card_has_the_figures_that_there_are_scores_for(model, glob, kinds, tmp_path):
+    """A figure without anything in it is not drawn, and what is drawn is of this model."""
+    axes = Compass("c", "C", (Axis("P", "Picking", (Selector(glob),)),), 1.0, population=True)
+    chosen = models()[model]
+    names = card_figures(small(), select(small()), chosen, axes, tmp_path)
+    assert names == [f"{file_name(model, kind)}.svg" for kind in kinds]
+    for name in names:
+        about = json.loads((tmp_path / name).with_suffix(".json").read_text(encoding="utf-8"))
+        assert {
+            row["model" if "compass" in name else "task"] for row in about["tables"][0]["rows"]
+        } == {model}
 
 
 def test_lines_differ_in_more_than_colour():

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where declared things are found, and what is recorded of the software that runs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import kgbench
+from kgbench import resources, software
+from kgbench.analysis import notebook
+from kgbench.errors import ResourceError
+
+
+def git(folder, *arguments):
+    """Have git do something in a folder."""
+    own = ("user.name=tests", "user.email=tests@localhost", "commit.gpgsign=false")
+    settings = [part for one in own for part in ("-c", one)]
+    command = ["git", "-C", str(folder), *settings, *arguments]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    """A folder that takes the place of the checkout."""
+    monkeypatch.setattr(resources, "checkout", lambda: tmp_path)
+    return tmp_path
+
+
+def test_missing_folder_and_file_are_named():
+    """What the code was not shipped with is an error that says where it should be."""
+    with pytest.raises(ResourceError, match=r"folder 'recipes' is missing at .*recipes: reinstall"):
+        resources.folder("recipes")
+    with pytest.raises(ResourceError, match=r"resource shapes/none\.ttl is missing at .*none\.ttl"):
+        resources.text("shapes", "none.ttl")
+
+
+def test_incomplete_checkout_is_said_to_be(checkout):
+    """A folder that was removed from a checkout is named, and no other is taken for it."""
+    with pytest.raises(ResourceError, match=f"'queries' is missing at {checkout}"):
+        resources.path("queries", "list-models.rq")
+
+
+def test_state_of_code_is_that_of_its_repository(checkout):
+    """Without a repository nothing is said; with one, its commit and whether files are changed."""
+    assert software._git_state() == (None, None)
+    git(checkout, "init", "-q")
+    assert software._git_state() == (None, None)  # nothing was committed yet
+    (checkout / "code.py").write_text("1\n", encoding="utf-8")
+    git(checkout, "add", "code.py")
+    git(checkout, "commit", "-q", "-m", "Begin")
+    commit, dirty = software._git_state()
+    assert len(commit) == 40
+    assert dirty is False
+    (checkout / "notes.txt").write_text("not ours\n", encoding="utf-8")
+    assert software._git_state() == (commit, False)
+    (checkout / "code.py").write_text("2\n", encoding="utf-8")
+    assert software._git_state() == (commit, True)
+
+
+def test_machine_without_git_says_nothing(checkout, monkeypatch):
+    """Where git is not installed, a checkout runs as well, and its commit is unknown."""
+    (checkout / ".git").mkdir()
+    monkeypatch.setenv("PATH", str(checkout))
+    assert software._git_state() == (None, None)
+
+
+def test_code_that_is_not_installed_names_no_packages(monkeypatch):
+    """Run from its folder alone, kgbench has no list of what it needs."""
+    assert "pyoxigraph" in software._packages()
+    monkeypatch.setattr(sys, "path", [])
+    assert software._packages() == {}
+
+
+def test_store_opens_from_the_package():
+    """``kgbench.open`` is that of notebooks; what is not public has no name."""
+    assert kgbench.open is notebook.open
+    with pytest.raises(AttributeError, match="module 'kgbench' has no attribute 'close'"):
+        _ = kgbench.close

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
 import shutil
@@ -12,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from kgbench.cli import completing
+from kgbench.cli import app, completing
 from kgbench.record import reading
 from kgbench.store import open_reader
 
@@ -22,16 +24,16 @@ KGBENCH = "import sys; sys.argv[0] = 'kgbench'; from kgbench.cli import main; ma
 
 
 def kgbench(*words, **variables):
-    """What the program prints, as a shell calls it."""
-    environment = {**os.environ, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1", **variables}
-    done = subprocess.run(
-        [sys.executable, "-c", KGBENCH, *words],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.stdout
+    """What the program prints when a shell calls it; a real one does in the test with bash."""
+    said = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(said):
+        patch.setattr(sys, "argv", ["kgbench", *words])
+        patch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        with contextlib.suppress(SystemExit):
+            app(prog_name="kgbench")
+    return said.getvalue()
 
 
 def completed(shell, line, **variables):

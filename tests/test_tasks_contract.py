@@ -10,6 +10,7 @@ from kgbench.tasks import catalogue
 from kgbench.testing import contract as checks
 from kgbench.testing.executor import PlainExecutor
 
+LARGE = 100_000  # characters
 NAMES = sorted({task.task_class for task in catalogue.labelled_tasks().values()})
 
 
@@ -52,8 +53,9 @@ def test_reference_answers(name: str, executor: Executor) -> None:
 def test_hostile_answers(name: str, answer: str, executor: Executor) -> None:
     """No answer makes a judge raise, answer differently twice, or leave the declared ranges."""
     task_class, module = catalogue.task_class(name), catalogue.module(name)
-    first_of_each_task = [
-        case for task in task_class.tasks for case in module.cases(task, checks.SUITE, 7, 1)
-    ]
+    large = len(answer) > LARGE  # how long that takes does not depend on the case
+    tasks = task_class.tasks[:1] if large else task_class.tasks
+    first_of_each_task = [case for task in tasks for case in module.cases(task, checks.SUITE, 7, 1)]
+    assert first_of_each_task
     for case in first_of_each_task:
         checks.check_answer(task_class, module, case, answer, executor)

@@ -194,9 +194,8 @@ def test_card_has_the_figures_that_there_are_scores_for(model, glob, kinds, tmp_
     assert names == [f"{file_name(model, kind)}.svg" for kind in kinds]
     for name in names:
         about = json.loads((tmp_path / name).with_suffix(".json").read_text(encoding="utf-8"))
-        assert {
-            row["model" if "compass" in name else "task"] for row in about["tables"][0]["rows"]
-        } == {model}
+        column = "model" if "compass" in name else "task"
+        assert {row[column] for row in about["tables"][0]["rows"]} == {model}
 
 
 def test_lines_differ_in_more_than_colour():

@@ -19,7 +19,7 @@ from kgbench.record import reading
 from kgbench.record.reading import StoredPrompt
 from kgbench.recorded_results import needs_results
 from kgbench.store.protocol import Store
-from kgbench.tasks import graphs
+from kgbench.tasks import graphs, succession
 
 
 def exercises(store: Store, plan: Plan, *, endpoint: bool) -> Mapping[str, Sequence[Exercise]]:
@@ -39,8 +39,8 @@ def stored_exercises(store: Store, plan: Plan, *, endpoint: bool) -> dict[str, S
     """The exercises of each task label of ``plan`` in its suite, as they were first asked.
 
     Raises :class:`~kgbench.errors.TaskError` where the store has no case of a task in the suite,
-    where a graph that cases run on is not installed, and where only an endpoint can say whether an
-    answer is right and there is no ``endpoint``.
+    where a case lacks what its judge needs, where a graph that cases run on is not installed, and
+    where only an endpoint can say whether an answer is right and there is no ``endpoint``.
     """
     found: dict[str, Sequence[Exercise]] = {}
     prompts = _first_prompts(store, plan.suite)
@@ -78,6 +78,11 @@ def _exercise(store: Store, task: Task, asked: StoredPrompt) -> Exercise:
 def _check(cases: Sequence[Case], *, endpoint: bool) -> None:
     graphs.require(cases)
     for case in cases:
+        if missing := succession.lacking(case):
+            raise TaskError(
+                f"the case {case.iri} was published without '{missing}', so no answer to it can be "
+                "judged: leave its task out with --task"
+            )
         if needs_results(case) and not endpoint:
             raise TaskError(
                 f"the case {case.iri} was published with the results of an endpoint: name one that "

@@ -19,6 +19,7 @@ class FirstGeneration:
 
     def __init__(self, name: str, successor: ModuleType) -> None:
         self.NAME = name
+        self.NEEDED: Sequence[str] = getattr(successor, "NEEDED", ())
         self._successor = successor
 
     def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:

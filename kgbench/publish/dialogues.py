@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, takewhile
 from typing import Any
 
 import pyoxigraph as ox
@@ -59,11 +59,8 @@ def gather(
         q.object: None for call in calls for q in pattern(call, _USED, None)
     }
     # The prompt of a call that is not made yet is found by its IRI.
-    for number in count():
-        node = ox.NamedNode(f"{dialogue.value}/{number}/prompt")
-        if next(pattern(node, _TYPE, None), None) is None:
-            break
-        prompts[node] = None
+    by_iri = (ox.NamedNode(f"{dialogue.value}/{number}/prompt") for number in count())
+    prompts |= dict.fromkeys(takewhile(lambda node: any(pattern(node, _TYPE, None)), by_iri))
     answers = [q.subject for call in calls for q in pattern(None, _GENERATED, call)]
     evaluations = [
         q.subject

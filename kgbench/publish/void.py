@@ -90,10 +90,9 @@ def void(
 def _sum(facts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     whole: dict[str, Any] = {"triples": 0, "classes": Counter(), "properties": Counter()}
     for one in facts:
-        if "triples" in one:
-            whole["triples"] += one["triples"]
-            whole["classes"].update(one["classes"])
-            whole["properties"].update(one["properties"])
+        whole["triples"] += one["triples"]
+        whole["classes"].update(one["classes"])
+        whole["properties"].update(one["properties"])
     return whole
 
 

@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 import tempfile
+import zipfile
 from pathlib import Path
 
 import pyoxigraph as ox
 import pytest
+import pyzipper
 
 from kgbench.errors import ResourceError
 from kgbench.publish.checks import Report, check, declared, graphs, published, reading
 from kgbench.publish.checks.published import Published
-from kgbench.vocab import DCAT, KGB, RDF, SKOS, SPDX
+from kgbench.vocab import DCAT, DCTERMS, KGB, PROV, RDF, SKOS, SPDX, XSD
 from tests.checks.published_folder import NAMES
 
 BASE = "https://w3id.org/example/bench/"
@@ -25,6 +27,7 @@ CATALOGUE = f"""
 <urn:sum> <{SPDX.checksumValue}> "{"0" * 64}" .
 <{BASE}robots.txt> <{DCAT.downloadURL}> <{BASE}robots.txt> ;
   <{DCAT.mediaType}> "application/n-quads" .
+<urn:plain> <{DCAT.downloadURL}> <{BASE}index.html> .
 <urn:away> <{DCAT.downloadURL}> <{BASE}../secret> , <{BASE}data/lost.nq> ; <{DCAT.byteSize}> 7 .
 """
 LANDING = (
@@ -77,6 +80,20 @@ def test_downloads_are_held_to_what_is_said_of_them(folder: Path) -> None:
     assert told(report, "media-type") == []
     lost = (CATALOG, f"Leads to {BASE}data/lost.nq, and there is no such file.")
     assert [one for one in told(report, "dead-link") if one[0] == CATALOG] == [lost]
+
+
+def test_encrypted_dumps_are_not_compared(folder: Path) -> None:
+    """Without its password nothing is said of what is in a dump, not even that it differs."""
+    with pyzipper.AESZipFile(
+        folder / "data" / "other.trig.zip", "w", zipfile.ZIP_DEFLATED, encryption=pyzipper.WZ_AES
+    ) as archive:
+        archive.setpassword(b"dragonfire")
+        archive.writestr("other.trig", "")
+    report = check(folder, names=NAMES)
+    assert (told(report, "readable"), told(report, "dumps-agree")) == ([], [])
+    opened = told(check(folder, names=NAMES, password="dragonfire"), "dumps-agree")
+    said = "The dumps of the same part differ in size: .nq 1, .trig 0 quads."
+    assert opened == [("data/other.*", said)]
 
 
 def test_list_of_checksums(folder: Path) -> None:
@@ -133,6 +150,34 @@ def test_cases_in_the_clear(tmp_path: Path, data: str, clear: str | None) -> Non
     found = told(check(path, names=NAMES), "protected-case")
     assert found == ([] if clear is None else [("a.nq", wanted)])
     assert told(check(path, names=NAMES, unprotected={"secret-suite"}), "protected-case") == []
+
+
+def test_prompts_of_suites_that_may_be_told(tmp_path: Path) -> None:
+    """Of two protected suites, the prompts of that which was not named are told."""
+    lines = []
+    for name in ("one", "one-more"):
+        about = (
+            ("suite", KGB.protected, '"true"^^xsd:boolean'),
+            ("suite", SKOS.notation, f'"{name}"'),
+        )
+        lines += [f"<urn:{s}-{name}> <{p}> {o} ." for s, p, o in about]
+        lines += [
+            f"<urn:{subject}-{name}> <{predicate}> <{value}> ."
+            for subject, predicate, value in (
+                ("suite", RDF.type, KGB.Suite),
+                ("dialogue", RDF.type, KGB.Dialogue),
+                ("dialogue", KGB.suite, f"urn:suite-{name}"),
+                ("call", DCTERMS.isPartOf, f"urn:dialogue-{name}"),
+                ("call", PROV.used, f"urn:prompt-{name}"),
+                ("prompt", KGB.text, f"urn:text-{name}"),
+            )
+        ]
+        lines.append(f'<urn:text-{name}> <{PROV.value}> "which dragon?" .')
+    (tmp_path / "a.ttl").write_text(f"@prefix xsd: <{XSD}> .\n" + "\n".join(lines))
+    for names in (("one",), ("one-more",), ("one", "one-more")):
+        report = check(tmp_path / "a.ttl", names=NAMES, unprotected=names)
+        found = {one.node for one in report.faults if one.constraint == "protected-prompt"}
+        assert found == {f"urn:prompt-{n}" for n in ("one", "one-more") if n not in names}
 
 
 def test_large_dumps_are_kept_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

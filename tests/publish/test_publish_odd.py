@@ -12,6 +12,7 @@ from kgbench.errors import PublicationRefused
 from kgbench.publish import front, outgoing, presenting
 from kgbench.publish.addresses import Addresses
 from kgbench.publish.folder import STATE
+from kgbench.publish.withholding import Level
 from kgbench.store import open_store
 from kgbench.vocab import BASE as STORE
 from kgbench.vocab import DCTERMS, KGB, PROV, RDF, RDFS, SKOS, XSD
@@ -80,7 +81,7 @@ def odd_site(odd, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         hasten(patch)
         patch.setattr(front, "_FEW_MODELS", 1)
-        publish(odd, out, unprotected=frozenset({"llm-kg-bench-3"}))
+        publish(odd, out, level=Level.PROMPTS)
     return out
 
 
@@ -166,7 +167,7 @@ def test_however_little_is_remembered(odd, odd_site, tmp_path, monkeypatch):
     monkeypatch.setattr(presenting, "_MOST_LABELS", 1)
     monkeypatch.setattr(front, "_FEW_MODELS", 1)
     out = tmp_path / "site"
-    publish(odd, out, unprotected=frozenset({"llm-kg-bench-3"}))
+    publish(odd, out, level=Level.PROMPTS)
 
     def files(folder):
         found = (path for path in folder.rglob("*") if path.is_file())

@@ -10,7 +10,7 @@ from kgbench.errors import PublicationRefused
 from kgbench.publish import about, asked, dialogues, dumps, scrubbing, settings, withholding
 from kgbench.publish.catalog import Publication
 from kgbench.publish.dumps import Dumping, Packing
-from kgbench.publish.folder import STATE, Folder, claim
+from kgbench.publish.folder import STATE, Folder, claim, same
 from kgbench.publish.manifest import Version
 from kgbench.publish.withholding import Level
 from kgbench.vocab import DCAT, KGB, PROV
@@ -160,6 +160,13 @@ def test_finishing_forgets_what_was_begun(folder):
     folder.work("half").write_text("x")
     folder.finish()
     assert not (folder.state / "work").exists()
+
+
+def test_files_are_the_same_by_content(tmp_path):
+    """Size alone does not make two files one."""
+    for name, text in (("a", "one"), ("b", "two"), ("c", "one"), ("d", "three")):
+        (tmp_path / name).write_text(text)
+    assert [same(tmp_path / "a", tmp_path / other) for other in "bcd"] == [False, True, False]
 
 
 def test_files_in_the_place_of_folders_are_told(folder):

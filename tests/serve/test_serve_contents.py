@@ -213,6 +213,20 @@ def test_any_thing():
     assert nested == {"one", "two"}
     assert found["incoming"] == {RDFS.seeAlso: [f"{BASE}other"]}
     assert things.label(of, "no IRI") == "no IRI"
+    assert [things.exists(of, iri) for iri in (f"{BASE}thing", "urn:x", "no IRI")] == [
+        True,
+        False,
+        False,
+    ]
+
+
+def test_overview():
+    """The front page has what there is of each, the newest run first."""
+    found = contents.overview(view())
+    assert [run["iri"] for run in found["runs"]] == [f"{BASE}run/2", RUN]
+    assert [one.name for one in found["models"]] == ["Oracle", "Parrot", "Parrot 2026-01-01"]
+    assert [one.iri for one in found["tasks"]] == [MEND, SPELL]
+    assert found["dialogues"] == 4
 
 
 def test_formats_of_what_is_said():

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -172,6 +173,59 @@ def test_damaged_data_are_refused_whole(data: Path, tmp_path: Path, kind: str) -
     arguments = ["import", "text2kgbench", str(data), "--store", str(tmp_path / "store")]
     assert CliRunner().invoke(app, arguments).exit_code == 1
     assert not (tmp_path / "store").exists()
+
+
+def lines(*records: dict[str, Any]) -> str:
+    """Records as JSON Lines."""
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+def response(number: int, text: str) -> dict[str, Any]:
+    """A stored response to a test sentence."""
+    return {"id": f"ont_1_bridge_test_{number}", "response": text, "triples": []}
+
+
+def test_odd_sets_of_responses(data: Path) -> None:
+    """What does not fit is told; of repeated responses the last counts; prompts come along."""
+    given = [response(k, f"said {k}") for k in (1, 2, 3, 4, 4, 9)]
+    given[4]["response"] = "said again"
+    top = data / TOP
+    (top / RESPONSES).write_text(lines(*given))
+    folder = (top / RESPONSES).parent
+    (folder / "notes.jsonl").write_text("not read")
+    (folder / "ont_7_tunnel_llm_responses.jsonl").write_text(
+        lines({**response(1, "x"), "id": "other"})
+    )
+    (folder.parent / "unseen/llm_responses").mkdir(parents=True)
+    (folder.parent / "unseen/llm_responses/ont_1_bridge_llm.jsonl").write_text(lines(given[0]))
+    (top / "baselines/prompts").mkdir()
+    prompt = {"id": "ont_1_bridge_test_1", "prompt": "What is said of bridges?"}
+    (top / "baselines/prompts/ont_1_bridge_prompts.jsonl").write_text(lines(prompt))
+    (top / "ontologies/owl/ont_1_bridge.ttl").unlink()
+
+    with EmbeddedStore(None) as store:
+        found = imported(data, store)
+        (run,) = text2kgbench.runs(data, found, store.iris)
+        assert_conforms(store)
+
+    told = {
+        kind: [problem.about.rpartition("_")[2] for problem in found.parts[0].problems
+               if problem.kind == kind]
+        for kind in ("missing-response", "duplicate-response", "metrics-missing", "turtle-differs")
+    }  # fmt: skip
+    assert told == {
+        "missing-response": [],
+        "duplicate-response": ["4"],
+        "metrics-missing": ["4", "4", "9"],
+        "turtle-differs": [],
+    }
+    unknown = [p.about for p in found.parts[0].problems if p.kind == "unknown-response-id"]
+    assert unknown == ["ont_1_bridge_test_9", "ont_1_bridge_test_1"]  # there is no unseen sentence
+    texts = [dialogue.answers[0] for dialogue, _ in run.items]
+    assert texts == ["said 1", "said 2", "said 3", "said again"]
+    assert [len(evaluations) for _, evaluations in run.items] == [1, 1, 1, 0]
+    prompts = [dialogue.turns[0].prompt for dialogue, _ in run.items]
+    assert prompts == ["What is said of bridges?", *[text2kgbench.NO_PROMPT] * 3]
 
 
 def test_other_folders_are_refused(tmp_path: Path) -> None:

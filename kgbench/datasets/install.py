@@ -16,6 +16,7 @@ import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from http.client import HTTPException
 from pathlib import Path
 from urllib.parse import quote
 
@@ -103,9 +104,10 @@ def _get(url: str) -> bytes:
     try:
         with urllib.request.urlopen(url, timeout=_TIMEOUT) as answer:  # noqa: S310 - checked above
             content: bytes = answer.read(_LARGEST + 1)
-    except (urllib.error.URLError, OSError) as error:
+    except (urllib.error.URLError, HTTPException, OSError) as error:
+        said = " ".join(str(error).split())
         raise ImportRefused(
-            f"{url} cannot be fetched: {error}; 'install --from DIR' takes a copy that you have"
+            f"{url} cannot be fetched: {said}; 'install --from DIR' takes a copy that you have"
         ) from error
     if len(content) > _LARGEST:
         raise ImportRefused(f"{url} is larger than {_LARGEST} bytes")

@@ -175,9 +175,3 @@ def _member(archive: Any, member: Any, name: str, scratch: Path, password: str |
             return _document(stream, f"{name}/{last}", syntax, scratch)
     except RuntimeError as error:
         raise ImportRefused(f"{name}: the password is wrong") from error
-
-
-def remove(files: list[RdfFile]) -> None:
-    """Remove unpacked documents, once they have been parsed."""
-    for file in files:
-        file.path.unlink(missing_ok=True)

@@ -8,6 +8,7 @@ of it must agree with both.
 from __future__ import annotations
 
 import re
+import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Callable
@@ -134,9 +135,8 @@ def _check(path: Path, expected: str | None, name: str) -> None:
 
 def _stated(catalogue: Path, dump: str, scratch: Path) -> list[str]:
     """The checksums that the DCAT catalogue states of a dump; it must state one."""
-    folder = scratch / "notes" / "catalogue"
-    folder.mkdir(exist_ok=True)
-    staged = stage([RdfFile(catalogue.name, "Turtle", catalogue)], folder)
+    folder = tempfile.mkdtemp(dir=scratch / "notes")  # each site has a catalogue of its own
+    staged = stage([RdfFile(catalogue.name, "Turtle", catalogue)], Path(folder))
 
     def values(subject: Any, predicate: str) -> list[Any]:
         found = staged.quads_for_pattern(subject, ox.NamedNode(predicate), None)
@@ -199,13 +199,16 @@ def _fetch(url: str, target: Path, most: int) -> None:
                 if taken > most:
                     raise ImportRefused(f"{_shown(url)}: larger than {most} bytes: not fetched")
                 out.write(chunk)
+            if answer.length:  # of a file in lines nothing else would show that it was cut off
+                raise ImportRefused(f"{_shown(url)}: ended {answer.length} bytes too early")
     except urllib.error.HTTPError as error:
         error.close()
         if error.code == 404:  # noqa: PLR2004 - not found
             raise FileNotFoundError(url) from None
         raise ImportRefused(f"{_shown(url)} cannot be fetched: {error.code} {error.msg}") from None
     except (urllib.error.URLError, HTTPException, OSError) as error:
-        raise ImportRefused(f"{_shown(url)} cannot be fetched: {error}") from error
+        said = " ".join(str(error).split())
+        raise ImportRefused(f"{_shown(url)} cannot be fetched: {said}") from error
 
 
 def _shown(url: str) -> str:

@@ -109,7 +109,9 @@ def runs(root: Path, data: ImportedData, iris: Iris) -> Iterator[ImportedRun]:
         parts = {
             one.part.name: one for one in data.parts if one.part.collection == responses.collection
         }
-        yield _Conversion(root, iris, responses, parts).run()
+        run = _Conversion(root, iris, responses, parts).run()
+        if run.items:
+            yield run
 
 
 def _part(root: Path, part: Part) -> ImportedPart:
@@ -148,7 +150,11 @@ class _Conversion:
         self._root = root
         self._iris = iris
         self._set = responses
-        self._parts = {name: parts[name] for name in responses.responses if name in parts}
+        self._parts = {
+            name: parts[name]
+            for name in responses.responses
+            if name in parts and responses.split in parts[name].tasks
+        }
         self._source = f"Text2KGBench {responses.collection} {responses.model} {responses.split}"
         self._run_id = id_from(f"{self._source}/{responses.digest}")
         self._pass_id = id_from(f"{self._run_id}/published")

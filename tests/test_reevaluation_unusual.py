@@ -86,9 +86,11 @@ def test_differences_are_explained_where_that_is_wanted(engine: str, explain: bo
 
 def test_classes_without_code_are_passed_over() -> None:
     """What nobody can judge any more is counted by its class; the rest is judged."""
+    most = "http://example.org/people/person-00000004"
+    data = {"n": 6, "graphFormat": "turtle", "specialNodeIri": most, "specialFriends": []}
     done = judged_again(
         record_v3("Unheard", label="Unheard-1", version="1.0", scores={"f1": 1.0}, info={}),
-        record_v3(texts=("Who?", "http://example.org/people/person-00000004")),
+        record_v3(data=data, texts=("Who?", most)),
     )
     assert done.passed_over == {"no code for the task class Unheard": 1}
     assert done.comparison.dialogues == 1

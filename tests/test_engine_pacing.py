@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 
 import pytest
 
@@ -130,6 +131,66 @@ def test_cancelled_call_frees_its_place():
         return pace.under_way
 
     assert asyncio.run(cancelling()) == 0
+
+
+def test_a_call_that_waits_no_more_is_passed_over():
+    """Who was cancelled while waiting for a place leaves it to the next in line."""
+
+    async def cancelling():
+        pace = Pace(1)
+        await pace.enter(1)
+        gone, next_ = (asyncio.create_task(pace.enter(1)) for _ in range(2))
+        await asyncio.sleep(0)
+        gone.cancel()
+        await asyncio.gather(gone, return_exceptions=True)
+        pace.answered(1, None)
+        return await next_, pace.under_way
+
+    assert asyncio.run(cancelling()) == (0, 1)
+
+
+def test_raises_that_are_survived_grow():
+    """Where the limit was far too low, it is raised by more and more, never above the most."""
+
+    async def raising():
+        pace = Pace(64)
+        pace.refused(RateLimited("slower"), await pace.enter(1))
+        seen = [pace.limit]
+        for _ in range(2_000):
+            await pace.enter(1)
+            pace.answered(1, None)
+            if pace.limit != seen[-1]:
+                seen.append(pace.limit)
+        return seen
+
+    seen = asyncio.run(raising())
+    steps = [after - before for before, after in itertools.pairwise(seen)]
+    assert seen[0] == 1
+    assert seen[-1] == 64
+    assert steps[:-1] == sorted(steps[:-1])
+    assert steps[-2] > 4
+
+
+def test_requests_and_tokens_per_minute_are_kept():
+    """A call begins when both budgets allow it; tokens that it did not use are given back."""
+
+    async def budgeted():
+        clock = Clock()
+        pace = Pace(8, requests_per_minute=60, tokens_per_minute=6_000, clock=clock)
+        await pace.enter(300)
+        waiting = asyncio.create_task(pace.enter(100))
+        await asyncio.sleep(0)
+        seen = [pace.under_way]
+        clock.now += 1.5  # enough for a request, not for the 200 tokens that are owed
+        pace._admit()
+        seen.append(pace.under_way)
+        pace.answered(300, 50)
+        await waiting
+        seen.append(pace.under_way)
+        pace._alarm.cancel()
+        return seen
+
+    assert asyncio.run(budgeted()) == [1, 1, 1]
 
 
 @pytest.mark.parametrize("per_minute", [6, 60, 600])

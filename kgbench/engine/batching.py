@@ -138,12 +138,7 @@ class Batching:
             raise GivenUp
         self._gathered.append(waiting)
         self._rests()
-        try:
-            return await waiting.answered
-        except asyncio.CancelledError:
-            if waiting.answered.cancelled():
-                self._busy += 1  # as whoever answers would have counted
-            raise
+        return await waiting.answered
 
     def _rests(self) -> None:
         self._busy -= 1
@@ -208,9 +203,7 @@ class Batching:
             self._busy += 1
             self._quiet.clear()
             self._held += len(planned.exercise.prompt)
-            task = asyncio.create_task(self._one(planned, hold))
-            self._holding.add(task)
-            task.add_done_callback(self._holding.discard)
+            self._holding.add(asyncio.create_task(self._one(planned, hold)))
         await self._settled()
         await self._close_delivered()
         if self._gathered:
@@ -231,6 +224,9 @@ class Batching:
         except Exception as error:  # noqa: BLE001 - raised again by whoever waits for all
             self._failure = self._failure or error
         finally:
+            task = asyncio.current_task()
+            assert task is not None
+            self._holding.discard(task)  # now: nobody waits for what has ended, not even to end
             self._held -= len(planned.exercise.prompt)
             self._rests()
 
@@ -261,16 +257,23 @@ class Batching:
             except GivenUp:
                 return  # perhaps it is handed in: the next session finds out
             except NotMade:
-                await self._close(batch, batches.NOT_SUBMITTED)
+                self._gathered.extendleft(reversed(waiting))  # who is given up now
+                await self._never_left(batch)
                 raise
             if known is None:
-                await self._close(batch, batches.NOT_SUBMITTED)
+                await self._never_left(batch)
                 return
             self._known.add(known.id or "")
             await self._run.writer.put([batches.known(self._run.recorder, known)])
             for one in waiting:
                 self._run.journal.note("request", dialogue=one.dialogue, batch=known.id)
             self._follow(known, self._deliver)
+
+    async def _never_left(self, batch: Batch) -> None:
+        """Record that the provider has no such batch: nothing is under way in it."""
+        del self._under_way[batch.iri]
+        self._count()
+        await self._close(batch, batches.NOT_SUBMITTED)
 
     def _portion(self) -> list[_Waiting]:
         """The requests of the next batch."""
@@ -316,6 +319,10 @@ class Batching:
                     self._tell(waiting, result.outcome, batch)
         except GivenUp:
             return
+        except Stopped:
+            for waiting in by_name.values():
+                self._tell(waiting, GivenUp(), batch)
+            raise
         finally:
             del self._under_way[batch.iri]
             self._count()

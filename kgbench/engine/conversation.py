@@ -92,7 +92,8 @@ class Conversations:
         prompt, feedback = planned.exercise.prompt, None
         verdicts: list[Verdict] = []
         made: list[Call] = []
-        for k in range(task_class.max_rounds):
+        while True:
+            k = len(verdicts)
             if k < len(stored.turns):
                 turn = stored.turns[k]
                 dialogue = replace(dialogue, turns=(*dialogue.turns, turn))

@@ -1,0 +1,380 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Patience: with calls that fail, with providers of batches, with judges and with the store."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+from datetime import UTC, datetime
+
+import pytest
+
+from kgbench.connectors.batches import Result, Standing, Undecided
+from kgbench.engine import Journal
+from kgbench.engine.calls import Line, Patience
+from kgbench.engine.desk import Desk
+from kgbench.engine.following import Following, NotMade, Stopped
+from kgbench.engine.pacing import GivenUp, Pace
+from kgbench.engine.writer import Writer
+from kgbench.errors import ProviderError, ProviderRefused, RateLimited, StoreError
+from kgbench.execution.judging import JudgeLimits, JudgeRequest
+from kgbench.model import Case, Outcome, Reply, Request, Verdict
+from kgbench.record.batches import Batch
+from kgbench.store import Block, EmbeddedStore
+
+CASE = Case("urn:case", "suite", "Class", {}, {}, "0" * 64)
+REQUEST = Request(("What?",), CASE, "0")
+LONG = 3_600.0  # seconds that no test sits out
+
+
+class Model:
+    """A connection to a model that does one thing after the other, the last for ever."""
+
+    def __init__(self, *doings):
+        self.asked = 0
+        self._doings = doings
+
+    async def ask(self, _):
+        """Reply, fail, or do something else first."""
+        doing = self._doings[min(self.asked, len(self._doings) - 1)]
+        self.asked += 1
+        if callable(doing):
+            doing = await doing()
+        if isinstance(doing, Exception):
+            raise doing
+        return doing
+
+
+def line_to(model, *, retries=3, scale=0.0, deadline=60.0, stopping=None, pace=None):
+    """A line to a model."""
+    return Line(
+        model,
+        pace or Pace(4),
+        Patience(retries, scale),
+        deadline=deadline,
+        journal=Journal(),
+        stopping=stopping or asyncio.Event(),
+    )
+
+
+async def never():
+    """Wait for ever."""
+    await asyncio.Event().wait()
+
+
+# --- calls ----------------------------------------------------------------------------------
+
+
+def test_a_call_has_its_time_and_another_attempt():
+    """A model that does not answer in time is asked again; a deadline is a timeout in the graph."""
+
+    async def calling():
+        line = line_to(Model(never, Reply("late")), deadline=0.01)
+        once = await line.call(REQUEST, "urn:d")
+        line = line_to(Model(never), deadline=0.01, retries=1)
+        return once, await line.call(REQUEST, "urn:d"), line.pace.under_way
+
+    once, never_answered, under_way = asyncio.run(calling())
+    assert (once.reply.text, once.retries) == ("late", 1)
+    assert (never_answered.failure, never_answered.retries) == (Outcome.TIMEOUT, 1)
+    assert "no answer within 0.01 seconds" in never_answered.error
+    assert under_way == 0
+
+
+def test_a_call_that_is_given_up_frees_its_place():
+    """Whoever cancels a call leaves the pace as it was."""
+
+    async def calling():
+        line = line_to(Model(never))
+        task = asyncio.create_task(line.call(REQUEST, "urn:d"))
+        await asyncio.sleep(0)
+        held = line.pace.under_way
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        return held, line.pace.under_way, task.cancelled()
+
+    assert asyncio.run(calling()) == (1, 0, True)
+
+
+@pytest.mark.parametrize(
+    ("error", "others"),
+    [
+        (ProviderError("overloaded"), 0),
+        (RateLimited("slower"), 0),
+        (RateLimited("slower"), 1),
+        (RateLimited("slower", retry_after=LONG), 0),
+    ],
+)
+@pytest.mark.parametrize("before", [True, False])
+def test_no_call_is_repeated_once_the_run_stops(error, others, before):
+    """A run that stops before or while it waits for another attempt records the failure."""
+
+    async def calling():
+        stopping, pace = asyncio.Event(), Pace(4)
+        for _ in range(others):
+            await pace.enter(1)
+
+        async def failing():
+            asyncio.get_running_loop().call_soon(stop) if not before else stop()
+            return error
+
+        def stop():
+            stopping.set()
+            pace.close()
+
+        model = Model(failing)
+        line = line_to(model, scale=LONG, stopping=stopping, pace=pace)
+        return await line.call(REQUEST, "urn:d"), model.asked, pace.under_way - others
+
+    call, asked, under_way = asyncio.run(calling())
+    assert (call.failure, call.retries) == (Outcome.PROVIDER_ERROR, 0)
+    assert str(error) in call.error
+    assert (asked, under_way) == (1, 0)
+
+
+def test_a_refusal_beside_nobody_lets_all_wait():
+    """Too much though nothing else is under way: the whole model is left alone for a while."""
+
+    async def calling():
+        pace = Pace(4)
+        line = line_to(Model(RateLimited("slower"), Reply("now")), scale=0.01, pace=pace)
+        call = await line.call(REQUEST, "urn:d")
+        return call.retries, pace._paused_until
+
+    retries, paused = asyncio.run(calling())
+    assert retries == 1
+    assert paused > 0.0
+
+
+def test_the_knocking_ends():
+    """Where everything fails, calls are not repeated more often than there are calls, and spare."""
+    patience = Patience(max_retries=1_000, scale=0.0)
+    patience.begun()
+    waits = [patience.wait(1, 0, ProviderError("down")) for _ in range(103)]
+
+    assert waits.index(None) == 101
+    assert patience.wait(0, 1, RateLimited("slower", retry_after=7.0)) == 7.0
+
+
+# --- batches --------------------------------------------------------------------------------
+
+
+class Provider:
+    """A provider of batches that answers each kind of question by a list, its last for ever."""
+
+    def __init__(self, **answers):
+        self.asked = dict.fromkeys(answers, 0)
+        self._answers = answers
+
+    def _next(self, name):
+        given = self._answers[name]
+        answer = given[min(self.asked[name], len(given) - 1)]
+        self.asked[name] += 1
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async def submit(self, *_):
+        """See Batches."""
+        return self._next("submit")
+
+    async def find(self, *_):
+        """See Batches."""
+        return self._next("find")
+
+    async def standing(self, _):
+        """See Batches."""
+        return self._next("standing")
+
+    async def results(self, *_):
+        """See Batches."""
+        for name in ("one", "two"):
+            yield Result(name, Reply(name))
+            self._next("results")
+
+
+BATCH = Batch("urn:batch/0", "urn:model", 2, datetime.now(UTC), "id")
+DOWN, REFUSED = ProviderError("down"), ProviderRefused("unknown")
+
+
+def following(provider, giving_up=None):
+    """What deals with a provider, without waiting."""
+    return Following(provider, Journal(), giving_up or asyncio.Event(), 0.0)
+
+
+def test_handing_in_ends_after_some_attempts():
+    """A provider that only ever asks for time gets no batch, and it is said what it said."""
+    provider = Provider(submit=[RateLimited("queue is full")])
+    with pytest.raises(NotMade, match="RateLimited: queue is full"):
+        asyncio.run(following(provider).submitted(BATCH, [], ()))
+
+    assert provider.asked == {"submit": 8}
+
+
+def test_what_is_undecided_is_looked_at_again():
+    """Whether a batch was made may take time to know; then it is that one, and no other is made."""
+    provider = Provider(submit=[DOWN], find=[Undecided(), DOWN, "found"])
+    found = asyncio.run(following(provider).submitted(BATCH, [], ()))
+
+    assert found.id == "found"
+    assert provider.asked == {"submit": 1, "find": 3}
+
+
+def test_a_provider_that_refuses_is_not_asked_again():
+    """What waiting does not cure stops the model: looking at batches, and fetching results."""
+
+    async def fetched(following):
+        return [one async for one in following.results(BATCH, Standing("ended", 2))]
+
+    for asking, provider in (
+        (lambda one: one.ended(BATCH), Provider(standing=[DOWN, REFUSED])),
+        (lambda one: one.found(BATCH, ()), Provider(find=[REFUSED])),
+        (fetched, Provider(results=[None, REFUSED])),
+    ):
+        with pytest.raises(Stopped, match="ProviderRefused: unknown"):
+            asyncio.run(asking(following(provider)))
+
+
+def test_a_provider_that_stays_away_is_given_up():
+    """After an hour's worth of failures, one after the other, there is an end to looking."""
+    provider = Provider(standing=[DOWN] * 59 + [Standing("running", 0)] + [DOWN])
+    with pytest.raises(Stopped, match="ProviderError: down"):
+        asyncio.run(following(provider).ended(BATCH))
+
+    assert provider.asked == {"standing": 120}
+
+
+def test_results_that_break_off_are_each_given_once():
+    """Fetching begins anew as often as need be; what came already does not come twice."""
+    provider = Provider(results=[DOWN, None, DOWN, None, None])
+
+    async def fetched():
+        return [one.name async for one in following(provider).results(BATCH, Standing("x", 2))]
+
+    assert asyncio.run(fetched()) == ["one", "two"]
+
+
+def test_giving_up_ends_every_wait():
+    """Once a run is given up, what would wait for the provider does not."""
+
+    async def waiting():
+        giving_up = asyncio.Event()
+        giving_up.set()
+        provider = Provider(standing=[Standing("running", 0)], find=[DOWN], submit=[DOWN])
+        one = following(provider, giving_up)
+        with pytest.raises(GivenUp):
+            await one.ended(BATCH)
+        with pytest.raises(GivenUp):
+            await one.submitted(BATCH, [], ())
+        return provider.asked
+
+    assert asyncio.run(waiting()) == {"standing": 1, "find": 1, "submit": 1}
+
+
+# --- judges ---------------------------------------------------------------------------------
+
+
+class Judges(concurrent.futures.Executor):
+    """An executor whose work a test does."""
+
+    def __init__(self):
+        self.given = asyncio.Queue()
+
+    def submit(self, *given):
+        """Take a batch; what comes of it is set later."""
+        future = concurrent.futures.Future()
+        self.given.put_nowait((given[1], future))
+        return future
+
+
+@pytest.mark.parametrize("failure", [None, RuntimeError("the pool is broken")])
+def test_everyone_who_waits_learns_what_became_of_a_batch(failure):
+    """A verdict or an error comes to each who waits, though another of the batch waits no more."""
+
+    async def judging():
+        judges = Judges()
+        desk = Desk(judges, JudgeLimits(), workers=0)
+        waiting = [
+            asyncio.create_task(desk.judge("urn:d", JudgeRequest(CASE, (text,)))) for text in "abc"
+        ]
+        batch, future = await judges.given.get()
+        waiting[0].cancel()
+        await asyncio.gather(waiting[0], return_exceptions=True)
+        if failure is None:
+            future.set_result([Verdict({}, {"answer": one.answers[0]}) for one in batch])
+        else:
+            future.set_exception(failure)
+        told = await asyncio.gather(*waiting[1:], return_exceptions=True)
+        later = asyncio.create_task(desk.judge("urn:d", JudgeRequest(CASE, ("d",))))
+        _, future = await judges.given.get()
+        future.set_result([Verdict({}, {"answer": "d"})])
+        last = await later
+        await desk.close()
+        return len(batch), told, last
+
+    size, told, last = asyncio.run(judging())
+    assert size == 3
+    assert last.infos == {"answer": "d"}
+    if failure is None:
+        assert [one.infos["answer"] for one in told] == ["b", "c"]
+    else:
+        assert told == [failure, failure]
+
+
+# --- the store ------------------------------------------------------------------------------
+
+
+class Full(EmbeddedStore):
+    """A store in memory that takes so many writes and no more."""
+
+    def __init__(self, writes):
+        super().__init__(None)
+        self.left = writes
+
+    def write(self, blocks):
+        """Write, or refuse."""
+        self.left -= 1
+        if self.left < 0:
+            raise StoreError("no space left")
+        super().write(blocks)
+
+
+def test_after_a_failed_write_nothing_is_written():
+    """Whoever awaits a write learns of the first failure, then and later; order is kept."""
+    graph = "https://w3id.org/kgbench/graph/run/x"
+
+    def block(k):
+        return [Block(graph, [f"<urn:s{k}> <urn:p> {k} ."])]
+
+    async def writing(store):
+        writer = Writer(store, asyncio.get_running_loop())
+        await writer.put(block(0))
+        writer.post(block(1))
+        said = []
+        for k in (2, 3):
+            with pytest.raises(StoreError, match="no space left") as error:
+                await writer.put(block(k))
+            said.append(error.value)
+            store.left = 10
+        await writer.close()
+        return said
+
+    with Full(1) as store:
+        said = asyncio.run(writing(store))
+        held = [triple.subject.value for triple in store.triples(graph)]
+
+    assert said[0] is said[1]
+    assert held == ["urn:s0"]
+
+
+def test_an_idle_writer_ends():
+    """With nothing to write, closing is enough."""
+
+    async def idle(store):
+        writer = Writer(store, asyncio.get_running_loop())
+        await writer.put([])
+        await writer.close()
+        return writer._thread.is_alive()
+
+    with EmbeddedStore(None) as store:
+        assert asyncio.run(idle(store)) is False

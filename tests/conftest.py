@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import os
 import sys
@@ -88,6 +89,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "external_data" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.external)
+
+
+def pytest_collection_finish() -> None:
+    """What was loaded to collect the tests stays to the end: nobody need look for waste in it."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(trylast=True)

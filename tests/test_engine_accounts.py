@@ -179,7 +179,13 @@ def test_cached_tokens_have_their_own_price():
 
 
 @pytest.mark.parametrize(
-    "text", ["nonsense", TABLE.replace("kgb:Price", "kgb:Model"), TABLE.replace("2.00", "'free'")]
+    "text",
+    [
+        "nonsense",
+        TABLE.replace("kgb:Price", "kgb:Model"),
+        TABLE.replace("2.00", "'free'"),
+        TABLE.replace("kgb:outputPrice 10.5 ;", ""),
+    ],
 )
 def test_damaged_price_table_is_refused(tmp_path, text):
     """A table that is none is refused, and the message names the file."""

@@ -103,6 +103,17 @@ def test_large_rounds_are_several_batches(provider, monkeypatch):
     assert sum(len(batch.asked) for batch in made.desk.batches) == 14
 
 
+def test_long_prompts_are_several_batches(provider, monkeypatch):
+    """No batch has more characters than allowed, unless a single request has."""
+    monkeypatch.setattr("kgbench.engine.batching.MOST_CHARACTERS", 10)
+    made = provider()
+    with open_store("memory:") as store:
+        done = run(store, made.plan(3))
+
+    assert done.finished
+    assert [len(batch.asked) for batch in made.desk.batches] == [1, 1, 1]
+
+
 def test_batches_cost_what_they_are_said_to(provider, tmp_path):
     """Tokens of batches are counted at the price of batches, those of other calls at the other."""
     table = tmp_path / "prices.ttl"

@@ -50,7 +50,9 @@ def test_stopping_leaves_batches_to_the_next_session(provider):
 
         async def first():
             made.loop = asyncio.get_running_loop()
-            return await run_plan(store, plan, Settings(patience_scale=0.02), stop=stop)
+            return await run_plan(
+                store, plan, Settings(patience_scale=0.02, executor="local:1"), stop=stop
+            )
 
         first_done = asyncio.run(first())
         left = open_batches(store)

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from kgbench import config
-from kgbench.engine import Settings, run_plan
+from kgbench.engine import Settings, published, run_plan
 from kgbench.errors import ConfigurationError, EvaluationError, TaskError
 from kgbench.execution import endpoint, pools
 from kgbench.execution.judging import JudgeLimits
@@ -19,11 +19,12 @@ from kgbench.importers.load import load
 from kgbench.record import accounts, reading
 from kgbench.reevaluation import reevaluate
 from kgbench.store import open_store
-from tests.archives import as_json, dialogue_v3
+from tests.archives import as_json, dialogue_v3, record_v2
 from tests.servers.sparql_server import sparql_server
 from tests.validation import assert_conforms
 
 SUITE = "llm-kg-bench-3"
+ONE = Settings(executor="local:1")
 
 
 @pytest.fixture
@@ -43,7 +44,7 @@ def plan_of(*labels):
 
 def test_published_cases_are_asked_as_they_were_asked(imported):
     """A new model gets the published prompt about the published case, in the published suite."""
-    done = asyncio.run(run_plan(imported, plan_of("RdfSyntaxFixList-turtle"), Settings()))
+    done = asyncio.run(run_plan(imported, plan_of("RdfSyntaxFixList-turtle"), ONE))
     (published, live) = sorted(reading.runs(imported), key=lambda run: run.label == "quick-start")
     asked = [
         dialogue
@@ -58,6 +59,19 @@ def test_published_cases_are_asked_as_they_were_asked(imported):
     assert len({dialogue.case for dialogue in asked}) == 1
     assert {dialogue.turns[0].prompt for dialogue in asked} == {"Mend this."}
     assert {dialogue.suite.rpartition("/")[2] for dialogue in asked} == {SUITE}
+
+
+def test_cases_of_other_suites_are_not_taken(imported):
+    """The same task may have been asked in an earlier suite: its prompts are not those of this."""
+    label = "RdfSyntaxFixList-turtle"
+    before = published.stored_exercises(imported, plan_of(label), endpoint=False)
+    earlier = record_v2("RdfSyntaxFixList", label=label, version="0.3", texts=("Old?", "Yes."))
+    for run in read_runs(ResultFile("g.json", as_json([earlier])), imported.iris):
+        load(imported, run)
+    after = published.stored_exercises(imported, plan_of(label), endpoint=False)
+
+    assert len({run.suite for run in reading.runs(imported)}) == 2
+    assert [one.prompt for one in after[label]] == [one.prompt for one in before[label]]
 
 
 def test_task_without_published_cases_is_refused(imported):
@@ -127,7 +141,7 @@ def test_endpoint_judges_new_answers(asked_of_wikidata):
     """Queries go to the endpoint that was named, what it found is kept, and judged again by."""
     store = asked_of_wikidata
     with sparql_server(WIKIDATA) as server:
-        settings = Settings(endpoint=server.url)
+        settings = replace(ONE, endpoint=server.url)
         done = asyncio.run(run_plan(store, plan_of(LABEL), settings))
         asked = len(server.asked)
         server.store.update("DELETE WHERE { <http://www.wikidata.org/entity/Q2> ?p ?o }")
@@ -155,11 +169,13 @@ def test_silent_endpoint_loses_no_answer(asked_of_wikidata, monkeypatch):
     with sparql_server(WIKIDATA) as server:
         server.failures[:] = [(503, {})] * 30
         with pytest.raises(EvaluationError, match="does not answer"):
-            asyncio.run(run_plan(store, plan_of(LABEL), Settings(endpoint=server.url)))
+            asyncio.run(run_plan(store, plan_of(LABEL), replace(ONE, endpoint=server.url)))
         server.failures.clear()
         run = live_run(store)
         answered = accounts.usage(store, run.graph)
-        done = asyncio.run(run_plan(store, plan_of(LABEL), Settings(run=run, endpoint=server.url)))
+        done = asyncio.run(
+            run_plan(store, plan_of(LABEL), replace(ONE, run=run, endpoint=server.url))
+        )
     assert_conforms(store)
 
     assert done.finished

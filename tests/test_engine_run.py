@@ -9,15 +9,17 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
 from kgbench import config
-from kgbench.engine import Settings, run_plan, run_to_continue
+from kgbench.engine import Settings, planning, run_plan, run_to_continue
 from kgbench.errors import ModelSpecError, StoreError, TaskError
 from kgbench.model import Outcome
-from kgbench.record import reading
+from kgbench.record import Recorder, reading
 from kgbench.store import open_reader, open_store
 from kgbench.tasks import catalogue
 from tests.servers import scripts
@@ -112,6 +114,41 @@ def test_same_command_continues_and_calls_nothing_twice(loopback):
     assert more.complete == 3
     assert more.calls == len(server.ledger) - asked
     assert len(runs) == 1
+
+
+def test_only_a_live_run_of_the_same_name_and_suite_is_continued():
+    """Neither another suite, nor another name, nor results that were not made live go on."""
+    with open_store("memory:") as store:
+        plan = plan_of("baseline:silent", iterations=1, labels=LABELS[:1])
+        run(store, plan)
+        (info,) = reading.runs(store)
+        assert run_to_continue(store, plan) == info
+        assert run_to_continue(store, replace(plan, name="another")) is None
+        assert run_to_continue(store, replace(plan, suite="another")) is None
+        recorder = Recorder(store.iris, "0199", "0200")
+        suite = store.iris.mint("suite", suite=plan.suite)
+        now, agent = datetime.now(UTC), "urn:agent"
+        store.write(recorder.run_blocks(label=plan.name, suite=suite, started=now))
+        store.write(
+            recorder.pass_blocks(kind="recorded", started=now, agent=agent, engine="oxigraph")
+        )
+        assert {one.label for one in reading.runs(store)} == {plan.name}
+        assert run_to_continue(store, plan) == info
+
+
+def test_iterations_per_case_are_those_of_each_case():
+    """Every case is asked as often as the others, however many cases a task has."""
+    plan = plan_of("baseline:oracle", iterations=3, labels=LABELS[:2])
+    few, many = planning.exercises(plan).values()
+    asked = {LABELS[0]: [few[0]], LABELS[1]: [many[k] for k in range(3)]}
+    each = replace(plan, iterations=2, iterations_per_case=True)
+    made = list(planning.planned(each, asked, plan.models[0]))
+
+    assert planning.dialogue_count(each, asked) == len(made) == 2 * (1 + 3)
+    assert len({one.digest for one in made}) == len(made)
+    assert Counter(one.exercise.case.iri for one in made) == {
+        exercise.case.iri: 2 for exercises in asked.values() for exercise in exercises
+    }
 
 
 def test_transient_failures_are_retried(loopback):

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 import pyoxigraph as ox
 
-from kgbench.errors import QueryError
+from kgbench.errors import QueryError, StoreError
 from kgbench.execution.lockdown import OUT_OF_MEMORY, die_with_parent
 from kgbench.serve.formats import engine_format
 from kgbench.serve.isolation import isolate
@@ -91,7 +91,10 @@ def _handler() -> Callable[[Mapping[str, Any], BinaryIO], None]:
         path = job["snapshot"]
         if path not in opened:
             opened.clear()
-            opened[path] = ox.Store.read_only(path)
+            try:
+                opened[path] = ox.Store.read_only(path)
+            except (OSError, RuntimeError, ValueError) as error:  # no fault of the query
+                raise StoreError(f"the snapshot cannot be opened: {error}") from error
         _answer(opened[path], job, stream)
 
     return answer

@@ -115,6 +115,17 @@ def test_what_fails_is_told_and_the_next_job_done(answers, job, kind, words):
     assert found[-1][0] == worker.END
 
 
+def test_damaged_snapshot_is_no_fault_of_a_query(answers, tmp_path):
+    """A snapshot that cannot be opened is told as a defect; the next job finds its own."""
+    (tmp_path / "CURRENT").write_text("nothing\n", encoding="utf-8")
+    jobs = {"query": SELECT, "snapshot": str(tmp_path)}, {"query": SELECT}
+    found = answers(worker._handler(), *jobs)
+    (refused,) = [json.loads(payload) for tag, payload in found if tag == worker.FAILED]
+    assert refused["kind"] == "defect"
+    assert "the snapshot cannot be opened" in refused["message"]
+    assert any(b"run/1" in payload for tag, payload in found if tag == worker.DATA)
+
+
 def test_lack_of_memory_ends_a_worker(answers, monkeypatch):
     """A worker without memory ends with the status that says so, and answers nothing more."""
 

@@ -56,6 +56,17 @@ def dialogue(run):
     return next(held.iri for held in run.held if len(held.rounds) > 1)
 
 
+@pytest.fixture(scope="module")
+def exported(small, tmp_path_factory):
+    """A folder with the run as crate, data set, records and provenance."""
+    folder = tmp_path_factory.mktemp("exported")
+    call("export", "rocrate", "--store", small, "-o", folder / "crate", *OURS)
+    call("export", "croissant", "--store", small, "-o", folder / "data", *OURS)
+    call("export", "eee", "--store", small, "-o", folder / "eee", "--relation", "third_party")
+    call("export", "prov", "--store", small, "-o", folder / "a.provn")
+    return folder
+
+
 @pytest.mark.filterwarnings("ignore:Dataset.default_context:DeprecationWarning")  # of prov
 def test_provenance_comes_back_in_every_syntax(small, dialogue, tmp_path):
     """PROV-JSON, PROV-XML and PROV-O say the same, read by the library that PROV-N is from."""
@@ -104,10 +115,9 @@ def test_drawings_need_no_program(small, dialogue, tmp_path, of_dialogue):
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_crate_is_valid(small, tmp_path):
+def test_a_crate_is_valid(exported):
     """roc-validator finds nothing that a Process Run Crate must have missing or wrong."""
-    call("export", "rocrate", "--store", small, "-o", tmp_path / "crate", *OURS)
-    found = json.loads(validator(Path(__file__).parent / "crate_check.py", tmp_path / "crate"))
+    found = json.loads(validator(Path(__file__).parent / "crate_check.py", exported / "crate"))
 
     assert [issue for issue in found if "REQUIRED" in issue[0]] == []
     # What would have to be invented: who publishes, and where the authors work.
@@ -133,34 +143,31 @@ def test_a_crate_holds_what_it_says(small, tmp_path):
     assert len(actions) == 2
 
 
-def test_the_statements_in_a_crate_can_be_imported(small, tmp_path):
+def test_the_statements_in_a_crate_can_be_imported(exported, tmp_path):
     """What a crate holds brings the results into another store."""
-    call("export", "rocrate", "--store", small, "-o", tmp_path / "crate", *OURS)
-    said = call("import", "rdf", tmp_path / "crate" / "results.nq", "--store", tmp_path / "store")
+    said = call("import", "rdf", exported / "crate" / "results.nq", "--store", tmp_path / "store")
 
     assert "imported 1 run, 1 pass" in said
 
 
-def test_croissant_is_valid_and_can_be_read(small, run, tmp_path):
+def test_croissant_is_valid_and_can_be_read(exported, run):
     """The validator accepts the description, and reads as many scores as the run has."""
-    call("export", "croissant", "--store", small, "-o", tmp_path / "data", *OURS)
     script = (
         "import sys, mlcroissant as m\n"
         "d = m.Dataset(sys.argv[1])\n"
         "assert not d.metadata.issues.errors, d.metadata.issues.errors\n"
         "print(sum(1 for _ in d.records('scores')))\n"
     )
-    count = int(validator("-c", script, tmp_path / "data" / "croissant.json"))
+    count = int(validator("-c", script, exported / "data" / "croissant.json"))
 
     assert count == sum(len(v.scores) for held in run.held for v in held.verdicts)
 
 
-def test_tasks_view_conforms(small, tmp_path):
+def test_tasks_view_conforms(exported):
     """The view as Croissant Tasks conforms to its rules, and its values are decimals."""
-    call("export", "croissant", "--store", small, "-o", tmp_path / "data", *OURS)
     found = ox.Store()
     found.bulk_load(
-        path=str(tmp_path / "data" / "croissant-tasks.jsonld"), format=ox.RdfFormat.JSON_LD
+        path=str(exported / "data" / "croissant-tasks.jsonld"), format=ox.RdfFormat.JSON_LD
     )
     shapes = compiled(declared_shapes(["croissant-tasks.ttl"]))
     assert [str(each) for each in complaints(Data(found), shapes)] == []
@@ -173,10 +180,9 @@ def test_tasks_view_conforms(small, tmp_path):
     assert [each.component for each in complaints(Data(found), shapes)] == ["MinCount"]
 
 
-def test_records_of_every_eval_ever(small, run, tmp_path):
+def test_records_of_every_eval_ever(exported, run):
     """One valid record for each model, at its place; scores are the means of the run."""
-    call("export", "eee", "--store", small, "-o", tmp_path / "eee", "--relation", "third_party")
-    found = [json.loads(p.read_text()) for p in (tmp_path / "eee").rglob("*.json")]
+    found = [json.loads(p.read_text()) for p in (exported / "eee").rglob("*.json")]
 
     assert len(found) == len({held.model for held in run.held}) == 2
     for record in found:
@@ -206,17 +212,14 @@ def test_nothing_is_overwritten(small, tmp_path):
             call("export", name, "--store", small, "-o", tmp_path, *OURS)
 
 
-def test_no_export_tells_of_this_machine(small, tmp_path):
+def test_no_export_tells_of_this_machine(small, exported):
     """Neither the host nor any path of it is in what is exported."""
-    call("export", "rocrate", "--store", small, "-o", tmp_path / "crate", *OURS)
-    call("export", "croissant", "--store", small, "-o", tmp_path / "data", *OURS)
-    call("export", "eee", "--store", small, "-o", tmp_path / "eee")
-    call("export", "prov", "--store", small, "-o", tmp_path / "a.provn")
-    for path in tmp_path.rglob("*"):
-        if path.is_file():
-            content = path.read_text("utf-8")
-            assert str(small) not in content
-            assert f'"{socket.gethostname()}"' not in content
+    files = [path for path in exported.rglob("*") if path.is_file()]
+    for path in files:
+        content = path.read_text("utf-8")
+        assert str(small) not in content
+        assert f'"{socket.gethostname()}"' not in content
+    assert {path.suffix for path in files} >= {".provn", ".nq", ".csv", ".json", ".jsonld"}
 
 
 def test_a_licence_is_needed(small, tmp_path):

@@ -53,8 +53,9 @@ def test_the_commands_of_the_page_work(page, small, tmp_path, monkeypatch):
     """Each example runs over a store, those that fetch aside."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KGBENCH_STORE", str(small))
-    dialogue = next(iter(re.findall(r"activity\(run:(\S+?/[0-9]-\w+),", call("export", "prov"))))
-    run = re.findall(r"prefix run <(.*)>", call("export", "prov"))[0]
+    said = call("export", "prov")
+    dialogue = re.findall(r"activity\(run:(\S+?/[0-9]-\w+),", said)[0]
+    run = re.findall(r"prefix run <(.*)>", said)[0]
     given = re.findall(r"^kgbench ([^#\n]*)", page, re.MULTILINE)
     for line in given:
         if not line.startswith("import rdf"):

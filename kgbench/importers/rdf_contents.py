@@ -57,6 +57,7 @@ CATALOGUED = frozenset(
 _TIMES = frozenset((PROV.startedAtTime, PROV.endedAtTime))
 _ACTIVITY = re.compile(r"(.+/)(run|pass|invalidation|analysis|import)/[A-Za-z0-9._-]+")
 _PLACE = re.compile(r"/(?:run|pass|invalidation|analysis|import)/[^/]+")
+_GRAPH = re.compile(r".+/graph/(?:catalogue|(?:run|pass|invalidation|analysis|import)/[^/]+)")
 _AHEAD = timedelta(days=1)  # how far clocks of others may be ahead
 
 
@@ -161,6 +162,11 @@ def _check_registry(found: Contents) -> None:
 
 
 # --- statements ------------------------------------------------------------------------------
+
+
+def names_graph(iri: str) -> bool:
+    """Whether an IRI is the name of a graph, whether or not the data set holds that graph."""
+    return _GRAPH.fullmatch(iri) is not None
 
 
 def is_guarded_type(term: Any) -> bool:

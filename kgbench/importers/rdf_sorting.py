@@ -25,6 +25,7 @@ from kgbench.importers.rdf_contents import (
     is_guarded_type,
     is_ours,
     latest_day,
+    names_graph,
     normalised,
 )
 from kgbench.store import declared
@@ -82,7 +83,6 @@ class _Sorter:
     def __init__(self, contents: Contents, iris: Iris) -> None:
         self.found = Sorted()
         self._contents = contents
-        self._graphs = {home.graph for home in contents.homes.values()}
         self._declared = _declarations(iris)
         self._fixed = {s for s, said in self._declared.items() if _types(said) & _FIXED}
         self._ours_below = _first_segments(self._declared)
@@ -121,7 +121,7 @@ class _Sorter:
 
     def _described(self, quad: ox.Quad, subject: str) -> None:
         types = self._contents.types.get(subject)
-        if subject in self._graphs or subject.endswith("/graph/catalogue"):
+        if names_graph(subject):
             return  # the registry is made anew
         if subject in self._declared:
             self._compare(quad, subject)

@@ -47,7 +47,7 @@ def agreement(published: Published) -> Iterator[Fault]:
         if form not in (".nq", ".trig", ".ttl"):
             continue
         try:
-            number = published.count(path)
+            number = reading.count(path, published.password)
         except PublicationRefused:
             continue
         except reading.Unreadable as error:

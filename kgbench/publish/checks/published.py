@@ -38,7 +38,6 @@ class Published:
         self.quads = self._database()
         self.catalogue = ox.Store()
         self.stated: list[ox.Quad] = []
-        self._numbers: dict[Path, int] = {}
         self._file_of: dict[Any, str] = {}
         for path in self.dumps:
             self._load(path)
@@ -115,11 +114,6 @@ class Published:
         graphs = {q.graph_name for q in (store or self.quads).quads_for_pattern(node, None, None)}
         return min((self._file_of.get(graph, "") for graph in graphs), default="")
 
-    def count(self, path: Path) -> int:
-        """How many quads a dump has; raises as :func:`kgbench.publish.checks.reading.opened`."""
-        known = self._numbers.get(path)
-        return reading.count(path, self.password) if known is None else known
-
     def _database(self) -> ox.Store:
         if sum(path.stat().st_size for path in self.dumps) < _LARGE:
             return ox.Store()
@@ -131,7 +125,7 @@ class Published:
         known = self._graphs()
         graph = ox.NamedNode(f"urn:file:{path.name}")
         try:
-            self._numbers[path] = reading.load(self.quads, path, self.password, graph)
+            reading.load(self.quads, path, self.password, graph)
         except PublicationRefused:
             self.unread.append(name)
             return

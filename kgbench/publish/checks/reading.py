@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Opening published files by what their names say: formats, compression, encryption.
 
-Every file of RDF is parsed by a child process first (:func:`count`): what makes a parser overflow
-its stack ends that process, and not the check.
+A file of RDF that may be nested deeply is parsed by a child process first: what makes a parser
+overflow its stack ends that process, and not the check.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ FORMATS = {
     ".jsonld": "application/ld+json",
 }
 _CHUNK = 1 << 20
+_FEW_TERMS = 100  # levels that any stack takes
 _DAMAGED = (OSError, EOFError, ValueError, SyntaxError, zlib.error)
 _LIBRARIES = ("zstandard", "zlib", "_lzma", "pyzipper")  # their errors have no base in common
 
@@ -126,24 +127,23 @@ class _Zstandard(io.RawIOBase):
         return number
 
 
-def load(store: ox.Store, path: Path, password: str | None, graph: ox.NamedNode) -> int:
-    """Load an RDF file into ``store``, its triples into ``graph``; raises as :func:`opened`.
-
-    How many quads it has.
-    """
-    kind, number = _kind(path), count(path, password)
+def load(store: ox.Store, path: Path, password: str | None, graph: ox.NamedNode) -> None:
+    """Load an RDF file into ``store``, its triples into ``graph``; raises as :func:`opened`."""
+    kind = _kind(path)
+    if _may_nest(path, password):
+        _count_apart(path, password)
     with opened(path, password) as content:
         if kind.supports_datasets:
             store.bulk_load(content, kind)
         else:
             store.bulk_load(content, kind, to_graph=graph)
-    return number
 
 
 def quads(path: Path) -> list[ox.Quad]:
     """What an RDF file states, as it was written; raises as :func:`opened`."""
     kind = _kind(path)
-    count(path, None)
+    if _may_nest(path, None):
+        _count_apart(path, None)
     with opened(path, None) as content:
         return list(ox.parse(content, kind))
 
@@ -156,6 +156,25 @@ def first_line(path: Path, password: str | None) -> str:
 
 def count(path: Path, password: str | None) -> int:
     """How many quads a dump has; raises as :func:`opened`."""
+    kind = _kind(path)
+    if _may_nest(path, password):
+        return _count_apart(path, password)
+    with opened(path, password) as content:
+        return sum(1 for _ in ox.parse(content, kind))
+
+
+def _may_nest(path: Path, password: str | None) -> bool:
+    """Whether parsing may need a deep stack: in JSON-LD, and for triples as terms of triples."""
+    if parts(path)[0] == ".jsonld":
+        return True
+    terms = 0
+    with opened(path, password) as content:
+        while terms <= _FEW_TERMS and (chunk := content.read(_CHUNK)):
+            terms += chunk.count(b"<<")  # in texts as well: those are only tried in vain
+    return terms > _FEW_TERMS
+
+
+def _count_apart(path: Path, password: str | None) -> int:
     with opened(path, password) as content:
         try:
             return rdf_staging.count(content, rdf_files.FORMATS[parts(path)[0]])

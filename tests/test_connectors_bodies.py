@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgbench.connectors import chat_completions, generate_content, messages, responses
@@ -106,6 +106,7 @@ def test_a_whole_body_is_read(module: ModuleType, body: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("module", "body"), PROTOCOLS)
+@settings(max_examples=50)  # each damages a body in one place, of some twenty
 @given(data=st.data())
 def test_any_json_is_a_reply_or_a_provider_error(
     module: ModuleType, body: dict[str, Any], data: st.DataObject

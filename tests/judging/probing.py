@@ -27,7 +27,7 @@ PATIENCE = 120.0  # seconds
 PATIENT = JudgeLimits(seconds=PATIENCE)
 SMALL = JudgeLimits(seconds=PATIENCE, memory_bytes=300 << 20)
 #: For what never ends; the harmless answers around it are judged within the same limit.
-HASTY = JudgeLimits(seconds=1.5)
+HASTY = JudgeLimits(seconds=1.0)
 
 
 def case(number=0, task_class="Probe", graph=GRAPH):

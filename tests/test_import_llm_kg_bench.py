@@ -361,8 +361,11 @@ def test_generated_graph_of_the_first_generation() -> None:
     assert case.data == {"graphFormat": "turtle", "n": 20}
 
 
-@pytest.mark.parametrize(("kind", "expected"), [("graph", ":a :b :c ."), ("schema", None)])
-def test_graph_printed_in_the_prompt(kind: str, expected: str | None) -> None:
+@pytest.mark.parametrize(
+    ("kind", "block", "expected"),
+    [("graph", "turtle", ":a :b :c ."), ("graph", "xml", None), ("schema", "turtle", None)],
+)
+def test_graph_printed_in_the_prompt(kind: str, block: str, expected: str | None) -> None:
     """The graph that CoypuMini queries run on is taken from the prompt that prints it whole."""
     record = record_v3(
         "Text2SparqlExecEvalListCoypuMini",
@@ -370,7 +373,7 @@ def test_graph_printed_in_the_prompt(kind: str, expected: str | None) -> None:
         version="3.0",
         parameters={"kgInfoType": kind, "kgInfoFormat": "turtle"},
         data={"uid": "c1", "kgInfoType": kind, "kgInfoFormat": "turtle"},
-        texts=["Ask it so:\n```sparql\nSELECT\n```\nof\n```turtle\n:a :b :c .\n```\nDo.", "x"],
+        texts=[f"Ask it so:\n```sparql\nSELECT\n```\nof\n```{block}\n:a :b :c .\n```\nDo.", "x"],
     )
     (case,) = the_run(record).cases.values()
     assert case.data.get("graph") == expected

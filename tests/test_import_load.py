@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from kgbench import shapes
 from kgbench.errors import ImportRefused, StoreError
 from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import ImportedRun, read_runs
@@ -22,6 +21,7 @@ from kgbench.store.protocol import Block
 from kgbench.validation import Data, complaints, result_shapes
 from kgbench.vocab import KGB
 from tests.archives import as_json, dialogue_v3, record_v1, record_v2, record_v3
+from tests.validation import assert_conforms
 
 SCORES = f"""
 SELECT ?dialogue ?round ?metric ?value WHERE {{
@@ -94,8 +94,7 @@ def test_what_is_written_has_the_declared_shape(store: EmbeddedStore, name: str)
     """Runs, passes and catalogue entries of an import conform to the result shapes."""
     load(store, the_run(*RUNS[name]))
     load(store, the_run(record_v3(texts=["\ud800", "\x00"]), suite="other"))
-    rows = store.query("CONSTRUCT { ?s ?p ?o } WHERE { GRAPH ?g { ?s ?p ?o } }")
-    assert shapes.report(rows, "results") == []
+    assert_conforms(store)
 
 
 def test_a_case_of_two_versions_has_the_declared_shape(store: EmbeddedStore) -> None:
@@ -178,6 +177,16 @@ def test_published_pass_names_the_framework(store: EmbeddedStore) -> None:
     assert [(row["label"].value, row["commit"].value) for row in agents] == [
         (run.software.name, run.software.commit)
     ]
+
+
+def test_a_state_of_code_that_is_no_commit_is_kept(store: EmbeddedStore) -> None:
+    """Where a record names its code otherwise than by a commit, that is a part of the version."""
+    record = record_v3()
+    record["taskInfo"]["gitCommit"] = "v1.2+local"
+    run = the_run(record)
+    load(store, run)
+    assert (run.software.version, run.software.commit) == ("3 (v1.2+local)", None)
+    assert conforms(store)
 
 
 def test_importing_twice_changes_nothing(store: EmbeddedStore) -> None:

@@ -92,3 +92,16 @@ def test_a_description_of_ones_own(recorded, tmp_path):
     file.write_text("<a> a <b> .", encoding="utf-8")
     with pytest.raises(KgbenchError, match="must describe one dcat:Dataset"):
         about.read(file)
+
+
+def test_what_was_just_written_is_checked(recorded, tmp_path):
+    """With --check the checklist follows the report, or is part of it; faults are exit code 1."""
+    out = tmp_path / "site"
+    given = ("publish", "--store", recorded, "--out", out, "--base", BASE, "--check")
+    said = json.loads(command(*given, "--json", code=1))
+    told = command(*given, code=1)
+
+    assert said["out"] == str(out)
+    assert said["check"]["passed"] is False
+    assert told.index(f"folder   {out}") < told.index("failed ")
+    assert told.splitlines()[-1].endswith(" faults")

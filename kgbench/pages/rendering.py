@@ -15,7 +15,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pyoxigraph as ox
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import BytecodeCache, Environment, FileSystemLoader, StrictUndefined
+from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 from kgbench import __version__
@@ -33,6 +34,25 @@ _STEERING = re.compile("[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2
 _WITH_GRAPHS = ("nq", "trig")
 
 
+class _Compiled(BytecodeCache):
+    """Templates of this process, each compiled once, however many environments there are."""
+
+    def __init__(self) -> None:
+        self._code: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """What was compiled before, which jinja passes over where the template has changed."""
+        if bucket.key in self._code:
+            bucket.bytecode_from_string(self._code[bucket.key])
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep what was compiled."""
+        self._code[bucket.key] = bucket.bytecode_to_string()
+
+
+_COMPILED = _Compiled()
+
+
 def environment(*folders: Path) -> Environment:
     """The templates of ``folders`` and of this part, the first found of each name.
 
@@ -47,6 +67,7 @@ def environment(*folders: Path) -> Environment:
         loader=FileSystemLoader([*folders, _TEMPLATES]),
         autoescape=True,
         undefined=StrictUndefined,
+        bytecode_cache=_COMPILED,
         trim_blocks=True,
         lstrip_blocks=True,
     )

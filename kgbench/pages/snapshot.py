@@ -42,6 +42,15 @@ class Memory(View):
         self._held = None
 
 
+def opened(path: Path, held: IO[bytes], base: str) -> View:
+    """The snapshot at ``path``, which is ``held``; StoreError where it cannot be opened."""
+    try:
+        return View(path, held, base)
+    except (OSError, RuntimeError, ValueError) as error:  # as the engine tells of damage
+        held.close()
+        raise StoreError(f"the snapshot {path} cannot be opened: {error}") from error
+
+
 def newest(folder: Path, base: str) -> View:
     """The newest of the snapshots in ``folder``, opened.
 
@@ -51,9 +60,5 @@ def newest(folder: Path, base: str) -> View:
         found = snapshots.newest(folder)
         held = None if found is None else snapshots.hold(found)
         if found is not None and held is not None:
-            try:
-                return View(found, held, base)
-            except (OSError, RuntimeError, ValueError) as error:  # as the engine tells of damage
-                held.close()
-                raise StoreError(f"the snapshot {found} cannot be opened: {error}") from error
+            return opened(found, held, base)
     raise StoreError(f"{folder} has no snapshot to read")

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads take address space, which has a limit
 
 from kgbench.errors import QueryError, StoreError
+from kgbench.pages import snapshot
 from kgbench.pages.snapshot import View
 from kgbench.serve import worker
 from kgbench.serve.analyses import ANALYSES
@@ -49,7 +50,7 @@ def _view(path: Path, base: str) -> View:
     held = snapshots.hold(path)
     if held is None:
         raise StoreError(f"the snapshot {path.name} is gone")
-    return View(path, held, base)
+    return snapshot.opened(path, held, base)
 
 
 if __name__ == "__main__":

@@ -115,15 +115,21 @@ def test_what_fails_is_told_and_the_next_job_done(answers, job, kind, words):
     assert found[-1][0] == worker.END
 
 
-def test_damaged_snapshot_is_no_fault_of_a_query(answers, tmp_path):
+@pytest.mark.parametrize(
+    ("program", "job"),
+    [(worker, {"query": SELECT}), (analyst, {"analysis": "models", "arguments": {}})],
+)
+def test_damaged_snapshot_is_no_fault_of_who_asks(answers, program, job, tmp_path):
     """A snapshot that cannot be opened is told as a defect; the next job finds its own."""
-    (tmp_path / "CURRENT").write_text("nothing\n", encoding="utf-8")
-    jobs = {"query": SELECT, "snapshot": str(tmp_path)}, {"query": SELECT}
-    found = answers(worker._handler(), *jobs)
+    damaged = tmp_path / "1"
+    damaged.mkdir()
+    (tmp_path / "1.lock").touch()
+    (damaged / "CURRENT").write_text("nothing\n", encoding="utf-8")
+    found = answers(program._handler(), {**job, "snapshot": str(damaged)}, job)
     (refused,) = [json.loads(payload) for tag, payload in found if tag == worker.FAILED]
     assert refused["kind"] == "defect"
-    assert "the snapshot cannot be opened" in refused["message"]
-    assert any(b"run/1" in payload for tag, payload in found if tag == worker.DATA)
+    assert "cannot be opened" in refused["message"]
+    assert [tag for tag, _ in found[-2:]] == [worker.DATA, worker.END]
 
 
 def test_lack_of_memory_ends_a_worker(answers, monkeypatch):

@@ -32,10 +32,10 @@ def server():
 
 @pytest.fixture
 def asking(server):
-    """A client that does not wait long."""
+    """A client that asks again at once."""
     server.failures.clear()
     server.asked.clear()
-    return Endpoint(server.url, seconds=0.3, pause=0.001)
+    return Endpoint(server.url, seconds=60, pause=0.001)
 
 
 @pytest.mark.parametrize(
@@ -89,8 +89,9 @@ def test_bad_query_is_an_error_of_the_query(asking):
 def test_slow_query_expires(server, asking, failure):
     """A query that takes too long says so; that is no failure of the endpoint."""
     server.failures[:] = [failure]
+    hasty = Endpoint(asking.url, seconds=0.3)
 
-    assert asking.select("SELECT * { ?s ?p ?o }", {}).expired
+    assert hasty.select("SELECT * { ?s ?p ?o }", {}).expired
 
 
 def test_passing_failures_are_waited_for(server, asking):
@@ -98,6 +99,16 @@ def test_passing_failures_are_waited_for(server, asking):
     server.failures[:] = [(429, {"Retry-After": "0"}), (503, {}), "drop", GARBAGE]
 
     assert len(asking.select("SELECT * { ?s :name ?o }", PREFIXES).rows) == 3
+    assert len(server.asked) == 5
+
+
+def test_words_that_stop_are_no_failure_of_their_own(server, asking):
+    """An endpoint that says it is busy, and then no more, is asked again like any other."""
+    server.failures[:] = ["half", *["drop"] * 9]
+    hasty = Endpoint(asking.url, seconds=1.0, pause=0.001)
+
+    with pytest.raises(EvaluationError, match="does not answer"):
+        hasty.select("SELECT * { ?s ?p ?o }", {})
     assert len(server.asked) == 5
 
 

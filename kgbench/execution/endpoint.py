@@ -152,7 +152,10 @@ class _NoRedirection(urllib.request.HTTPRedirectHandler):
 
 def _refused(error: urllib.error.HTTPError) -> QueryResult:
     """What a status says: about the query, or that the endpoint is to be asked later."""
-    said = error.read(4 * _MESSAGE).decode("utf-8", "replace").strip()[:_MESSAGE]
+    try:
+        said = error.read(4 * _MESSAGE).decode("utf-8", "replace").strip()[:_MESSAGE]
+    except (OSError, HTTPException):  # the status has said enough
+        said = ""
     if error.code == _EXPIRED:
         return QueryResult(error="the endpoint's limit of time was hit", expired=True)
     if error.code in (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE):

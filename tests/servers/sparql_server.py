@@ -16,8 +16,9 @@ import pyoxigraph as ox
 class SparqlServer(ThreadingHTTPServer):
     """Answers queries from ``store``; ``failures`` are answered first, one a request.
 
-    A failure is a status with headers, ``drop``, ``stall``, ``drip`` (an answer that comes in small
-    pieces and never ends), or the bytes of another answer; ``asked`` keeps the queries.
+    A failure is a status with headers, ``drop``, ``stall``, ``half`` (a status whose words stop),
+    ``drip`` (an answer that comes in small pieces and never ends), or the bytes of another answer;
+    ``asked`` keeps the queries.
     """
 
     daemon_threads = True
@@ -47,6 +48,9 @@ class _Handler(BaseHTTPRequestHandler):
         if failure == "drop":
             self.close_connection = True
         elif failure == "stall":
+            self.server.released.wait(30)
+        elif failure == "half":
+            self._send(503, b"I am", {"Content-Length": "1000"})
             self.server.released.wait(30)
         elif failure == "drip":
             self._send(200, b"", {"Content-Length": "1000000"})

@@ -117,6 +117,24 @@ def test_stopping_ends_the_waits_of_providers():
     asyncio.run(stopping())
 
 
+def test_stopping_passes_over_who_waits_no_more():
+    """A call that was cancelled during a provider's wait is left alone when the run stops."""
+
+    async def stopping():
+        pace = Pace(4)
+        pace.refused(RateLimited("slower", retry_after=3600.0), await pace.enter(1))
+        gone, other = (asyncio.create_task(pace.enter(1)) for _ in range(2))
+        await asyncio.sleep(0)
+        gone.cancel()
+        await asyncio.gather(gone, return_exceptions=True)
+        pace.close()
+        with pytest.raises(GivenUp):
+            await other
+        return gone.cancelled()
+
+    assert asyncio.run(stopping())
+
+
 def test_cancelled_call_frees_its_place():
     """A call that is given up while it waits or when its turn has come keeps no place."""
 

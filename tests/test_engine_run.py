@@ -125,7 +125,7 @@ def test_only_a_live_run_of_the_same_name_and_suite_is_continued():
         assert run_to_continue(store, plan) == info
         assert run_to_continue(store, replace(plan, name="another")) is None
         assert run_to_continue(store, replace(plan, suite="another")) is None
-        recorder = Recorder(store.iris, "0199", "0200")
+        recorder = Recorder(store.iris, "ffff", "fffe")  # newer than any
         suite = store.iris.mint("suite", suite=plan.suite)
         now, agent = datetime.now(UTC), "urn:agent"
         store.write(recorder.run_blocks(label=plan.name, suite=suite, started=now))

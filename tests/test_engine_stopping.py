@@ -162,6 +162,38 @@ def test_stopped_while_earlier_batches_are_collected(provider):
     assert made.created() == 1
 
 
+def test_what_failed_in_a_batch_of_an_earlier_session_is_asked_again(provider):
+    """Of what is collected the answers count, beside results that are none, or nobody's."""
+    made = provider(each=scripts.sequence("answer", scripts.SERVER_ERROR, "answer"))
+    with open_store("memory:") as store:
+        plan = made.plan(3)
+        stopped(made, store, plan, looking)
+        (batch,) = made.desk.batches
+        batch.asked.append(replace(batch.asked[0], name="somebody-elses"))
+        second = run(store, plan)
+
+    assert second.finished
+    assert [len(batch.asked) for batch in made.desk.batches] == [4, 1]
+
+
+def test_a_result_that_nobody_asked_for_is_nobodys(provider):
+    """A provider that gives more results than there were requests disturbs none of them."""
+    made = provider()
+
+    def look(entry):
+        for batch in made.desk.batches:
+            if len(batch.asked) == 3:
+                batch.asked.append(replace(batch.asked[0], name="somebody-elses"))
+        return Behaviour()
+
+    made.server._script = look
+    with open_store("memory:") as store:
+        done = session(store, made.plan(3))
+
+    assert len(made.desk.batches[0].asked) == 4
+    assert (done.complete, done.calls) == (3, 3)
+
+
 def test_a_refused_model_awaits_nothing(provider):
     """A batch that the provider refuses is not under way, and who was in it is left open."""
     made = provider(script=scripts.always(scripts.UNAUTHORISED))

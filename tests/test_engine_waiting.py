@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Patience: with calls that fail, with providers of batches, with judges and with the store."""
+"""Patience: with calls that fail, with providers of batches, and with judges."""
 
 from __future__ import annotations
 
@@ -15,12 +15,10 @@ from kgbench.engine.calls import Line, Patience
 from kgbench.engine.desk import Desk
 from kgbench.engine.following import Following, NotMade, Stopped
 from kgbench.engine.pacing import GivenUp, Pace
-from kgbench.engine.writer import Writer
-from kgbench.errors import ProviderError, ProviderRefused, RateLimited, StoreError
+from kgbench.errors import ProviderError, ProviderRefused, RateLimited
 from kgbench.execution.judging import JudgeLimits, JudgeRequest
 from kgbench.model import Case, Outcome, Reply, Request, Verdict
 from kgbench.record.batches import Batch
-from kgbench.store import Block, EmbeddedStore
 
 CASE = Case("urn:case", "suite", "Class", {}, {}, "0" * 64)
 REQUEST = Request(("What?",), CASE, "0")
@@ -319,62 +317,3 @@ def test_everyone_who_waits_learns_what_became_of_a_batch(failure):
         assert [one.infos["answer"] for one in told] == ["b", "c"]
     else:
         assert told == [failure, failure]
-
-
-# --- the store ------------------------------------------------------------------------------
-
-
-class Full(EmbeddedStore):
-    """A store in memory that takes so many writes and no more."""
-
-    def __init__(self, writes):
-        super().__init__(None)
-        self.left = writes
-
-    def write(self, blocks):
-        """Write, or refuse."""
-        self.left -= 1
-        if self.left < 0:
-            raise StoreError("no space left")
-        super().write(blocks)
-
-
-def test_after_a_failed_write_nothing_is_written():
-    """Whoever awaits a write learns of the first failure, then and later; order is kept."""
-    graph = "https://w3id.org/kgbench/graph/run/x"
-
-    def block(k):
-        return [Block(graph, [f"<urn:s{k}> <urn:p> {k} ."])]
-
-    async def writing(store):
-        writer = Writer(store, asyncio.get_running_loop())
-        await writer.put(block(0))
-        writer.post(block(1))
-        said = []
-        for k in (2, 3):
-            with pytest.raises(StoreError, match="no space left") as error:
-                await writer.put(block(k))
-            said.append(error.value)
-            store.left = 10
-        await writer.close()
-        return said
-
-    with Full(1) as store:
-        said = asyncio.run(writing(store))
-        held = [triple.subject.value for triple in store.triples(graph)]
-
-    assert said[0] is said[1]
-    assert held == ["urn:s0"]
-
-
-def test_an_idle_writer_ends():
-    """With nothing to write, closing is enough."""
-
-    async def idle(store):
-        writer = Writer(store, asyncio.get_running_loop())
-        await writer.put([])
-        await writer.close()
-        return writer._thread.is_alive()
-
-    with EmbeddedStore(None) as store:
-        assert asyncio.run(idle(store)) is False

@@ -143,18 +143,18 @@ class Connections:
     def _authorised(
         self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]
     ) -> Answer:
-        for attempt in range(_CHALLENGES):
+        made = 0
+        while True:
             authorization = self.credentials.header(method, url)
             # Names and realms may hold any character; http.client would write Latin-1.
             sent = None if authorization is None else authorization.encode().decode("latin-1")
             more = {} if sent is None else {"Authorization": sent}
             answer = self._once(method, url, body, {**headers, **more})
-            last = attempt == _CHALLENGES - 1
-            if answer.status != http.HTTPStatus.UNAUTHORIZED or last:
-                break
+            made += 1
+            if answer.status != http.HTTPStatus.UNAUTHORIZED or made == _CHALLENGES:
+                return answer
             if not self.credentials.asked(answer.challenges, authorization):
-                break
-        return answer
+                return answer
 
     def _once(
         self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]

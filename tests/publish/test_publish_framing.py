@@ -12,6 +12,7 @@ from kgbench.publish import framing
 from tests.publish.conftest import publish
 
 
+@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("name", ["recorded", "hostile"])
 def test_a_tree_is_what_pyld_frames(name, request, tmp_path, monkeypatch):
     """For each dialogue of a publication, pyld with the same frame makes the same tree."""

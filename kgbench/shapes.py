@@ -17,7 +17,7 @@ import pyoxigraph as ox
 
 from kgbench import resources
 from kgbench.errors import ResourceError
-from kgbench.vocab import BASE, DQV, KGB, RDF, SCHEMA, XSD, compact
+from kgbench.vocab import BASE, DQV, KGB, PROV, RDF, SCHEMA, XSD, compact
 
 if TYPE_CHECKING:
     import rdflib
@@ -36,6 +36,8 @@ SHAPE_FILES = {
 
 _EVALUATION_SHAPE = f"{BASE}shapes/Evaluation"
 _FINITE = "^[-+.0-9Ee]+$"  # no NaN, no INF: an undefined score is left out
+# What others published is kept as they did, even where their own formula cannot give it.
+_PUBLISHED = f'sh:path ( <{PROV.wasGeneratedBy}> <{KGB.passKind}> ) ; sh:hasValue "published"'
 
 
 class Violation(NamedTuple):
@@ -196,10 +198,10 @@ def _metric_ranges(data: rdflib.Graph) -> list[tuple[str, list[str]]]:
 
 
 def metric_shapes(metrics: list[tuple[str, list[str]]]) -> str:
-    """Turtle: a shape per metric, and the evaluation shape closed over all of them.
+    """Turtle: shapes for each metric, and the evaluation shape closed over all of them.
 
     ``metrics`` are IRIs, each with the constraints of its range in Turtle, such as
-    ``sh:minInclusive 0.0e0``.
+    ``sh:minInclusive 0.0e0``; what others published may lie outside.
     """
     closed = " ".join(f"<{metric}>" for metric, _ in metrics)
     lines = [
@@ -213,13 +215,19 @@ def metric_shapes(metrics: list[tuple[str, list[str]]]) -> str:
                 "sh:maxCount 1",
                 f"sh:datatype <{XSD.double}>",
                 f'sh:pattern "{_FINITE}"',
-                *constraints,
             ]
         )
         lines.append(
             f"<{metric}#shape> a sh:NodeShape ; sh:targetSubjectsOf <{metric}> ; "
             f"sh:class <{KGB.Evaluation}> ; sh:property [ {about} ] ."
         )
+        if constraints:
+            reach = " ; ".join([f"sh:path <{metric}>", *constraints])
+            lines.append(
+                f"<{metric}#range> a sh:NodeShape ; sh:targetSubjectsOf <{metric}> ; "
+                f"sh:or ( [ sh:property [ {reach} ] ] [ sh:property [ {_PUBLISHED} ] ] ) ; "
+                f'sh:message "A score lies beyond the range of <{metric}>." .'
+            )
     return "\n".join(lines)
 
 

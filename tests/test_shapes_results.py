@@ -299,8 +299,21 @@ def test_metric_shapes_need_metrics() -> None:
     shaped = set(CHECKER.shapes.objects(None, SH.targetSubjectsOf))
     assert declared <= shaped
     combined = _iri("metric/Mend/2.0/combined")
-    (about,) = CHECKER.shapes.objects(URIRef(f"{combined}#shape"), SH.property)
-    assert CHECKER.shapes.value(about, SH.maxInclusive).toPython() == 1.0000000000000002
+    first = CHECKER.shapes.value(URIRef(f"{combined}#range"), SH["or"] / RDF.first / SH.property)
+    assert CHECKER.shapes.value(first, SH.maxInclusive).toPython() == 1.0000000000000002
+
+
+def test_only_published_scores_may_be_beyond_their_range() -> None:
+    """A score that its metric cannot give is refused, but for one that somebody published."""
+    store = sample()
+    metric = ox.NamedNode(f"{BASE}metric/Spell/1.0/f1")
+    for quad in list(store.quads_for_pattern(None, metric, None)):
+        store.remove(quad)
+        store.add(ox.Quad(quad.subject, metric, ox.Literal(1.7), quad.graph_name))
+    refused = shapes.report(store, "results")
+    passes = {line.split("/Spell")[0].removeprefix(BASE) for line in refused}
+    assert {one.split("/")[1] for one in passes} == {"1", "2"}  # the third is of another's results
+    assert all(f"A score lies beyond the range of {metric}." in line for line in refused)
 
 
 def test_report_names_place_and_value() -> None:

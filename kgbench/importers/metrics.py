@@ -15,13 +15,15 @@ from kgbench.model import Metric, TaskClass
 from kgbench.store.iris import Iris, slug
 from kgbench.tasks import catalogue
 
+_AGGREGATIONS = ("last", "max", "mean", "meanExt")  # as shapes of metrics have them
+
 
 @dataclass(frozen=True, slots=True)
 class UndeclaredMetric:
     """A metric that no task class declares: all that is known of it.
 
     ``aggregation`` and ``base`` (the IRI of the metric that is aggregated) are set for a score of
-    a whole dialogue.
+    a whole dialogue that is aggregated in a known way.
     """
 
     iri: str
@@ -54,10 +56,9 @@ class MetricNames:
         if declared is not None and full in declared.metrics:
             return declared.metrics[full].iri
         found = self.iris.mint("metric", task_class=task_class, version=version, name=slug(full))
-        base = None if aggregation is None else self.iri(task_class, version, name)
-        self.undeclared[found] = UndeclaredMetric(
-            found, full, task_class, version, aggregation, base
-        )
+        known = aggregation if aggregation in _AGGREGATIONS else None
+        base = None if known is None else self.iri(task_class, version, name)
+        self.undeclared[found] = UndeclaredMetric(found, full, task_class, version, known, base)
         return found
 
 

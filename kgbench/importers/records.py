@@ -23,15 +23,13 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from kgbench.errors import ImportRefused
-from kgbench.importers.metrics import declared_class, out_of_reach
-from kgbench.model import Json, Metric
+from kgbench.model import Json
 
 Scores: TypeAlias = dict[str, float]
 
 _DURATION = re.compile(r"(?:(\d+) days?, )?(\d+):(\d{2}):(\d{2}(?:\.\d{1,6})?)", re.ASCII)
 _ROUND = re.compile(r"0|[1-9][0-9]{0,5}")
 _ROLES = ("prompt", "response")
-_AGGREGATIONS = ("last", "max", "mean", "meanExt")  # as shapes of metrics have them
 _SCORE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")  # so, too
 _CLASS_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")  # as shapes of results have it
 _SEGMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
@@ -94,8 +92,7 @@ class _Reader:
         started = self.moment(raw.get("startTime"), "startTime")
         task_class = self.segment(task, "taskId", _CLASS_NAME)
         version = self.segment(task, "version", _SEGMENT)
-        declared = declared_class(task_class, version)
-        flat, nested = self.scores(raw, len(exchanges), declared.metrics if declared else {})
+        flat, nested = self.scores(raw, len(exchanges))
         return Record(
             raw=raw,
             generation=_generation(raw, task),
@@ -223,11 +220,11 @@ class _Reader:
         return self.moment(time, field), text
 
     def scores(
-        self, raw: Mapping[str, Json], rounds: int, metrics: Mapping[str, Metric]
+        self, raw: Mapping[str, Json], rounds: int
     ) -> tuple[Scores | None, dict[str, Scores] | None]:
         found = self.mapping(raw, "scores")
         if not any(isinstance(value, dict) for value in found.values()):
-            return self.numbers(found, "scores", metrics), None
+            return self.numbers(found, "scores"), None
         nested = {}
         for group, values in found.items():
             if not isinstance(values, dict):
@@ -235,21 +232,13 @@ class _Reader:
             number = round_number(group)
             if number is not None and number >= rounds:
                 raise self.refused(f"scores.{group}", f"scores one of only {rounds} answers")
-            if number is None and group not in _AGGREGATIONS:
-                known = ", ".join(_AGGREGATIONS)
-                raise self.refused(f"scores.{group}", f"is no round and no aggregation ({known})")
-            prefix = "" if number is not None else f"{group}_"
-            nested[group] = self.numbers(values, f"scores.{group}", metrics, prefix)
+            if number is None and _SCORE_NAME.fullmatch(group) is None:
+                raise self.refused(f"scores.{group}", "is no round and has a name no score has")
+            nested[group] = self.numbers(values, f"scores.{group}")
         return None, nested
 
-    def numbers(
-        self,
-        values: Mapping[str, Json],
-        field: str,
-        metrics: Mapping[str, Metric],
-        prefix: str = "",
-    ) -> Scores:
-        """The scores of one group, each of which its metric (``prefix`` and name) can be."""
+    def numbers(self, values: Mapping[str, Json], field: str) -> Scores:
+        """The scores of one group, as they were published: their ranges are for others to judge."""
         found = {}
         for name, value in values.items():
             if isinstance(value, bool) or not isinstance(value, int | float):
@@ -262,9 +251,6 @@ class _Reader:
                 raise self.refused(f"{field}.{name}", "is too large a number")
             if _SCORE_NAME.fullmatch(name) is None:
                 raise self.refused(f"{field}.{name}", "has characters no name of a score has")
-            wrong = out_of_reach(metrics.get(prefix + name), number)
-            if wrong is not None:
-                raise self.refused(f"{field}.{name}", wrong)
             found[name] = number
         return found
 

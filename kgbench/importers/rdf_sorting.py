@@ -192,9 +192,9 @@ def _declarations(iris: Iris) -> Mapping[str, set[tuple[str, Term]]]:
 def _by_subject(triples: Iterable[ox.Triple]) -> dict[str, set[tuple[str, Term]]]:
     found: dict[str, set[tuple[str, Term]]] = {}
     for triple in triples:
-        if isinstance(triple.subject, ox.NamedNode):
-            pair = (triple.predicate.value, triple.object)
-            found.setdefault(triple.subject.value, set()).add(pair)
+        assert isinstance(triple.subject, ox.NamedNode)  # declared nodes without one get an IRI
+        pair = (triple.predicate.value, triple.object)
+        found.setdefault(triple.subject.value, set()).add(pair)
     return found
 
 

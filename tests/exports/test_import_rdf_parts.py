@@ -18,7 +18,7 @@ from kgbench.vocab import BASE, KGB, PROV, RDF, RDFS, XSD
 from tests.archives import as_json, dialogue_v3, record_v3
 from tests.exports.conftest import typed
 from tests.exports.test_import_rdf import node
-from tests.exports.test_import_rdf_hostile import double, in_run, replaced
+from tests.exports.test_import_rdf_hostile import in_run, replaced
 from tests.validation import assert_conforms
 
 LIKES = node("https://example.org/likes")
@@ -26,13 +26,14 @@ LIKES = node("https://example.org/likes")
 
 @pytest.fixture(scope="module")
 def whole():
-    """All quads of a store with an imported run, with scores and a task that nobody declares."""
+    """What an import brought into a store, with scores and a task that nobody declares."""
     records = [record_v3("Unknown", label="Unknown"), dialogue_v3()]
     records.append(record_v3(scores={"f1": 1.0, "extra": 0.5}))
     with open_store("memory:") as own:
+        declared = set(every(own))
         for run in read_runs(ResultFile("f.json", as_json(records)), own.iris):
             load(own, run)
-        return every(own)
+        return [quad for quad in every(own) if quad not in declared]
 
 
 @pytest.fixture
@@ -77,7 +78,6 @@ def test_what_nobody_declares_comes_along(whole, store, tmp_path):
     assert f"{BASE}metric/RdfFriendCount/4.4/extra" in described
     assert f"{BASE}task-class/Unknown/4.4" in described
     assert results(every(store)) == results(whole)
-    assert_conforms(store)
 
 
 def test_results_at_third_hand(whole, store, tmp_path):
@@ -108,7 +108,6 @@ def test_a_part_refers_to_what_is_there(whole, store, tmp_path):
     assert [len(first.runs), len(first.passes)] == [1, 0]
     assert [len(second.runs), len(second.passes)] == [0, 1]
     assert results(every(store)) == results(whole)
-    assert_conforms(store)
 
 
 def test_a_run_that_was_lost_comes_back(whole, store, tmp_path):
@@ -137,13 +136,12 @@ def test_statements_twice_and_in_blocks(whole, store, tmp_path, monkeypatch):
 
 
 def test_terms_of_others_are_kept_apart_and_ours_left_out(whole, store, tmp_path):
-    """Foreign words about models, runs and nodes stay; terms that only we declare do not."""
-    model, run = typed(whole, KGB.Model), typed(whole, KGB.Run)
+    """Foreign words about models and nodes stay; terms that only we declare do not."""
+    model = typed(whole, KGB.Model)
     foreign = [
         ox.Quad(model, LIKES, ox.Literal("rain")),
         ox.Quad(ox.BlankNode("b"), node(RDF.type), LIKES),
         ox.Quad(model, node(PROV.wasInvalidatedBy), ox.Literal("nobody")),
-        ox.Quad(run, node(PROV.alternateOf), ox.BlankNode("c")),
     ]
     ours = [
         ox.Quad(node(KGB["newTerm"]), node(RDFS.label), ox.Literal("a term of tomorrow")),
@@ -152,7 +150,7 @@ def test_terms_of_others_are_kept_apart_and_ours_left_out(whole, store, tmp_path
     ]
     plain = take(whole, store, tmp_path)
     with open_store("memory:") as other:
-        said = take([*whole, *foreign[:3], *ours[:2]], other, tmp_path)
+        said = take([*whole, *foreign, *ours[:2]], other, tmp_path)
         kept = {q.predicate.value for q in every(other) if "/graph/import/" in q.graph_name.value}
 
     assert said.foreign == plain.foreign + 3
@@ -187,10 +185,11 @@ def original(found, content):
 
 
 def impossible(found):
-    """The quads, with all scores of one task class beyond their ranges."""
+    """The quads, with all iterations before the first."""
+    minus = ox.Literal("-1", datatype=node(XSD.integer))
     for q in found:
-        if "/metric/RdfSyntaxFixList/" in q.predicate.value:
-            yield ox.Quad(q.subject, q.predicate, double("7"), q.graph_name)
+        if q.predicate.value == KGB.iteration:
+            yield ox.Quad(q.subject, q.predicate, minus, q.graph_name)
         else:
             yield q
 
@@ -212,7 +211,15 @@ REFUSED = {
         lambda f: [*f, ox.Quad(node("https://e.org/a"), LIKES, LEFTWARD)],
         "texts with a direction are not read",
     ),
-    "more wrong scores than are shown": (impossible, r"\(and \d+ more\)$"),
+    "more that is wrong than is shown": (impossible, r"\(and \d+ more\)$"),
+    "an origin without a name": (
+        lambda f: [*f, in_run(f, PROV.alternateOf, ox.BlankNode("c"))],
+        "shapes of results: .*prov:alternateOf",
+    ),
+    "a run invalidated by a run": (
+        lambda f: [*f, in_run(f, PROV.wasInvalidatedBy, typed(f, KGB.Run))],
+        "prov:wasInvalidatedBy is not foreseen here",
+    ),
     "a run that nobody has invalidated": (
         lambda f: [*f, in_run(f, PROV.wasInvalidatedBy, ox.Literal("nobody"))],
         "prov:wasInvalidatedBy is not foreseen here",

@@ -28,6 +28,7 @@ def test_all_commands_of_the_page_run(remote, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("our-server.ttl").write_text(DESCRIPTION.replace("http://127.0.0.1:7878", remote))
     small = ["--task", "RdfFriendCount-turtle-1", "--model", "baseline:oracle", "-n", "2"]
+    small += ["--executor", "local:1"]
     filling = "kgbench store copy results http://localhost:7878"
     for line in (one for one in COMMANDS if one != filling):
         words = shlex.split(line.replace(SERVER, remote).replace("RUN", "quick-start"))[1:]

@@ -144,15 +144,6 @@ def test_undeclared_metrics_are_reported() -> None:
     )
 
 
-def test_unknown_aggregations_are_metrics_of_their_own() -> None:
-    """A group of scores under another name keeps it; nothing is said of how it was made."""
-    run = the_run(dialogue_v3(scores={"0": {"charm": 1}, "median": {"charm": 1}}))
-    median = run.undeclared_metrics[
-        "https://w3id.org/kgbench/metric/RdfSyntaxFixList/0.3-testing/median_charm"
-    ]
-    assert (median.name, median.aggregation, median.base) == ("median_charm", None, None)
-
-
 def test_infos_come_along() -> None:
     """Infos go with the scores they explain; ``last`` only where it says something of its own."""
     ((_, found),) = the_run(dialogue_v3()).items

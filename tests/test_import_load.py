@@ -189,6 +189,17 @@ def test_a_state_of_code_that_is_no_commit_is_kept(store: EmbeddedStore) -> None
     assert conforms(store)
 
 
+def test_unknown_aggregations_are_metrics_of_their_own(store: EmbeddedStore) -> None:
+    """A group of scores under another name keeps it; nothing is said of how it was made."""
+    run = the_run(dialogue_v3(scores={"0": {"charm": 1}, "median": {"charm": 1}}))
+    median = run.undeclared_metrics[
+        "https://w3id.org/kgbench/metric/RdfSyntaxFixList/0.3-testing/median_charm"
+    ]
+    assert (median.name, median.aggregation, median.base) == ("median_charm", None, None)
+    load(store, run)
+    assert conforms(store)
+
+
 def test_importing_twice_changes_nothing(store: EmbeddedStore) -> None:
     """The second import of the same results says so and leaves every quad as it was."""
     run = the_run(*RUNS["v3"])

@@ -164,6 +164,14 @@ def test_first_fault_of_a_long_file_is_told(tmp_path: Path) -> None:
     assert "not JSON-LD: Parser error at line 1" in said
 
 
+def test_damage_that_shows_while_a_file_is_tried(tmp_path: Path) -> None:
+    """A packed file that breaks off is told to be damaged, though its parser has begun."""
+    whole = gzip.compress(b'{"a:b": "c"}' + bytes(range(256)) * 1000)
+    (tmp_path / "a.jsonld.gz").write_bytes(whole[:-20])
+    said = unread(check(tmp_path / "a.jsonld.gz", names=NAMES))["a.jsonld.gz"]
+    assert "cannot be read: Compressed file ended" in said
+
+
 def test_many_triples_as_terms_are_no_fault(tmp_path: Path) -> None:
     """What looks deep and is not is read like anything else, whoever has to try it."""
     flat = "".join(f'<a:{n}> <a:b> <<( <a:a> <a:b> "<< {n}" )>> <a:g> .\n' for n in range(60))

@@ -109,6 +109,14 @@ def test_a_case_of_two_versions_has_the_declared_shape(store: EmbeddedStore) -> 
     assert conforms(store)
 
 
+def test_undeclared_classes_are_described_once(store: EmbeddedStore) -> None:
+    """Runs with other scores and settings of a class that nobody declares agree on what it is."""
+    for scores, size in (({"f1": 1}, 1), ({"combinedF1": 1}, 2), ({"mean": {"f1": 1}}, 3)):
+        record = record_v3("Unknown", label="Unknown", parameters={"size": size}, scores=scores)
+        load(store, the_run(record))
+    assert conforms(store)
+
+
 ODD = [
     {"size": True},
     {"size": -3},

@@ -145,7 +145,11 @@ def _catalogue(store: Store, imported: ImportedRun) -> list[str]:
         lines += case_entry(iris, case, imported.versions[case.iri])
     for model in imported.models.values():
         lines += _model(store, model)
-    return lines + descriptions(imported, iris)
+
+    def is_known(iri: str) -> bool:
+        return _holds(store, iris.catalogue, f"<{iri}> a ?kind .")
+
+    return lines + descriptions(imported, iris, is_known)
 
 
 def _model(store: Store, model: ImportedModel) -> list[str]:

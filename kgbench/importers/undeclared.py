@@ -9,7 +9,7 @@ declaration that comes with a later kgbench replaces this description.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from kgbench.importers.llm_kg_bench import ImportedRun
 from kgbench.importers.metrics import UndeclaredMetric, is_declared
@@ -31,8 +31,12 @@ _MAIN = (  # the score that stands for a task, where the class is of a known kin
 )
 
 
-def descriptions(run: ImportedRun, iris: Iris) -> list[str]:
-    """Triples about every undeclared task class and metric of a run."""
+def descriptions(run: ImportedRun, iris: Iris, is_known: Callable[[str], bool]) -> list[str]:
+    """Triples about every undeclared task class and metric of a run.
+
+    A task class (IRI) that ``is_known`` from an earlier run keeps its description, and gets what is
+    new: metrics, and tasks.
+    """
     lines = [line for m in run.undeclared_metrics.values() for line in _metric(m)]
     classes = {(task.task_class, task.version) for task in run.tasks.values()}
     for task_class, version in sorted(classes):
@@ -44,9 +48,11 @@ def descriptions(run: ImportedRun, iris: Iris) -> list[str]:
         node = f"<{iris.mint('taskClass', task_class=task_class, version=version)}>"
         lines += [f"{node} <{KGB.metric}> <{metric.iri}> ." for metric in metrics]
         if metrics and not is_declared(task_class, version):
-            lines += _task_class(node, task_class, version, metrics)
-            for task in run.tasks.values():
-                if (task.task_class, task.version) == (task_class, version):
+            if not is_known(node[1:-1]):
+                lines += _task_class(node, task_class, version, metrics)
+            for label, task in sorted({task.label: task for task in run.tasks.values()}.items()):
+                of_class = (task.task_class, task.version) == (task_class, version)
+                if of_class and not is_known(_place(node, label)):
                     lines += _labelled(node, task)
     return lines
 
@@ -94,12 +100,17 @@ def _task_class(
     ]
 
 
+def _place(task_class: str, label: str) -> str:
+    """The IRI of a task under its label."""
+    return f"{task_class[1:-1]}/{slug(label)}"
+
+
 def _labelled(task_class: str, task: Task) -> list[str]:
     """A task under its label, as a task class lists those it comes with.
 
     A setting that no task class could declare is among the parameters of the task alone.
     """
-    place = f"{task_class[1:-1]}/{slug(task.label)}"
+    place = _place(task_class, task.label)
     node = f"<{place}>"
     lines = [
         f"{task_class} <{KGB.labelledTask}> {node} .",

@@ -42,6 +42,7 @@ def measured(data: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> dict[s
     return {row["model"]: row for row in rows}
 
 
+@pytest.mark.slow
 def test_invented_data_run_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both forms of the task are asked, answered, judged and ranked."""
     found = measured(text2kg_data.write(tmp_path / "data"), tmp_path, monkeypatch)

@@ -49,6 +49,7 @@ def test_the_import_is_told_of(page):
     assert {o for o in options("import", "rdf") if o not in page} == set()
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_page_work(page, small, tmp_path, monkeypatch):
     """Each example runs over a store, those that fetch aside."""
     monkeypatch.chdir(tmp_path)

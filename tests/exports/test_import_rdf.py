@@ -227,6 +227,7 @@ def moved(found, base):
             yield here
 
 
+@pytest.mark.slow
 def test_results_of_another_base_can_be_judged_again(small, tmp_path):
     """A new pass over a run of another base belongs to that run, and finds what its first did."""
     path = dump(tmp_path / "a.nq", moved(quads(small), "https://example.org/bench/"))
@@ -241,6 +242,7 @@ def test_results_of_another_base_can_be_judged_again(small, tmp_path):
     assert (info.iri, kinds) == (run, ["live", "reevaluation"])
 
 
+@pytest.mark.slow
 def test_published_under_another_base(small, tmp_path):
     """Recorded things may have another base; the one that was published is not taken twice."""
     path = dump(tmp_path / "a.nq", moved(quads(small), "https://example.org/bench/"))
@@ -319,6 +321,7 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
         """Say nothing."""
 
 
+@pytest.mark.slow
 def test_a_run_that_was_continued_grows(small, tmp_path):
     """A later dump of the same run brings what is new of it."""
     found = quads(small)
@@ -334,6 +337,7 @@ def test_a_run_that_was_continued_grows(small, tmp_path):
     assert results(small) == results(tmp_path / "store")
 
 
+@pytest.mark.slow
 def test_an_import_that_breaks_off_leaves_nothing(published, tmp_path, monkeypatch):
     """What was loaded before an import broke off is invisible, and the next one is complete."""
 

@@ -80,6 +80,7 @@ def test_what_nobody_declares_comes_along(whole, store, tmp_path):
     assert results(every(store)) == results(whole)
 
 
+@pytest.mark.slow
 def test_results_at_third_hand(whole, store, tmp_path):
     """Of a store that imported, runs, passes and invalidations are taken, and its imports noted."""
     with open_store("memory:") as second:

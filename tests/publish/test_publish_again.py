@@ -49,6 +49,7 @@ def _touched(folder):
     return {p.relative_to(folder) for p in files if p.stat().st_mtime != LONG_AGO}
 
 
+@pytest.mark.slow
 def test_only_what_changed_is_written(growing):
     """Again: nothing. With a new run: that run, and what speaks of all runs. Then it is removed."""
     place, out = growing
@@ -116,6 +117,7 @@ def test_what_is_not_ours_is_left_alone(growing, tmp_path):
         publish(place, other / "cat.jpg")
 
 
+@pytest.mark.slow
 def test_what_was_killed_is_repaired(growing, monkeypatch):
     """A publication that ends in the middle leaves what the next one makes whole again."""
     place, out = growing
@@ -163,6 +165,7 @@ def test_files_that_were_lost_come_back(growing):
     assert {path: after[path] for path in before} == before
 
 
+@pytest.mark.slow
 def test_processes_make_the_same(growing, tmp_path, monkeypatch):
     """Two processes write, byte for byte, what one writes."""
     place, out = growing

@@ -43,6 +43,7 @@ def _kind(path):
     return path.partition("/")[0] if not name else name.rpartition(".")[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["site", "hostile_site"])
 def test_no_link_is_dead(name, request):
     """Two hundred links of every kind lead to something of the right media type."""

@@ -143,6 +143,7 @@ def test_left_out_texts_keep_their_digests(recorded, tmp_path):
     assert_conforms(found)
 
 
+@pytest.mark.slow
 def test_protected_suites_are_refused_in_the_clear(hostile, tmp_path):
     """Prompts of a protected suite are published only where someone says so."""
     out = tmp_path / "site"
@@ -180,6 +181,7 @@ def test_other_protected_suites_in_the_store(recorded, tmp_path):
         publish(place, tmp_path / "other")
 
 
+@pytest.mark.slow
 def test_encrypted_dumps_have_all_and_pages_nothing(planted, tmp_path):
     """With a password texts are in the archives alone; keys and hosts are not even there."""
     out = tmp_path / "site"

@@ -72,6 +72,7 @@ def through(location):
     return steady(json.dumps(said, indent=1, sort_keys=True), location)
 
 
+@pytest.mark.slow
 def test_commands_say_the_same_of_both_back_ends(tmp_path, remote, monkeypatch):
     """Run, resume, re-evaluate, analyse, ask, show, invalidate, check: the same words."""
     monkeypatch.setenv("COLUMNS", "120")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kgbench import config
 from kgbench.config import names, specs
-from kgbench.errors import ModelSpecError
+from kgbench.errors import ConfigurationError, ModelSpecError
 
 MODEL = "https://w3id.org/kgbench/model/"
 
@@ -168,3 +168,11 @@ def test_different_models_have_different_iris(first, second, one, other):
         b.sampling,
         b.options,
     )
+
+
+def test_two_models_of_one_name_are_not_taken_for_one():
+    """Specifications that differ, but not in the label, are refused; the same one twice is one."""
+    one, other = (f"openai:m@http://127.0.0.1:{port}/v1" for port in (1, 2))
+    assert len(config.quick_start(models=[one, one]).models) == 1
+    with pytest.raises(ConfigurationError, match="there is another model 'm' already: write both"):
+        config.quick_start(models=[one, other])

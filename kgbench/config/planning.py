@@ -178,7 +178,13 @@ def _selected_models(
         matching = [each for each in resolved.models if _matches(each.names, pattern)]
         if not matching:
             matching = _named_outside(resolved, pattern, findings)
-        found |= {each.label: each for each in matching}
+        for each in matching:
+            if found.setdefault(each.label, each).value != each.value:
+                message = (
+                    f"there is another model '{each.label}' already: write both into a "
+                    f"configuration, each with a label of its own"
+                )
+                findings.append(specs.told(pattern, message))
     return list(found.values())
 
 

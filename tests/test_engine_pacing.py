@@ -117,6 +117,22 @@ def test_stopping_ends_the_waits_of_providers():
     asyncio.run(stopping())
 
 
+@pytest.mark.parametrize("rate", ["requests_per_minute", "tokens_per_minute"])
+def test_stopping_ends_the_waits_for_a_share_of_the_minute(rate):
+    """A run that stops begins no call that its own limits have made wait."""
+
+    async def stopping():
+        pace = Pace(4, **{rate: 1.0})
+        await pace.enter(1)
+        task = asyncio.create_task(pace.enter(1))
+        await asyncio.sleep(0)
+        pace.close()
+        with pytest.raises(GivenUp):
+            await task
+
+    asyncio.run(stopping())
+
+
 def test_stopping_passes_over_who_waits_no_more():
     """A call that was cancelled during a provider's wait is left alone when the run stops."""
 

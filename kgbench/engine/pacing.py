@@ -88,7 +88,7 @@ class Pace:
         """Wait for a place; ``tokens`` is what the call will cost, about. ``first``: as the next.
 
         Returns how many other calls are under way when it begins. Raises :class:`GivenUp` when
-        the run stops before a provider's wait is over.
+        the run stops before a wait is over that the provider or the person has asked for.
         """
         place: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         if first:
@@ -138,7 +138,7 @@ class Pace:
         self._paused_until = max(self._paused_until, self._clock() + seconds)
 
     def close(self) -> None:
-        """The run stops: from now on nobody waits for a pause to end."""
+        """The run stops: from now on nobody waits for a pause to end, or for a minute's share."""
         self._closed = True
         self._admit()
 
@@ -158,10 +158,10 @@ class Pace:
     def _admit(self) -> None:
         while self._waiting and self.under_way < self.limit:
             pause = self._paused_until - self._clock()
-            if pause > 0 and self._closed:
+            wait = max([pause, *(b.wait() for b in (self._requests, self._tokens) if b)])
+            if wait > 0 and self._closed:
                 self._give_up()
                 return
-            wait = max([pause, *(b.wait() for b in (self._requests, self._tokens) if b)])
             if wait > 0:
                 self._wake_in(wait)
                 return

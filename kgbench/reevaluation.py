@@ -206,7 +206,7 @@ class _Work:
         self._recorded = first_pass(store, run)
         self._base = against or self._recorded
         self.result = Reevaluated(self.recorder.evaluation_pass, self._base.iri)
-        self._latest = reading.latest_evaluations(store, run)
+        self._latest: dict[tuple[str, int | None], str] = {}
         self._cases: dict[str, Case] = {}
         self._differing: list[_Differing] = []
         self._models = reading.model_labels(store)
@@ -215,6 +215,8 @@ class _Work:
     def blocks(self, judged: Iterable[tuple[Task, Part, list[list[Verdict]]]]) -> Iterator[Block]:
         """The evaluations of what was ``judged``; :attr:`result` fills up on the way."""
         before = reading.pass_scores(self._store, self._base.graph)
+        read = {self._base.graph: before}
+        self._latest = reading.latest_evaluations(self._store, self._run, read)
         for recorded, part, verdicts in judged:
             task = succession.judged_as(recorded)
             renamed = succession.renamed_metrics(recorded, self._store.iris)

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from kgbench.errors import StoreError
 from kgbench.model import Call, Case, Dialogue, Json, Outcome, Reply, Task, Turn
@@ -67,6 +67,10 @@ class Seen(NamedTuple):
 
     evaluation: str
     scores: dict[str, float]
+
+
+PassScores: TypeAlias = dict[str, dict[int | None, Seen]]
+"""What a pass saw, by dialogue and round."""
 
 
 class StoredPrompt(NamedTuple):
@@ -229,10 +233,19 @@ def execution_infos(
         yield dialogue.value, json.loads(infos.value)
 
 
-def latest_evaluations(store: Store, run: RunInfo) -> dict[tuple[str, int | None], str]:
-    """The latest evaluation (IRI) of each dialogue and round of a run, whichever pass it is in."""
+def latest_evaluations(
+    store: Store, run: RunInfo, read: Mapping[str, PassScores]
+) -> dict[tuple[str, int | None], str]:
+    """The latest evaluation (IRI) of each dialogue and round of a run, whichever pass it is in.
+
+    ``read`` has what :func:`pass_scores` gave for graphs that were read before.
+    """
     found = {}
     for one in passes(store, run):
+        if one.graph in read:
+            for dialogue, rounds in read[one.graph].items():
+                found |= {(dialogue, k): seen.evaluation for k, seen in rounds.items()}
+            continue
         rows = store.query(fill("pass-evaluations.rq", **{"pass": one.graph}))
         for evaluation, dialogue, round_ in rows:
             k = None if round_ is None else int(round_.value)
@@ -240,12 +253,12 @@ def latest_evaluations(store: Store, run: RunInfo) -> dict[tuple[str, int | None
     return found
 
 
-def pass_scores(store: Store, graph: str) -> dict[str, dict[int | None, Seen]]:
+def pass_scores(store: Store, graph: str) -> PassScores:
     """Every evaluation of the pass in ``graph`` with its scores, by dialogue and round."""
     scores: dict[str, dict[str, float]] = {}
     for evaluation, metric, value in store.query(fill("pass-scores.rq", **{"pass": graph})):
         scores.setdefault(evaluation.value, {})[metric.value] = float(value.value)
-    found: dict[str, dict[int | None, Seen]] = {}
+    found: PassScores = {}
     rows = store.query(fill("pass-evaluations.rq", **{"pass": graph}))
     for evaluation, dialogue, round_ in rows:
         name = evaluation.value

@@ -240,7 +240,7 @@ def latest_evaluations(
 
     ``read`` has what :func:`pass_scores` gave for graphs that were read before.
     """
-    found = {}
+    found: dict[tuple[str, int | None], str] = {}
     for one in passes(store, run):
         if one.graph in read:
             for dialogue, rounds in read[one.graph].items():

@@ -10,6 +10,7 @@ import pytest
 
 from kgbench.errors import ResourceError, TaskError
 from kgbench.model import Parameter
+from kgbench.scoring.relation_triples import CLEANINGS
 from kgbench.tasks import catalogue, declaration
 from kgbench.tasks.parameters import normalised
 
@@ -25,6 +26,11 @@ def test_three_rdf_classes_are_declared() -> None:
         ("RdfFriendCount", "4.4", "f1"),
         ("RdfSyntaxFixList", "0.3-testing", "max_combined"),
     ]
+
+
+def test_the_declared_cleanings_are_those_there_are() -> None:
+    """What a task of Text2KG may ask to be done to facts is what can be done."""
+    assert set(catalogue.task_class("Text2KG").parameters["cleaning"].allowed) == set(CLEANINGS)
 
 
 def test_aggregated_metrics_name_their_base() -> None:

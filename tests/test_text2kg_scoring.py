@@ -22,8 +22,7 @@ from kgbench.scoring.ontology_facts import (
     Relation,
     ontology_from,
 )
-from kgbench.scoring.relation_triples import CLEANINGS, parse
-from kgbench.tasks import catalogue
+from kgbench.scoring.relation_triples import parse
 
 PUBLISHED = re.compile(r"(\w+)\(([^,]+),([^)]+)\)")
 ONTOLOGY = Ontology(
@@ -119,11 +118,6 @@ def test_an_unknown_cleaning_is_refused() -> None:
     """A cleaning that there is not is named, with those there are, and not taken for another."""
     with pytest.raises(EvaluationError, match=r"no cleaning 'wash' .*none, strip, strip-quotes"):
         parse("by(Larn, Mira)", "wash")
-
-
-def test_the_declared_cleanings_are_those_there_are() -> None:
-    """What a task may ask for is what can be done."""
-    assert set(catalogue.task_class("Text2KG").parameters["cleaning"].allowed) == set(CLEANINGS)
 
 
 def test_lines_without_a_fact_are_counted() -> None:

@@ -66,14 +66,17 @@ SELECT ?model ?id WHERE {
 def session(folder, plan, said, far):
     """One session on the run, in a process of its own; says after each dialogue how many.
 
-    When it has come too ``far`` it waits to be told to go on, however late that is.
+    When it first comes too ``far`` it waits to be told to go on, however late that is.
     """
     os.environ.update(dict.fromkeys(KEYS, "key-of-loopback"))
     stop = Stop()
+    waits = far is not None
 
     def watch(seen):
+        nonlocal waits
         said.send(seen.complete)
-        if seen.complete == far:
+        if waits and seen.complete == far:  # which stays the same when a dialogue is left open
+            waits = False
             said.recv()
 
     async def work(store):
@@ -105,11 +108,12 @@ class Sessions:
         process = self._context.Process(target=session, args=(*self._given, theirs, far))
         process.start()
         theirs.close()
-        last = None
+        last, waits = None, number is not None
         with contextlib.suppress(EOFError, ConnectionError):
             while mine.poll(PATIENCE):
                 last = mine.recv()
-                if number is not None and last == dialogues:
+                if waits and last == dialogues:
+                    waits = False
                     os.kill(process.pid, number)
                     mine.send("go on")
         process.join(PATIENCE)

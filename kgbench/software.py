@@ -15,6 +15,8 @@ from kgbench.rdf import canonical_json, digest
 from kgbench.record.entries import software_entry
 from kgbench.store.iris import Iris, slug
 
+_VERSION = re.compile(r"^Version: *(\S+)\s*$", re.MULTILINE)
+
 
 @dataclass(frozen=True, slots=True)
 class Software:
@@ -83,11 +85,16 @@ def _packages() -> dict[str, str]:
         required = metadata.requires("kgbench") or []
     except metadata.PackageNotFoundError:
         return {}
-    found = {}
-    for requirement in required:
-        name = re.split(r"[\s\[<>=!~;(]", requirement, maxsplit=1)[0]
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+    names = {re.split(r"[\s\[<>=!~;(]", requirement, maxsplit=1)[0] for requirement in required}
+    versions = {name: _version(name) for name in sorted(names)}
+    return {name: version for name, version in versions.items() if version is not None}
+
+
+def _version(name: str) -> str | None:
+    """The installed version of a package: its metadata, read no further than to that line."""
+    try:
+        text = metadata.distribution(name).read_text("METADATA")
+    except metadata.PackageNotFoundError:
+        return None
+    found = None if text is None else _VERSION.search(text)
+    return metadata.version(name) if found is None else found[1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import metadata
 
 import pytest
 
@@ -79,3 +80,20 @@ def test_store_opens_from_the_package():
     assert kgbench.open is notebook.open
     with pytest.raises(AttributeError, match="module 'kgbench' has no attribute 'close'"):
         _ = kgbench.close
+
+
+def test_versions_of_packages_are_those_of_their_metadata():
+    """Each dependency that is installed stands with its version, and nothing else does."""
+    found = software._packages()
+
+    assert {"pyoxigraph", "typer", "numpy"} <= found.keys()
+    assert found == {name: metadata.version(name) for name in found}
+
+
+def test_version_that_stands_elsewhere_is_found(monkeypatch):
+    """A package whose metadata are kept in another form than usual has its version, too."""
+    monkeypatch.setattr(metadata.PathDistribution, "read_text", lambda *_: None)
+    monkeypatch.setattr(metadata, "version", lambda _: "1.0")
+
+    assert software._version("typer") == "1.0"
+    assert software._version("no-such-package") is None

@@ -7,10 +7,13 @@ YAML and JSON become RDF through ``ontology/context.jsonld``; Turtle is RDF alre
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any
 from urllib.parse import quote, unquote
+
+import pyoxigraph as ox
 
 from kgbench import resources
 from kgbench.config import json_tree, turtle_graph, yaml_tree
@@ -19,11 +22,8 @@ from kgbench.config.documents import Document
 from kgbench.config.trees import MAX_DEPTH, Tree, below
 from kgbench.errors import ConfigurationError, Finding
 from kgbench.model import Json
+from kgbench.validation.data import TYPE, Data, Memory, Term
 from kgbench.vocab import KGB, RDF, XSD, Namespace, compact
-
-if TYPE_CHECKING:
-    from rdflib import Graph
-    from rdflib.term import IdentifiedNode, Node
 
 # Values of parameters are properties in one namespace; keys that nobody knows are properties in
 # another, so that they reach the shapes, which refuse them.
@@ -36,9 +36,7 @@ PART = KGB.ConfigurationPart
 # Nodes made from YAML and JSON carry their pointer in their IRI.
 _PLACE = "urn:kgbench:document#"
 
-# The datatype of doubles on their way through the JSON-LD processor, which would cut those that
-# it recognises down to 16 digits.
-_EXACT_DOUBLE = "urn:kgbench:double"
+_FIRST, _REST, _NIL = (ox.NamedNode(iri) for iri in (RDF.first, RDF.rest, RDF.nil))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,31 +44,41 @@ class ConfigurationGraph:
     """The graph of one file: its root node, and where in the file each node is."""
 
     source: str
-    graph: Graph
-    root: IdentifiedNode
+    triples: tuple[ox.Triple, ...]
+    root: Term
     tree: Tree
-    places: dict[Node, str] = field(default_factory=dict)
+    places: dict[Term, str] = field(default_factory=dict)
+    graph: Data = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "graph", Data(Memory(self.triples)))
 
     def finding(self, pointer: str, message: str) -> Finding:
         """A finding about the value at ``pointer``, with its line where that is known."""
         return without_keys(Finding(self.source, pointer, message, self.tree.line(pointer)))
 
-    def cells(self, head: Node) -> list[tuple[Node, Node]] | None:
-        """The cells of a list with their members, or ``None`` for what is no well-formed list."""
-        from rdflib.term import URIRef
+    def one(self, node: Term, prop: str) -> Term | None:
+        """A value of ``prop`` (IRI) at ``node``, if it has any."""
+        return next(iter(self.graph.values(node, ox.NamedNode(prop))), None)
 
-        found: dict[Node, Node] = {}
-        first, rest, nil = URIRef(RDF.first), URIRef(RDF.rest), URIRef(RDF.nil)
-        while head != nil:
-            values = list(self.graph.objects(head, first))
-            after = list(self.graph.objects(head, rest))
+    def statements(self, node: Term) -> list[tuple[str, Term]]:
+        """Predicates (IRIs) and values of ``node``."""
+        about = self.graph.about(node)
+        return [(predicate.value, value) for predicate in about for value in about[predicate]]
+
+    def cells(self, head: Term) -> list[tuple[Term, Term]] | None:
+        """The cells of a list with their members, or ``None`` for what is no well-formed list."""
+        found: dict[Term, Term] = {}
+        while head != _NIL:
+            values = self.graph.values(head, _FIRST)
+            after = self.graph.values(head, _REST)
             if len(values) != 1 or len(after) != 1 or head in found:
                 return None
             found[head] = values[0]
             head = after[0]
         return list(found.items())
 
-    def members(self, head: Node) -> list[Node] | None:
+    def members(self, head: Term) -> list[Term] | None:
         """The members of a list, or ``None`` for what is no well-formed list."""
         cells = self.cells(head)
         return None if cells is None else [member for _, member in cells]
@@ -95,24 +103,24 @@ def _read(document: Document, root_type: str, suspicious: list[Finding]) -> Conf
     if document.syntax == "turtle":
         if suspicious:
             raise ConfigurationError([])
-        graph = turtle_graph.read(document.source, document.text)
+        triples = turtle_graph.read(document.source, document.text)
         tree = Tree(document.source)
-        keys = in_graph_terms(document.source, [str(t) for triple in graph for t in triple])
+        keys = in_graph_terms(document.source, [t.value for triple in triples for t in triple])
         if keys:
             raise ConfigurationError(keys)
-        root = turtle_graph.root(document.source, graph, root_type)
-        turtle_graph.check_tree(document.source, graph, root)
+        root = turtle_graph.root(document.source, triples, root_type)
+        turtle_graph.check_tree(document.source, triples, root)
     else:
         reader = yaml_tree if document.syntax == "yaml" else json_tree
         tree = reader.read(document.source, document.text)
         keys = in_tree(tree)
         if keys or suspicious:
             raise ConfigurationError(keys)
-        graph, root = _graph(tree, root_type)
-    found = ConfigurationGraph(document.source, graph, root, tree)
+        triples, root = _triples(tree, root_type), ox.NamedNode(_PLACE)
+    found = ConfigurationGraph(document.source, tuple(triples), root, tree)
     _walk(found)
     if document.syntax == "turtle":
-        turtle_graph.check_connected(document.source, graph, found.places)
+        turtle_graph.check_connected(document.source, triples, found.places)
     return found
 
 
@@ -142,16 +150,7 @@ def _lists() -> frozenset[str]:
     return frozenset(key for key, value in given if value.get("@container") == "@list")
 
 
-def _refuse_remote(url: str, _options: object = None) -> NoReturn:
-    raise ConfigurationError(
-        [Finding(url, "", "remote contexts are never read; kgbench brings its own")]
-    )
-
-
-def _graph(tree: Tree, root_type: str) -> tuple[Graph, IdentifiedNode]:
-    from pyld import jsonld
-    from rdflib import Graph, URIRef
-
+def _triples(tree: Tree, root_type: str) -> Collection[ox.Triple]:
     if not isinstance(tree.value, dict):
         kind = "a list" if isinstance(tree.value, list) else "a single value"
         tree.note("", f"found {kind}; allowed: an object with keys such as 'tasks' and 'models'")
@@ -162,12 +161,9 @@ def _graph(tree: Tree, root_type: str) -> tuple[Graph, IdentifiedNode]:
         **_object(tree.value, "", within_params=False),
         "@type": root_type,
     }
-    options = {"documentLoader": _refuse_remote}
-    triples = jsonld.to_rdf(document, options).get("@default", [])
-    graph = Graph()
-    for triple in triples:
-        graph.add((_term(triple["subject"]), _term(triple["predicate"]), _term(triple["object"])))
-    return graph, URIRef(_PLACE)
+    # The parser reads no remote context, whatever a document names.
+    found = ox.parse(json.dumps(document), format=ox.RdfFormat.JSON_LD)
+    return dict.fromkeys(quad.triple for quad in found).keys()
 
 
 def _object(value: dict[str, Json], pointer: str, *, within_params: bool) -> dict[str, Json]:
@@ -203,19 +199,8 @@ def _value(value: Json, pointer: str, *, within_params: bool) -> Json:
     if isinstance(value, int):
         return {"@value": str(value), "@type": XSD.integer}
     if isinstance(value, float):
-        return {"@value": repr(value), "@type": _EXACT_DOUBLE}
+        return {"@value": repr(value), "@type": XSD.double}
     return {"@value": value}
-
-
-def _term(term: dict[str, str]) -> Node:
-    from rdflib import BNode, Literal, URIRef
-
-    if term["type"] == "IRI":
-        return URIRef(term["value"])
-    if term["type"] == "blank node":
-        return BNode(term["value"].removeprefix("_:"))
-    datatype = XSD.double if term["datatype"] == _EXACT_DOUBLE else term["datatype"]
-    return Literal(term["value"], datatype=URIRef(datatype))
 
 
 # --- places ---------------------------------------------------------------------------------
@@ -236,24 +221,22 @@ def _keys() -> dict[str, str]:
 
 def _walk(found: ConfigurationGraph) -> None:
     """Note the pointer of every node that can be reached."""
-    from rdflib import Literal
-
-    pending: list[tuple[Node, str]] = [(found.root, "")]
+    pending: list[tuple[Term, str]] = [(found.root, "")]
     while pending:
         node, pointer = pending.pop()
-        if node in found.places or isinstance(node, Literal):
+        if node in found.places or isinstance(node, ox.Literal):
             continue
-        if str(node).startswith(_PLACE):
-            pointer = unquote(str(node).removeprefix(_PLACE))
+        if node.value.startswith(_PLACE):
+            pointer = unquote(node.value.removeprefix(_PLACE))
         if pointer.count("/") > MAX_DEPTH:
             raise found.tree.refusal("", f"nested deeper than {MAX_DEPTH} levels")
         found.places[node] = pointer
-        for predicate, value in found.graph.predicate_objects(node):
-            if str(predicate) != RDF.type:
-                pending += _reached(found, value, below(pointer, key_of(str(predicate))))
+        for predicate, value in found.statements(node):
+            if predicate != TYPE.value:
+                pending += _reached(found, value, below(pointer, key_of(predicate)))
 
 
-def _reached(found: ConfigurationGraph, value: Node, place: str) -> list[tuple[Node, str]]:
+def _reached(found: ConfigurationGraph, value: Term, place: str) -> list[tuple[Term, str]]:
     """``value``, or the members of the list that it is; the cells of the list have its place."""
     cells = found.cells(value)
     if not cells:

@@ -5,17 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 from urllib.parse import unquote
+
+import pyoxigraph as ox
 
 from kgbench.config.graphs import PARAMETER, ConfigurationGraph, key_of, terms
 from kgbench.config.trees import below
 from kgbench.errors import ConfigurationError, Finding
 from kgbench.model import Json
+from kgbench.validation.data import Term
 from kgbench.vocab import RDF, XSD
-
-if TYPE_CHECKING:
-    from rdflib.term import Literal, Node
 
 _NUMBERS = {XSD.integer: int, XSD.double: float, XSD.decimal: float}
 
@@ -58,9 +57,9 @@ def read(origin: ConfigurationGraph) -> Settings:
     that YAML and JSON cannot write.
     """
     values = {}
-    for predicate, value in origin.graph.predicate_objects(origin.root):
-        key = key_of(str(predicate))
-        if key not in ("tasks", "models", "sizes", "include") and str(predicate) != RDF.type:
+    for predicate, value in origin.statements(origin.root):
+        key = key_of(predicate)
+        if key not in ("tasks", "models", "sizes", "include") and predicate != RDF.type:
             values[key] = _literal(origin, value, below("", key))
     return Settings(
         origin=origin,
@@ -68,12 +67,12 @@ def read(origin: ConfigurationGraph) -> Settings:
         sizes=tuple(_literal(origin, each, place) for each, place in _list(origin, "sizes")),
         tasks=tuple(_entry(origin, each, place) for each, place in _list(origin, "tasks")),
         models=tuple(_entry(origin, each, place) for each, place in _list(origin, "models")),
-        include=tuple(str(each) for each, _ in _list(origin, "include")),
+        include=tuple(each.value for each, _ in _list(origin, "include")),
     )
 
 
-def _list(origin: ConfigurationGraph, key: str) -> list[tuple[Node, str]]:
-    head = _one(origin, origin.root, terms()[key])
+def _list(origin: ConfigurationGraph, key: str) -> list[tuple[Term, str]]:
+    head = origin.one(origin.root, terms()[key])
     if head is None:
         return []
     members = origin.members(head)
@@ -82,12 +81,10 @@ def _list(origin: ConfigurationGraph, key: str) -> list[tuple[Node, str]]:
     return [(each, below(below("", key), number)) for number, each in enumerate(members)]
 
 
-def _entry(origin: ConfigurationGraph, node: Node, pointer: str) -> Entry:
-    from rdflib import Literal
-
-    if isinstance(node, Literal):
-        return Entry(origin, pointer, text=str(node))
-    params = _one(origin, node, terms()["params"])
+def _entry(origin: ConfigurationGraph, node: Term, pointer: str) -> Entry:
+    if isinstance(node, ox.Literal):
+        return Entry(origin, pointer, text=node.value)
+    params = origin.one(node, terms()["params"])
     place = below(pointer, "params") if params is None else origin.places.get(params, pointer)
     return Entry(
         origin,
@@ -100,25 +97,19 @@ def _entry(origin: ConfigurationGraph, node: Node, pointer: str) -> Entry:
     )
 
 
-def _one(origin: ConfigurationGraph, node: Node, prop: str) -> Node | None:
-    from rdflib import URIRef
-
-    return origin.graph.value(node, URIRef(prop), any=True)
-
-
-def _text(origin: ConfigurationGraph, node: Node, key: str) -> str | None:
-    found = _one(origin, node, terms()[key])
-    return None if found is None else str(found)
+def _text(origin: ConfigurationGraph, node: Term, key: str) -> str | None:
+    found = origin.one(node, terms()[key])
+    return None if found is None else found.value
 
 
-def _object(origin: ConfigurationGraph, node: Node, pointer: str) -> dict[str, Json]:
+def _object(origin: ConfigurationGraph, node: Term, pointer: str) -> dict[str, Json]:
     """The parameters of a node, by name."""
     found: dict[str, Json] = {}
-    for predicate, value in origin.graph.predicate_objects(node):
-        if not str(predicate).startswith(PARAMETER):
-            message = f"found {key_of(str(predicate))}; allowed: properties in <{PARAMETER}>"
+    for predicate, value in origin.statements(node):
+        if not predicate.startswith(PARAMETER):
+            message = f"found {key_of(predicate)}; allowed: properties in <{PARAMETER}>"
             raise _refusal(origin, pointer, message)
-        name = unquote(str(predicate).removeprefix(PARAMETER))
+        name = unquote(predicate.removeprefix(PARAMETER))
         place = below(pointer, name)
         if name in found:
             raise _refusal(origin, place, "found more than one value; allowed: one")
@@ -126,12 +117,10 @@ def _object(origin: ConfigurationGraph, node: Node, pointer: str) -> dict[str, J
     return found
 
 
-def _json(origin: ConfigurationGraph, value: Node, pointer: str) -> Json:
-    from rdflib import Literal, URIRef
-
-    if isinstance(value, Literal):
+def _json(origin: ConfigurationGraph, value: Term, pointer: str) -> Json:
+    if isinstance(value, ox.Literal):
         return _literal(origin, value, pointer)
-    if value == URIRef(RDF.nil) or (value, URIRef(RDF.first), None) in origin.graph:
+    if value.value == RDF.nil or origin.one(value, RDF.first) is not None:
         members = origin.members(value)
         if members is None:
             raise _refusal(origin, pointer, "this is not a well-formed list")
@@ -139,23 +128,21 @@ def _json(origin: ConfigurationGraph, value: Node, pointer: str) -> Json:
     return _object(origin, value, pointer)
 
 
-def _literal(origin: ConfigurationGraph, value: Node, pointer: str) -> Json:
-    from rdflib import Literal
-
-    assert isinstance(value, Literal)
-    datatype = XSD.string if value.datatype is None else str(value.datatype)
+def _literal(origin: ConfigurationGraph, value: Term, pointer: str) -> Json:
+    assert isinstance(value, ox.Literal)
+    datatype = value.datatype.value
     if value.language is None:
         if datatype == XSD.string:
-            return str(value)
+            return value.value
         if datatype == XSD.boolean:
-            return bool(value.value)
+            return value.value in ("true", "1")
         if datatype in _NUMBERS:
             return _number(origin, value, datatype, pointer)
     message = "allowed: a text without language, a number, true or false"
     raise _refusal(origin, pointer, f"found a value of another kind; {message}")
 
 
-def _number(origin: ConfigurationGraph, value: Literal, datatype: str, pointer: str) -> Json:
+def _number(origin: ConfigurationGraph, value: ox.Literal, datatype: str, pointer: str) -> Json:
     number: Json = _NUMBERS[datatype](value.value)
     if number != number or number in (float("inf"), float("-inf")):  # noqa: PLR0124 - NaN
         raise _refusal(origin, pointer, "the number is not finite")

@@ -4,24 +4,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Container
 
 import pyoxigraph as ox
 
 from kgbench.config.trees import MAX_NODES
 from kgbench.errors import ConfigurationError, Finding
+from kgbench.validation.data import TYPE, Term
 from kgbench.vocab import RDF, XSD, compact
-
-if TYPE_CHECKING:
-    from rdflib import Graph
-    from rdflib.term import IdentifiedNode, Node
 
 _BASE = "urn:kgbench:document"
 
 # The datatypes that configurations have, with their lexical forms (XML Schema 1.1, part 2).
-# Whatever else a literal claims to be, the shapes refuse it as this; rdflib would first try to
-# convert it, and log what it could not.
+# Whatever else a literal claims to be, the shapes refuse it as this: nothing then tries to convert
+# what it is not, or a number of a million digits.
 _OTHER = "urn:kgbench:other-value"
 _FORMS = {
     XSD.string: re.compile(r".*", re.DOTALL),
@@ -34,83 +30,70 @@ _FORMS = {
 }
 
 
-def read(source: str, text: str) -> Graph:
-    """The graph that ``text`` writes.
+def read(source: str, text: str) -> Collection[ox.Triple]:
+    """The triples that ``text`` writes, each once.
 
     Raises :class:`~kgbench.errors.ConfigurationError`, with the line, for what is not Turtle.
     """
-    from rdflib import Graph
-
-    graph = Graph()
+    found: dict[ox.Triple, None] = {}
     try:
         for quad in ox.parse(text, format=ox.RdfFormat.TURTLE, base_iri=_BASE):
-            graph.add((_term(quad.subject), _term(quad.predicate), _term(quad.object)))
-            if len(graph) > MAX_NODES:
+            value = _foreseen(source, quad.object)
+            found[ox.Triple(quad.subject, quad.predicate, value)] = None
+            if len(found) > MAX_NODES:
                 raise _refusal(source, f"the file holds more than {MAX_NODES} statements")
     except SyntaxError as error:
         raise _refusal(source, f"this is not Turtle: {error.msg}", error.lineno) from None
-    except TypeError:
-        raise _refusal(source, "statements about statements are not read here") from None
-    return graph
+    return found.keys()
 
 
-def root(source: str, graph: Graph, root_type: str) -> IdentifiedNode:
+def root(source: str, triples: Collection[ox.Triple], root_type: str) -> Term:
     """The one node of type ``root_type``."""
-    from rdflib import URIRef
-    from rdflib.term import IdentifiedNode
-
-    found = list(graph.subjects(URIRef(RDF.type), URIRef(root_type)))
+    wanted = ox.NamedNode(root_type)
+    found = [t.subject for t in triples if t.predicate == TYPE and t.object == wanted]
     if len(found) != 1:
         message = f"found {len(found)} nodes of type {compact(root_type)}; allowed: exactly one"
         raise _refusal(source, message)
-    assert isinstance(found[0], IdentifiedNode)
     return found[0]
 
 
-def check_tree(source: str, graph: Graph, top: IdentifiedNode) -> None:
+def check_tree(source: str, triples: Collection[ox.Triple], top: Term) -> None:
     """Refuse nodes that are used in two places: written out, they could grow without limit."""
-    from rdflib import Literal, URIRef
-
-    seen: set[Node] = {top}
-    for _, predicate, value in graph:
-        if isinstance(value, Literal) or str(value) == RDF.nil or str(predicate) == RDF.type:
+    seen: set[Term] = {top}
+    for _, predicate, value in triples:
+        if isinstance(value, ox.Literal) or value.value == RDF.nil or predicate == TYPE:
             continue
         if value in seen:
-            what = f"<{value}>" if isinstance(value, URIRef) else "a blank node"
+            what = str(value) if isinstance(value, ox.NamedNode) else "a blank node"
             raise _refusal(source, f"{what} is used in two places; write it out in each")
         seen.add(value)
 
 
-def check_connected(source: str, graph: Graph, reached: Container[Node]) -> None:
+def check_connected(source: str, triples: Collection[ox.Triple], reached: Container[Term]) -> None:
     """Refuse statements about nodes that do not belong to the configuration."""
-    from rdflib import URIRef
-
-    loose = {str(s) for s in graph.subjects() if s not in reached and isinstance(s, URIRef)}
-    if loose:
+    loose = [t.subject for t in triples if t.subject not in reached]
+    named = {str(node) for node in loose if isinstance(node, ox.NamedNode)}
+    if named:
         raise ConfigurationError(
             [
-                Finding(source, "", f"<{iri}> is no part of the configuration; nothing leads to it")
-                for iri in sorted(loose)
+                Finding(source, "", f"{iri} is no part of the configuration; nothing leads to it")
+                for iri in sorted(named)
             ]
         )
-    if any(subject not in reached for subject in graph.subjects()):
+    if loose:
         raise _refusal(source, "a blank node is no part of the configuration; nothing leads to it")
 
 
-def _term(term: object) -> Node:
-    from rdflib import BNode, Literal, URIRef
-
-    if isinstance(term, ox.NamedNode):
-        return URIRef(term.value)
-    if isinstance(term, ox.BlankNode):
-        return BNode(term.value)
-    if isinstance(term, ox.Literal):
-        if term.language is not None:
-            return Literal(term.value, lang=term.language)
-        form = _FORMS.get(term.datatype.value)
-        known = form is not None and form.fullmatch(term.value) is not None
-        return Literal(term.value, datatype=URIRef(term.datatype.value if known else _OTHER))
-    raise TypeError
+def _foreseen(source: str, value: Term) -> Term:
+    """``value``, with :data:`_OTHER` for a datatype whose forms it does not have."""
+    if isinstance(value, ox.Triple):
+        raise _refusal(source, "statements about statements are not read here")
+    if not isinstance(value, ox.Literal) or value.language is not None:
+        return value
+    form = _FORMS.get(value.datatype.value)
+    if form is not None and form.fullmatch(value.value) is not None:
+        return value
+    return ox.Literal(value.value, datatype=ox.NamedNode(_OTHER))
 
 
 def _refusal(source: str, message: str, line: int | None = None) -> ConfigurationError:

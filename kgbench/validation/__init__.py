@@ -7,7 +7,7 @@ with anything else in them rather than pass over it.
 """
 
 from kgbench.validation.checking import Complaint, complaints
-from kgbench.validation.compiling import compiled, declared_shapes
+from kgbench.validation.compiling import Shape, compiled, declared_shapes
 from kgbench.validation.data import Data, Memory
 from kgbench.validation.results import result_shapes
 
@@ -15,6 +15,7 @@ __all__ = [
     "Complaint",
     "Data",
     "Memory",
+    "Shape",
     "compiled",
     "complaints",
     "declared_shapes",

@@ -5,8 +5,8 @@ Inspect AI is installed into an environment of its own, kept in the user's cache
 next time (or found by ``KGBENCH_BENCH_INSPECT``, the Python of such an environment). Both sides
 get ``KGBENCH_BENCH_SAMPLES`` samples (else 1,000), in turn, in one run. Its mock model gets
 outputs with usage set, so that it counts no tokens by itself; its logs are full. Its ``eval()`` is
-timed alone, and so is our ``run_plan()``, the start of judging children included; beside it stands
-the whole command: start, imports, configuration, leaderboard.
+timed alone, and so is our ``run_plan()``, the start of judging children included. Both whole
+processes are timed from outside, start to end: imports, configuration, leaderboard.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import venv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from bench.harness import LEAST, Result, Timing
 from bench.running import DIALOGUES, LABELS, MODEL, measured_run
@@ -81,37 +83,59 @@ print(json.dumps({"seconds": seconds}))
 _PROMPT = 1000  # characters, about what our prompts have
 
 
+class Seconds(NamedTuple):
+    """How long one evaluation took by itself, and with the process around it."""
+
+    alone: float
+    process: float
+
+
+class Timings(NamedTuple):
+    """The same of several evaluations."""
+
+    alone: Timing
+    process: Timing
+
+
 def run() -> list[Result]:
-    """Dialogues and samples per second, and the ratio to Inspect AI's best configuration."""
+    """Dialogues and samples per second, and the ratios to Inspect AI's best configuration."""
     samples = int(os.environ.get("KGBENCH_BENCH_SAMPLES", DIALOGUES))
     python = _python()
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        ours: list[float] = []
-        alone: list[float] = []
-        theirs: dict[str, list[float]] = {name: [] for name in CONFIGURATIONS}
+        ours: list[Seconds] = []
+        theirs: dict[str, list[Seconds]] = {name: [] for name in CONFIGURATIONS}
         for turn in range(LEAST):
-            ours.append(measured_run(place / f"store{turn}", samples)["seconds"])
-            alone.append(_run_plan(place / f"alone{turn}", samples))
+            whole = measured_run(place / f"store{turn}", samples)["process"]
+            ours.append(Seconds(_run_plan(place / f"alone{turn}", samples), whole))
             for name, options in CONFIGURATIONS.items():
                 theirs[name].append(_eval(python, place / "logs", samples, options))
-    mine, engine = Timing(tuple(ours)), Timing(tuple(alone))
-    timings = {name: Timing(tuple(seconds)) for name, seconds in theirs.items()}
-    best = min(timings, key=lambda name: timings[name].median)
+    mine, timings = _timings(ours), {name: _timings(each) for name, each in theirs.items()}
+    best = min(timings, key=lambda name: timings[name].alone.median)
     note = f"{_version(python)}, {samples:,} samples, medians of {LEAST}; its best is '{best}'"
-    results = [
-        Result(f"Inspect AI, {name}", samples / one.median, "samples/s", note=_spread(one))
-        for name, one in timings.items()
-    ]
-    for what, one in (("run, whole command", mine), ("run_plan() alone", engine)):
-        results.append(Result(what, samples / one.median, "dialogues/s", note=_spread(one)))
-    whole = timings[best].median / mine.median
-    ratio = timings[best].median / engine.median
+
+    def rate(what: str, unit: str, one: Timing) -> Result:
+        return Result(what, samples / one.median, unit, note=_spread(one))
+
+    def ratio(what: str, against: str, one: Timing, other: Timing) -> Result:
+        return Result(what, other.median / one.median, "x", against, "5", note)
+
     return [
-        *results,
-        Result("whole command", whole, "x", "eval() of Inspect AI", note=note),
-        Result("run_plan()", ratio, "x", "eval() of Inspect AI", "5", note),
+        *(rate(f"Inspect AI, {n}", "samples/s", each.alone) for n, each in timings.items()),
+        rate(f"Inspect AI, {best}, whole process", "samples/s", timings[best].process),
+        rate("run_plan() alone", "dialogues/s", mine.alone),
+        rate("run, whole process", "dialogues/s", mine.process),
+        ratio("run_plan()", "eval() of Inspect AI", mine.alone, timings[best].alone),
+        ratio("run", "whole process of Inspect AI", mine.process, timings[best].process),
+        ratio("run, whole process", "eval() alone", mine.process, timings[best].alone),
     ]
+
+
+def _timings(seconds: Sequence[Seconds]) -> Timings:
+    return Timings(
+        Timing(tuple(each.alone for each in seconds)),
+        Timing(tuple(each.process for each in seconds)),
+    )
 
 
 def _run_plan(store: Path, samples: int) -> float:
@@ -154,11 +178,13 @@ def _version(python: str) -> str:
     return done.stdout.strip()
 
 
-def _eval(python: str, folder: Path, samples: int, options: Mapping[str, object]) -> float:
+def _eval(python: str, folder: Path, samples: int, options: Mapping[str, object]) -> Seconds:
     arguments = [str(samples), str(_PROMPT), str(folder), json.dumps(options)]
+    begin = time.perf_counter()
     done = subprocess.run(  # noqa: S603 - fixed words
         [python, "-c", _EVAL, *arguments], capture_output=True, text=True, check=False
     )
+    process = time.perf_counter() - begin
     if done.returncode != 0:
         raise RuntimeError(done.stdout + done.stderr)
-    return float(json.loads(done.stdout.splitlines()[-1])["seconds"])
+    return Seconds(float(json.loads(done.stdout.splitlines()[-1])["seconds"]), process)

@@ -7,6 +7,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
+from kgbench import cli
 from kgbench.cli import app, main
 from kgbench.cli.wording import count, missing
 from kgbench.errors import TaskError
@@ -117,3 +118,24 @@ def test_counts_are_words():
         "1 pass",
         "2,500 passes",
     ]
+
+
+def test_other_names_of_the_command_line_are_unknown():
+    """What is made when it is asked for is the whole command line, and nothing else."""
+    assert not hasattr(cli, "commands")
+    assert cli.app is app
+
+
+@pytest.mark.parametrize(
+    ("words", "made"),
+    [
+        (["import", "rdf"], ["import_"]),
+        (["store"], ["store"]),
+        (["import_"], cli.COMMANDS),
+        (["--debug", "run"], cli.COMMANDS),
+        ([], cli.COMMANDS),
+    ],
+)
+def test_only_the_command_that_is_named_is_made(words, made):
+    """A command line that begins with a command needs no other; all else needs all of them."""
+    assert cli._wanted(words) == made

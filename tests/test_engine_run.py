@@ -18,6 +18,7 @@ import pytest
 from kgbench import config
 from kgbench.engine import Settings, planning, run_plan, run_to_continue
 from kgbench.errors import ModelSpecError, StoreError, TaskError
+from kgbench.execution.pools import executor
 from kgbench.model import Outcome
 from kgbench.record import Recorder, reading
 from kgbench.store import open_reader, open_store
@@ -114,6 +115,23 @@ def test_same_command_continues_and_calls_nothing_twice(loopback):
     assert more.complete == 3
     assert more.calls == len(server.ledger) - asked
     assert len(runs) == 1
+
+
+def test_executor_that_is_given_ends_with_the_session():
+    """Judging may begin to start before the plan is known; how threads switch stays as it was."""
+    between, seen = sys.getswitchinterval, []
+    usual = between()
+    judges = executor("local:1")
+
+    with open_store("memory:") as store:
+        plan = plan_of("baseline:oracle", iterations=1, labels=LABELS[:1])
+        settings = Settings(executor=judges)
+        done = asyncio.run(run_plan(store, plan, settings, watch=lambda _: seen.append(between())))
+
+    assert done.complete == 1
+    assert max(seen) < usual == between()
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        judges.submit(print)
 
 
 def test_only_a_live_run_of_the_same_name_and_suite_is_continued():

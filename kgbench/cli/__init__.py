@@ -8,8 +8,10 @@ failed, 130 interrupted.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -38,15 +40,6 @@ COMMANDS = (
     "doctor",
 )
 
-app = typer.Typer(
-    name="kgbench",
-    cls=Commands,
-    help="Measure how well language models work with knowledge graphs; keep every step as RDF.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -56,7 +49,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _root(
     context: typer.Context,
     *,
@@ -69,14 +61,43 @@ def _root(
     context.obj = {"debug": debug}
 
 
-for _name in COMMANDS:
-    import_module(f"kgbench.cli.{_name}").command(app)
+def made(names: Sequence[str] = COMMANDS) -> typer.Typer:
+    """The command line with these of its commands."""
+    made_of = typer.Typer(
+        name="kgbench",
+        cls=Commands,
+        help="Measure how well language models work with knowledge graphs; keep every step as RDF.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    made_of.callback()(_root)
+    for name in names:
+        import_module(f"kgbench.cli.{name}").command(made_of)
+    return made_of
+
+
+@cache
+def _whole() -> typer.Typer:
+    return made()
+
+
+def __getattr__(name: str) -> Any:
+    if name == "app":  # made when it is asked for: most often one command is enough
+        return _whole()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _wanted(words: Sequence[str]) -> Sequence[str]:
+    """The one command that the words of a command line begin with, else all."""
+    known = {name.rstrip("_"): name for name in COMMANDS}
+    return [known[words[0]]] if words and words[0] in known else COMMANDS
 
 
 def main() -> None:
     """Run the command line; an expected error becomes one message on stderr and exit code 1."""
     try:
-        app()
+        made(_wanted(sys.argv[1:]))()
     except KgbenchError as error:
         if "--debug" in sys.argv:
             raise

@@ -154,21 +154,13 @@ def run(  # noqa: PLR0917 - a command line has many options
     Without CONFIG this is the quick start: the baseline models on all tasks. The same command
     continues the newest run of the same name; --new begins another.
     """
-    from dataclasses import replace
-
-    from kgbench import config as configurations
-    from kgbench.config import turtle
-    from kgbench.config.names import suites
     from kgbench.engine import Journal, Settings, run_to_continue
-    from kgbench.nearest import nearest
+    from kgbench.execution.judging import JudgeLimits
+    from kgbench.execution.pools import begin
+    from kgbench.execution.pools import executor as make_executor
     from kgbench.record import reading
     from kgbench.store import open_store
 
-    plan = (
-        configurations.quick_start(tasks=task, models=model, iterations=iterations)
-        if config is None
-        else configurations.load(config, tasks=task, models=model, iterations=iterations)
-    )
     given = {
         "suite": suite,
         "concurrency": concurrency,
@@ -181,42 +173,65 @@ def run(  # noqa: PLR0917 - a command line has many options
         "batch": batch,
     }
     chosen: dict[str, Any] = {k: value for k, value in given.items() if value is not None}
+    selected: dict[str, Any] = {"tasks": task, "models": model, "iterations": iterations}
+    if dry_run:
+        from kgbench.cli.dry_run import say
+
+        run_name = None if new else run_id or ""
+        plan = _plan(config, selected, chosen)
+        say(plan, store, run_name, endpoint=endpoint is not None, json_=json_)
+        return
+    with make_executor(executor) as judges:
+        begin(judges, JudgeLimits(engine=engine))  # they start while the configuration is read
+        plan = _plan(config, selected, chosen)
+        journal = Journal(log, (lambda line: typer.echo(line, err=True)) if verbose else None)
+        with open_store(store) as opened:
+            if run_id is not None:
+                continued: RunInfo | None = reading.find_run(opened, run_id)
+            else:
+                continued = None if new else run_to_continue(opened, plan)
+            settings = Settings(
+                run=continued,
+                engine=engine,
+                executor=judges,
+                retry_errors=retry_errors,
+                redo_invalidated=redo_invalidated,
+                reuse_answers=reuse_answers,
+                abandon_batches=abandon_batches,
+                endpoint=endpoint,
+                journal=journal,
+            )
+            done = asyncio.run(_run(opened, plan, settings, quiet=json_ or verbose))
+            journal.close()
+            _report(opened, plan, done, json_=json_)
+    if done.interrupted:
+        raise typer.Exit(130)
+    if not done.finished:
+        raise typer.Exit(3)
+
+
+def _plan(config: Path | None, selected: dict[str, Any], chosen: dict[str, Any]) -> Plan:
+    """The plan of a configuration, or of the quick start, with what was ``chosen`` in its place."""
+    from dataclasses import replace
+
+    from kgbench import config as configurations
+    from kgbench.config import turtle
+    from kgbench.config.names import suites
+    from kgbench.nearest import nearest
+
+    plan = (
+        configurations.quick_start(**selected)
+        if config is None
+        else configurations.load(config, **selected)
+    )
+    suite = chosen.get("suite")
     if suite is not None and suite not in suites():
         message = f"unknown suite '{suite}': {nearest(suite, suites())}"
         raise typer.BadParameter(message, param_hint="--suite")
     if chosen:
         plan = replace(plan, **chosen)
         plan = replace(plan, source_ttl=turtle.written(plan))
-    if dry_run:
-        from kgbench.cli.dry_run import say
-
-        run_name = None if new else run_id or ""
-        say(plan, store, run_name, endpoint=endpoint is not None, json_=json_)
-        return
-    journal = Journal(log, (lambda line: typer.echo(line, err=True)) if verbose else None)
-    with open_store(store) as opened:
-        if run_id is not None:
-            continued: RunInfo | None = reading.find_run(opened, run_id)
-        else:
-            continued = None if new else run_to_continue(opened, plan)
-        settings = Settings(
-            run=continued,
-            engine=engine,
-            executor=executor,
-            retry_errors=retry_errors,
-            redo_invalidated=redo_invalidated,
-            reuse_answers=reuse_answers,
-            abandon_batches=abandon_batches,
-            endpoint=endpoint,
-            journal=journal,
-        )
-        done = asyncio.run(_run(opened, plan, settings, quiet=json_ or verbose))
-        journal.close()
-        _report(opened, plan, done, json_=json_)
-    if done.interrupted:
-        raise typer.Exit(130)
-    if not done.finished:
-        raise typer.Exit(3)
+    return plan
 
 
 async def _run(store: Store, plan: Plan, settings: Settings, *, quiet: bool) -> Progress:

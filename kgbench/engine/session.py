@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+import sys
+from collections.abc import AsyncIterator, Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -28,6 +30,8 @@ from kgbench.software import this_software
 from kgbench.store.iris import id_from, new_id
 from kgbench.store.protocol import Block, Store
 
+_SWITCH = 0.0005  # seconds
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -37,11 +41,12 @@ class Settings:
     what has been marked as not to be counted. ``reuse_answers``: take the answers of other runs in
     the store to identical requests. ``abandon_batches``: give up what earlier sessions have under
     way. ``endpoint`` executes the queries about cases whose graph only an endpoint has.
+    ``executor`` says where to judge; it is shut down with the session, also where it was given.
     """
 
     run: RunInfo | None = None
     engine: str = "oxigraph"
-    executor: str = "local"
+    executor: str | Executor = "local"
     patience_scale: float = 1.0
     retry_errors: bool = True
     redo_invalidated: bool = False
@@ -66,9 +71,34 @@ async def session(
     store: Store, plan: Plan, settings: Settings, *, dialogues: int, prices: Sequence[Paid]
 ) -> AsyncIterator[Session]:
     """Begin a session on a run of ``dialogues`` in all, and end it in order."""
+    with _quick_switching():
+        async with _session(store, plan, settings, dialogues=dialogues, prices=prices) as opened:
+            yield opened
+
+
+@contextmanager
+def _quick_switching() -> Iterator[None]:
+    """Let threads that have written or judged wait less for the interpreter than is usual.
+
+    Each comes back from work outside the interpreter many times a second, and would wait for the
+    event loop for 5 ms each time: an eighth of all the time where answers come at once.
+    """
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(min(usual, _SWITCH))
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(usual)
+
+
+@asynccontextmanager
+async def _session(
+    store: Store, plan: Plan, settings: Settings, *, dialogues: int, prices: Sequence[Paid]
+) -> AsyncIterator[Session]:
     loop = asyncio.get_running_loop()
     limits = JudgeLimits(seconds=plan.judge_timeout, engine=settings.engine)
-    pool = executor(settings.executor)
+    given = settings.executor
+    pool = executor(given) if isinstance(given, str) else given
     begin(pool, limits)
     try:
         run = settings.run

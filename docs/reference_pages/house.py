@@ -46,7 +46,7 @@ FLOORS = (
         "names, data, rules",
         (
             *("errors", "nearest", "vocab", "model", "on_demand", "resources", "rdf", "shapes"),
-            "validation",
+            *("files", "validation"),
         ),
     ),
     Floor("formulas, stores, data", ("scoring", "store", "datasets")),

@@ -295,6 +295,7 @@ def card(
     """Write the card of a model in Markdown and HTML, with figures where matplotlib is there."""
     from importlib.util import find_spec
 
+    from kgbench import files
     from kgbench.analysis import cards, scores
     from kgbench.analysis.compass import compass as declared_compass
     from kgbench.analysis.selection import select
@@ -310,11 +311,10 @@ def card(
             found = scores.models(opened).find(model)
             figures = card_figures(opened, chosen, found, axes, out)
         made = cards.card(opened, chosen, model, axes=axes, figures=figures)
-    out.mkdir(parents=True, exist_ok=True)
     stem = file_stem(made.model.name)
     for suffix, text in (("md", cards.as_markdown_card(made)), ("html", cards.as_html_card(made))):
         path = out / f"{stem}.{suffix}"
-        path.write_text(text, encoding="utf-8")
+        files.write(path, text)
         typer.echo(path)
 
 

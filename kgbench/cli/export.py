@@ -214,14 +214,14 @@ def eee(
     from datetime import UTC, datetime
 
     _needs("jsonschema")
+    from kgbench import files
     from kgbench.exports import every_eval_ever
-    from kgbench.exports.writing import write_file
 
     found = _read(_wanted(run, choice, options.Redact.ANSWERS, None), store)
     records = every_eval_ever.records(found, organisation, str(relation), datetime.now(UTC))
     every_eval_ever.check(records, schema)
     for path, record in records.items():
-        write_file(place / path, _indented(record))
+        files.write(place / path, _indented(record))
     _report(place, {"records": len(records)}, json_=json_)
 
 
@@ -275,9 +275,9 @@ def _write(content: bytes, out: Path | None) -> None:
     if out is None:
         typer.echo(content, nl=False)
         return
-    from kgbench.exports.writing import write_file
+    from kgbench import files
 
-    write_file(out, content)
+    files.write(out, content)
 
 
 def _report(out: Path | None, counts: dict[str, Any], *, json_: bool) -> None:

@@ -96,6 +96,7 @@ def _keep(location: str | None, basis: Basis, table: Table, started: datetime) -
 
 def write(table: Table, form: Form, out: Path | None) -> None:
     """Write a table to the terminal or a file; XLSX only to a file."""
+    from kgbench import files
     from kgbench.analysis.tables import render
 
     if form is Form.XLSX:
@@ -103,12 +104,12 @@ def write(table: Table, form: Form, out: Path | None) -> None:
 
         if out is None:
             raise typer.BadParameter("a workbook needs a file", param_hint="--out")
-        out.write_bytes(as_xlsx(table))
+        files.write(out, as_xlsx(table))
     elif out is None:
         typer.echo(render(table, form), nl=False)
         return
     else:
-        out.write_text(render(table, form), encoding="utf-8")
+        files.write(out, render(table, form))
     typer.echo(f"wrote {out}", err=True)
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kgbench import files
 from kgbench.analysis import queries
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.stored import basis
@@ -71,12 +73,13 @@ def save(
     """
     import matplotlib as mpl
 
-    folder.mkdir(parents=True, exist_ok=True)
     written = []
     with mpl.rc_context(fname=str(STYLE)):
         for form in formats:
             path = folder / f"{name}.{form}"
-            figure.savefig(path, format=form, metadata=dict(_WITHOUT_DATE[form]))
+            drawing = BytesIO()
+            figure.savefig(drawing, format=form, metadata=dict(_WITHOUT_DATE[form]))
+            files.write(path, drawing.getvalue())
             written.append(path)
     drawn = list(tables)
     named = sorted({query for table in drawn for query in table.queries})
@@ -87,7 +90,7 @@ def save(
         "state": state,
     }
     path = folder / f"{name}.json"
-    path.write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    files.write(path, json.dumps(about, indent=2, ensure_ascii=False) + "\n")
     return [*written, path]
 
 

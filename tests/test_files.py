@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that are there whole, or not at all."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kgbench import files
+
+
+def test_new_file_and_its_folder_are_made(tmp_path):
+    """Text is UTF-8, bytes are as they are, and nothing else stands beside them."""
+    files.write(tmp_path / "new" / "text", "graph \u2192 text\n")
+    files.write(tmp_path / "new" / "bytes", b"\xff\r\n")
+
+    assert (tmp_path / "new" / "text").read_bytes() == b"graph \xe2\x86\x92 text\n"
+    assert (tmp_path / "new" / "bytes").read_bytes() == b"\xff\r\n"
+    assert len(list((tmp_path / "new").iterdir())) == 2
+
+
+def test_file_is_replaced_where_a_link_leads(tmp_path):
+    """Who may read a file stays as it was, and a link to it stays a link."""
+    (tmp_path / "there").write_text("old")
+    (tmp_path / "there").chmod(0o640)
+    (tmp_path / "link").symlink_to("there")
+    files.write(tmp_path / "link", "new")
+
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "there").read_text() == "new"
+    assert (tmp_path / "there").stat().st_mode & 0o777 == 0o640
+
+
+def test_new_file_has_the_permissions_of_the_user(tmp_path):
+    """What the user's mask takes away, a new file lacks."""
+    before = os.umask(0o027)
+    try:
+        files.write(tmp_path / "new", "")
+    finally:
+        os.umask(before)
+
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o640
+
+
+def test_what_is_interrupted_leaves_the_old_file(tmp_path, monkeypatch):
+    """Until all of the new file is there the old one stays, and nothing beside it is left."""
+    (tmp_path / "there").write_text("old")
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        files.write(tmp_path / "there", "new")
+
+    assert [(tmp_path / "there")] == list(tmp_path.iterdir())
+    assert (tmp_path / "there").read_text() == "old"
+
+
+def test_error_names_the_file_that_was_asked_for(tmp_path):
+    """Not the one that stands in for it until it is whole."""
+    (tmp_path / "file").write_text("")
+    for wrong in (tmp_path / "file" / "below", tmp_path):
+        with pytest.raises(OSError) as caught:  # noqa: PT011 - which one is the system's business
+            files.write(wrong, "x")
+        assert caught.value.filename == str(wrong)
+        assert caught.value.strerror
+
+
+def test_pipes_and_devices_are_written_to(tmp_path):
+    """What is no file is never replaced by one."""
+    code = "from pathlib import Path; from kgbench import files; files.write(Path({!r}), 'x')"
+    done = [
+        subprocess.run(
+            [sys.executable, "-c", code.format(place)], capture_output=True, text=True, check=True
+        )
+        for place in ("/dev/stdout", "/dev/null")
+    ]
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    files.write(tmp_path / "pipe", "through")
+
+    assert [each.stdout for each in done] == ["x", ""]
+    assert not Path("/dev/null").is_file()
+    assert os.read(reader, 100) == b"through"
+    os.close(reader)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -149,6 +150,22 @@ def test_box_plots_draw_every_value(tmp_path):
     means = [line for line in axes.lines if line.get_marker() == "o"]
     assert sorted(float(line.get_xdata()[0]) for line in means) == pytest.approx([1 / 3, 11 / 18])
     assert [label.get_text() for label in axes.get_yticklabels()] == ["Model B", "Model A"]
+
+
+def test_thousands_of_one_value_are_drawn_as_few():
+    """They fill the stretch that all of them would, and shares have the whole scale."""
+    found = distributions(small(), select(small()))["Pick-turtle"]
+    task, metric, model = found.rows[0][:3]
+    many = replace(
+        found, rows=((task, metric, model, 1.0, 100_000), (task, metric, model, 0.5, 50_000))
+    )
+    (axes,) = box_plot(many).axes
+    (crosses,) = (line for line in axes.lines if line.get_marker() == "x")
+    ys = {x: [y for a, y in zip(*crosses.get_data(), strict=True) if a == x] for x in (0.5, 1.0)}
+
+    assert {len(found) for found in ys.values()} == {40}
+    assert max(ys[1.0]) - min(ys[1.0]) == pytest.approx(2 * (max(ys[0.5]) - min(ys[0.5])))
+    assert axes.get_xlim() == pytest.approx((-0.03, 1.03))
 
 
 def test_box_plots_are_of_the_tasks_that_are_asked_for():

@@ -26,6 +26,7 @@ COLUMNS = (
     Column("count", "Count", Kind.COUNT),
 )
 _ROW = 0.24  # inches per model
+_TOLD_APART = 40  # crosses across a box; from there on they are a line
 
 
 def distributions(
@@ -108,6 +109,8 @@ def box_plot(table: Table) -> Figure:
         axes.set_xlabel(metric)
         axes.set_title(table.title)
         axes.set_ylim(-0.6, len(ordered) - 0.4)
+        if all(0.0 <= value <= 1.0 for found in counts.values() for value in found):
+            axes.set_xlim(-0.03, 1.03)  # shares: the same scale in every figure
 
     return styled(draw, width=6.3, height=1.0 + _ROW * len(ordered))
 
@@ -131,12 +134,15 @@ def _box(model: str, values: Histogram) -> dict[str, Any]:
 
 
 def _crosses(place: int, counts: Mapping[float, int]) -> tuple[list[float], list[float]]:
-    """Where the values are drawn: equal ones side by side across the box."""
+    """Where the values are drawn: equal ones side by side, as far across the box as there are.
+
+    Where there are more of a value than can be told apart, fewer fill the same stretch.
+    """
     most = max(counts.values())
     xs, ys = [], []
     for value, count in counts.items():
-        spread = 0.5 * count / most
-        for k in range(count):
+        spread, drawn = 0.5 * count / most, min(count, _TOLD_APART)
+        for k in range(drawn):
             xs.append(value)
-            ys.append(place + spread * ((k + 0.5) / count - 0.5))
+            ys.append(place + spread * ((k + 0.5) / drawn - 0.5))
     return xs, ys

@@ -2,8 +2,8 @@
 """Holding a configuration's graph against ``shapes/configuration.ttl``, and saying it in words.
 
 SHACL decides. What is allowed is told in the words of the shape (``sh:description``), what was
-found in those of the file. Our own validation accepts at once what has no fault; what it does not
-accept goes to pySHACL, which takes half a second to load and reports faults in faults.
+found in those of the file. What our own validation accepts is accepted; all else goes to pySHACL,
+which takes longer to load than that, and tells which of nested shapes refuses a value.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validating large result sets against SHACL shapes, node by node, straight from a store.
+"""Validating large result sets, and configurations, against SHACL shapes, node by node.
 
 :mod:`kgbench.shapes` hands a graph to pySHACL, which knows all of SHACL and takes a minute for what
-is read here in a second. This package knows SHACL core as our shapes use it, and refuses shapes
-with anything else in them rather than pass over it.
+is read here from a store in a second. This package knows SHACL core as our shapes use it, and
+refuses shapes with anything else in them rather than pass over it.
 """
 
 from kgbench.validation.checking import Complaint, complaints

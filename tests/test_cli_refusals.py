@@ -68,7 +68,8 @@ def test_a_list_of_no_task_is_refused():
 
 def test_a_file_that_cannot_be_written_is_one_line(store, tmp_path):
     """An error of the operating system names the file; the traceback is for --debug."""
-    target = tmp_path / "missing" / "board.csv"
+    (tmp_path / "file").write_text("")
+    target = tmp_path / "file" / "board.csv"
     words = ["analyze", "leaderboard", "--format", "csv", "--store", store, "--out", str(target)]
     plain, debug = (
         subprocess.run(
@@ -81,7 +82,7 @@ def test_a_file_that_cannot_be_written_is_one_line(store, tmp_path):
     )
 
     assert plain.returncode == 1
-    assert plain.stderr == f"kgbench: {target}: No such file or directory\n"
+    assert plain.stderr == f"kgbench: {target}: Not a directory\n"
     assert debug.returncode == 1
     assert "Traceback" in debug.stderr
 

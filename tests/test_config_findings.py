@@ -278,6 +278,10 @@ TURTLE_REFUSED = {
         ("[ param:size 2000 ] ]\n    )", "_:p ] [ kgb:params _:p ] ) ; kgb:seed 0"),
         "a blank node is used in two places",
     ),
+    "statement about the empty list": (
+        ("<> a", f"<{RDF.nil}> <{RDF.first}> 'x' ; <{RDF.rest}> () .\n<> a"),
+        "rdf:nil is the empty list; nothing is said about it here",
+    ),
     "statement about a statement": (
         ("kgb:iterations 2", "kgb:iterations <<( <urn:a> <urn:b> <urn:c> )>>"),
         "statements about statements are not read here",

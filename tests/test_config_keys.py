@@ -108,6 +108,10 @@ def test_a_property_for_a_key_is_refused_in_turtle(tmp_path):
         "openai:m?sampling=%7B%22api_key%22:%22correcthorse%22%7D",
         "openai:m@http://me:correcthorse@host/v1",
         "openai:m@http://me:correcthorse?9@host/v1",
+        "openai:m@http://me:1correcthorse?9@host/v1",
+        "openai:m@http://me:1correcthorse#9@host/v1",
+        "openai:m@http://me:12:correcthorse?9@host/v1",
+        "openai:m@http://me:12?correcthorse@host/v1",
         "openai:m@http://host/v1#correcthorse",
         "openai:" + "sk-" + "correcthorse1",
         "openai:m?stop=" + "%73k-" + "correcthorse1",
@@ -135,6 +139,7 @@ def test_a_key_in_a_specification_is_refused_and_not_repeated(spec):
         "openai:m@http://localhost:8000?user=me:you@home",
         "openai:m@http://[::1]:8000?user=@",
         "openai:m@http://host?user=me:you@home",
+        "http://host:8000?user=me@home.org&a=b",
     ],
 )
 def test_ordinary_text_is_no_key(harmless):

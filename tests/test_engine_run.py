@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 import pytest
 
 from kgbench import config
-from kgbench.engine import Settings, planning, run_plan, run_to_continue
+from kgbench.engine import Settings, planning, run_plan, run_to_continue, session
 from kgbench.errors import ModelSpecError, StoreError, TaskError
 from kgbench.execution.pools import executor
 from kgbench.model import Outcome
@@ -132,6 +132,19 @@ def test_executor_that_is_given_ends_with_the_session():
     assert max(seen) < usual == between()
     with pytest.raises(RuntimeError, match="after shutdown"):
         judges.submit(print)
+
+
+def test_sessions_that_overlap_leave_the_switching_as_it_was():
+    """The first to begin may be the first to end: the other goes on as quickly."""
+    usual = sys.getswitchinterval()
+    first, second = session._quick_switching(), session._quick_switching()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    between = sys.getswitchinterval()
+    second.__exit__(None, None, None)
+
+    assert between < usual == sys.getswitchinterval()
 
 
 def test_only_a_live_run_of_the_same_name_and_suite_is_continued():

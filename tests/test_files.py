@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files that are there whole, or not at all."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -59,6 +60,40 @@ def test_what_is_interrupted_leaves_the_old_file(tmp_path, monkeypatch):
     assert (tmp_path / "there").read_text() == "old"
 
 
+def test_file_that_cannot_be_replaced_is_written_to(tmp_path, monkeypatch):
+    """A file that is mounted by itself, or stands where no other may be made, can be changed."""
+    (tmp_path / "there").write_text("old")
+    (tmp_path / "new").mkdir()
+
+    def busy(*_):
+        raise OSError(errno.EBUSY, "busy")
+
+    monkeypatch.setattr(Path, "replace", busy)
+    files.write(tmp_path / "there", "new")
+    with pytest.raises(OSError, match="busy"):
+        files.write(tmp_path / "new" / "file", "new")
+
+    assert (tmp_path / "there").read_text() == "new"
+    assert not list((tmp_path / "new").iterdir())
+
+
+def test_file_that_is_read_only_stays(tmp_path, monkeypatch):
+    """Being allowed to change a folder is not being allowed to change what is in it."""
+    (tmp_path / "there").write_text("old")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(PermissionError, match="Permission denied"):
+        files.write(tmp_path / "there", "new")
+
+    assert (tmp_path / "there").read_text() == "old"
+    assert [(tmp_path / "there")] == list(tmp_path.iterdir())
+
+
+def test_longest_name_is_written(tmp_path):
+    """A name that the system takes is not too long because of another one beside it."""
+    files.write(tmp_path / ("\u00e9" * 120 + ".csv"), "x")
+    assert len(list(tmp_path.iterdir())) == 1
+
+
 def test_error_names_the_file_that_was_asked_for(tmp_path):
     """Not the one that stands in for it until it is whole."""
     (tmp_path / "file").write_text("")
@@ -78,6 +113,13 @@ def test_pipes_and_devices_are_written_to(tmp_path):
         )
         for place in ("/dev/stdout", "/dev/null")
     ]
+    (tmp_path / "link").symlink_to("/dev/stdout")
+    for place in (tmp_path / "link", "/usr/../dev/stdout"):
+        with (tmp_path / "out").open("w") as out:
+            around = f"import sys; sys.stdout.reconfigure(write_through=True); print('a'); {code}"
+            words = [sys.executable, "-c", around.format(str(place))]
+            subprocess.run(words, stdout=out, check=True)
+        assert (tmp_path / "out").read_text() == "a\nx"
     os.mkfifo(tmp_path / "pipe")
     reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
     files.write(tmp_path / "pipe", "through")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib import metadata
+from types import SimpleNamespace
 
 import pytest
 
@@ -92,8 +93,9 @@ def test_versions_of_packages_are_those_of_their_metadata():
 
 def test_version_that_stands_elsewhere_is_found(monkeypatch):
     """A package whose metadata are kept in another form than usual has its version, too."""
-    monkeypatch.setattr(metadata.PathDistribution, "read_text", lambda *_: None)
+    assert software._version("no-such-package") is None
+    elsewhere = SimpleNamespace(read_text=lambda _: None)
+    monkeypatch.setattr(metadata, "distribution", lambda _: elsewhere)
     monkeypatch.setattr(metadata, "version", lambda _: "1.0")
 
     assert software._version("typer") == "1.0"
-    assert software._version("no-such-package") is None

@@ -32,9 +32,9 @@ _SHAPES = re.compile(
     r"|(?<![A-Za-z0-9])xox[abpr]-[A-Za-z0-9-]{12,}"
     r"|eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"
     r"|(?i:\bbearer\s+[A-Za-z0-9._~+/-]{12,})"
-    # A password in an address; a port and what stands behind its question mark are none.
+    # A password in an address; a port and the parameters behind it are none.
     r"|(?<=://)[^\s/?#@'\"]*:[^\s/?#@'\"]*(?=@)"
-    r"|(?<=://)(?!\[)[^\s/:?#@'\"]*:[^\s/@'\"\d][^\s/@'\"]*(?=@)"
+    r"|(?<=://)(?!\[)[^\s/:?#@'\"]*:(?!\d{1,5}\?[^\s@'\"=]+=)[^\s/@'\"]*(?=@)"
 )
 _FIELDS = re.compile(
     r"(?i)(?:.*[-_ ])?(?:api|access|auth|secret|private|subscription|bearer|client)[-_ ]?"

@@ -14,6 +14,7 @@ from kgbench.validation.data import TYPE, Term
 from kgbench.vocab import RDF, XSD, compact
 
 _BASE = "urn:kgbench:document"
+_NIL = ox.NamedNode(RDF.nil)
 
 # The datatypes that configurations have, with their lexical forms (XML Schema 1.1, part 2).
 # Whatever else a literal claims to be, the shapes refuse it as this: nothing then tries to convert
@@ -38,6 +39,8 @@ def read(source: str, text: str) -> Collection[ox.Triple]:
     found: dict[ox.Triple, None] = {}
     try:
         for quad in ox.parse(text, format=ox.RdfFormat.TURTLE, base_iri=_BASE):
+            if quad.subject == _NIL:
+                raise _refusal(source, "rdf:nil is the empty list; nothing is said about it here")
             value = _foreseen(source, quad.object)
             found[ox.Triple(quad.subject, quad.predicate, value)] = None
             if len(found) > MAX_NODES:
@@ -88,8 +91,10 @@ def _foreseen(source: str, value: Term) -> Term:
     """``value``, with :data:`_OTHER` for a datatype whose forms it does not have."""
     if isinstance(value, ox.Triple):
         raise _refusal(source, "statements about statements are not read here")
-    if not isinstance(value, ox.Literal) or value.language is not None:
+    if not isinstance(value, ox.Literal):
         return value
+    if value.language is not None:  # without the direction that it may have, too
+        return ox.Literal(value.value, language=value.language)
     form = _FORMS.get(value.datatype.value)
     if form is not None and form.fullmatch(value.value) is not None:
         return value

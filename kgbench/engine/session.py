@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import asynccontextmanager, contextmanager
@@ -31,6 +32,8 @@ from kgbench.store.iris import id_from, new_id
 from kgbench.store.protocol import Block, Store
 
 _SWITCH = 0.0005  # seconds
+_switching = threading.Lock()
+_intervals: list[float] = []  # what each open session found
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +86,17 @@ def _quick_switching() -> Iterator[None]:
     Each comes back from work outside the interpreter many times a second, and would wait for the
     event loop for 5 ms each time: an eighth of all the time where answers come at once.
     """
-    usual = sys.getswitchinterval()
-    sys.setswitchinterval(min(usual, _SWITCH))
+    with _switching:
+        _intervals.append(sys.getswitchinterval())
+        sys.setswitchinterval(min(_intervals[0], _SWITCH))
     try:
         yield
     finally:
-        sys.setswitchinterval(usual)
+        with _switching:
+            usual = _intervals[0]
+            _intervals.pop()
+            if not _intervals:  # sessions may end in another order than they began
+                sys.setswitchinterval(usual)
 
 
 @asynccontextmanager

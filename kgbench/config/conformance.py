@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from rdflib.term import Node
 
 _LONGEST = 60  # characters of a value that a message shows
-
-
 _SHAPES = "configuration.ttl"
 
 

@@ -84,7 +84,7 @@ def _quick_switching() -> Iterator[None]:
     """Let threads that have written or judged wait less for the interpreter than is usual.
 
     Each comes back from work outside the interpreter many times a second, and would wait for the
-    event loop for 5 ms each time: an eighth of all the time where answers come at once.
+    event loop for 5 ms each time: a tenth of all the time where answers come at once.
     """
     with _switching:
         _intervals.append(sys.getswitchinterval())

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import resource
+import subprocess
+import sys
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -93,8 +95,8 @@ def test_a_list_of_answers_needs_a_graph() -> None:
             module.prompt(case)
 
 
-def test_what_is_prepared_needs_no_file_later(place: Path) -> None:
-    """A judge that can open no file any more has every feedback; an absent graph is no obstacle."""
+def judge_without_files() -> None:
+    """Judge answers that have feedback, first with files and then with none that can be opened."""
     module = text_to_sparql.ORGANIZATIONAL
     task = catalogue.make_task(module.NAME, "any", {})
     case, executor = module.cases(task, "test", 0, 1)[0], PlainExecutor()
@@ -110,6 +112,13 @@ def test_what_is_prepared_needs_no_file_later(place: Path) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert found == expected
     assert len(set(expected)) == 3
+
+
+def test_what_is_prepared_needs_no_file_later(place: Path, repository: Path) -> None:
+    """A judge that can open no file any more has every feedback; an absent graph is no obstacle."""
+    # In a process of its own: a server that other tests have in this one would not survive it.
+    program = f"from {__name__} import judge_without_files; judge_without_files()"
+    subprocess.run([sys.executable, "-c", program], cwd=repository, check=True)
     with pytest.raises(EvaluationError, match=f"not installed in {place}"):
         graphs.text(graphs.PUBLISHED)
 

@@ -131,7 +131,7 @@ class LoopbackServer:
 
     def __exit__(self, *exception: object) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(10)
+        self._thread.join(60)
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -153,6 +153,8 @@ class LoopbackServer:
         self._ready.set()
         await self._stop.wait()
         server.close()
+        for _ in range(3):  # a connection that has just been made is among them then
+            await asyncio.sleep(0)
         for task in list(connections):
             task.cancel()
         await asyncio.gather(*connections, return_exceptions=True)
@@ -221,10 +223,15 @@ class LoopbackServer:
                 await writer.drain()
                 await asyncio.sleep(0.05)
             return False
-        await _send(writer, response)
+        # Noted first: who has read an answer finds it in the ledger, however late this thread is.
         entry.answer, entry.usage = response.answer, response.usage
         if response.answer is not None:
             entry.acknowledged = time.time()
+        try:
+            await _send(writer, response)
+        except ConnectionError:
+            entry.answer = entry.usage = entry.acknowledged = None
+            raise
         return True
 
     def _report(self) -> list[dict[str, Any]]:
@@ -269,7 +276,7 @@ class Running(NamedTuple):
 
     def ledger(self) -> list[Entry]:
         """What the server was asked so far."""
-        with urllib.request.urlopen(f"{self.root}/ledger", timeout=10) as response:
+        with urllib.request.urlopen(f"{self.root}/ledger", timeout=60) as response:
             return [Entry(**entry) for entry in json.load(response)]
 
 

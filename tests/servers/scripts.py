@@ -61,7 +61,7 @@ class Entry:
     """One request in a server's ledger, and what became of it; times are ``time.time()``.
 
     ``digest`` stands for the whole body: the same question has the same digest. ``acknowledged``
-    is set when the last byte of an answer has gone out; ``usage`` is what that answer charged.
+    is set when an answer goes out, unless that fails; ``usage`` is what that answer charged.
     """
 
     number: int

@@ -12,7 +12,9 @@ put in for the first time, the page has a line ``?``.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import random
 import re
 import socket
 import subprocess
@@ -36,10 +38,14 @@ IDENTIFIERS = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def free_port() -> int:
-    """A port of the loopback interface that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port: int = listening.getsockname()[1]
-    return port
+    """A port of the loopback interface that nobody listens on.
+
+    It is below those that systems give to whoever asks for any, so it is still free much later.
+    """
+    for port in random.SystemRandom().sample(range(20_000, 30_000), 100):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise AssertionError("no port is free")
 
 
 class File(NamedTuple):
@@ -133,8 +139,8 @@ class Reader:
             return ""
         text = step.text.replace(SHOWN_PORT, self.port)
         said = self._begins(text) if text.rstrip().endswith("&") else self._gives(text)
-        shown = said.replace(str(self.folder), SHOWN_FOLDER).replace(self.port, SHOWN_PORT)
-        return tidy(shown)
+        shown = said.replace(str(self.folder), SHOWN_FOLDER)
+        return tidy(shown.replace(f":{self.port}", f":{SHOWN_PORT}"))  # no part of an identifier
 
     def _gives(self, command: str) -> str:
         done = subprocess.run(
@@ -165,7 +171,7 @@ class Reader:
         """End the servers that were started."""
         for server in self._servers:
             server.terminate()
-            server.communicate(timeout=30)
+            server.communicate(timeout=60)
 
     def __enter__(self) -> Self:
         return self

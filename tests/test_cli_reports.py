@@ -8,6 +8,7 @@ import io
 import json
 import shutil
 import sys
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -98,7 +99,8 @@ class Terminal(io.StringIO):
 @pytest.mark.parametrize("total", [None, 7])
 def test_on_a_terminal_progress_is_a_bar_that_goes_away(monkeypatch, total):
     """The bar shows what is done, with its note; nothing of it stays."""
-    terminal = Terminal()
+    terminal, clock = Terminal(), SimpleNamespace(monotonic=lambda: 5.0)
+    monkeypatch.setattr("kgbench.cli.progress.time", clock)  # which stands still meanwhile
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
     with progress("judging", total) as advance:

@@ -146,7 +146,7 @@ def test_endpoint_judges_new_answers(asked_of_wikidata):
         asked = len(server.asked)
         server.store.update("DELETE WHERE { <http://www.wikidata.org/entity/Q2> ?p ?o }")
         run = live_run(store)
-        limits = JudgeLimits(seconds=10)
+        limits = JudgeLimits()
         with pools.executor("local:1") as pool:
             by_record = reevaluate(store, run, pool, limits)
             anew = reevaluate(store, run, pool, limits, endpoint=server.url)

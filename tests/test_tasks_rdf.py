@@ -34,13 +34,17 @@ def parsed_by_rdflib(text: str, graph_format: str) -> bool:
     import rdflib
 
     names = {"ntriples": "nt"}
-    logging.getLogger("rdflib").setLevel(logging.CRITICAL)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
+    logger = logging.getLogger("rdflib")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             rdflib.Graph().parse(data=text, format=names.get(graph_format, graph_format))
-        except Exception:  # noqa: BLE001 - each parser of rdflib raises what it likes
-            return False
+    except Exception:  # noqa: BLE001 - each parser of rdflib raises what it likes
+        return False
+    finally:
+        logger.setLevel(level)
     return True
 
 

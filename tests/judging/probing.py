@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
@@ -26,7 +27,7 @@ GREEDY = (
 PATIENCE = 120.0  # seconds
 PATIENT = JudgeLimits(seconds=PATIENCE)
 SMALL = JudgeLimits(seconds=PATIENCE, memory_bytes=300 << 20)
-#: For what never ends; the harmless answers around it are judged within the same limit.
+#: For what never ends; more where a machine is too busy for the harmless answers around it.
 HASTY = JudgeLimits(seconds=1.0)
 
 
@@ -43,8 +44,17 @@ def requests(*answers, **options):
 
 
 def judge(answer, limits=PATIENT, **options):
-    """The verdict on one instruction between two harmless ones, which must be unharmed."""
-    before, verdict, after = judge_batch(requests("echo a", answer, "echo b", **options), limits)
+    """The verdict on one instruction between two harmless ones, which must be unharmed.
+
+    Where the time does not even suffice for what takes none, all of it is done again with more.
+    """
+    batch = requests("echo a", answer, "echo b", **options)
+    before, verdict, after = judge_batch(batch, limits)
+    # A query that is judged once more without its rows has scores at once.
+    late = answer.startswith("query ") and not verdict.scores
+    late = late or Outcome.TIMEOUT in (before.outcome, after.outcome)
+    if late and limits.seconds < PATIENCE:
+        return judge(answer, replace(limits, seconds=4 * limits.seconds), **options)
     assert (before.infos["argument"], before.outcome) == ("a", Outcome.SCORED)
     assert (after.infos["argument"], after.outcome) == ("b", Outcome.SCORED)
     return verdict

@@ -68,7 +68,7 @@ def test_engines_work_behind_closed_doors(engine):
             "BIND(xsd:date(NOW()) AS ?d) MINUS { ?s <http://e/x>+ ?o } } GROUP BY ?o"
         ),
     ]
-    verdicts = judge_batch(requests(*answers), JudgeLimits(engine=engine))
+    verdicts = judge_batch(requests(*answers), JudgeLimits(PATIENCE, engine=engine))
     assert [v.infos["error"] for v in verdicts] == [None] * 5
     assert [v.infos["triples"] for v in verdicts[:4]] == [5, 5, 1, 3]
     assert verdicts[4].infos["rows"] == 60
@@ -83,7 +83,7 @@ def test_task_classes_work_behind_closed_doors(engine):
         for each in module.cases(task, "kgbench-1", 0, 1):
             answers = (module.reference(each), "```\nSELECT <a> <b>\n```", "")
             batch.extend(JudgeRequest(each, (answer,)) for answer in answers)
-    verdicts = judge_batch(batch, JudgeLimits(engine=engine))
+    verdicts = judge_batch(batch, JudgeLimits(PATIENCE, engine=engine))
     defects = [
         (request.case.task_class, dict(verdict.infos))
         for request, verdict in zip(batch, verdicts, strict=True)

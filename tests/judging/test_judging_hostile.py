@@ -108,9 +108,9 @@ def peak_of_children():
 
 
 def _read(path):
-    """The text of a file of a process, empty when the process has ended."""
+    """The text of a file of a process, whatever bytes it holds; empty when that has ended."""
     try:
-        return path.read_text()
+        return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
 

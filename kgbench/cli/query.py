@@ -137,14 +137,15 @@ def _list(queries: Any) -> None:
 def _write(answer: Any, form: Form | None, base: str) -> None:
     import pyoxigraph as ox
 
-    if isinstance(answer, ox.QueryTriples):
-        if form not in (None, Form.TURTLE):
-            raise typer.BadParameter("a graph is written as turtle", param_hint="--format")
+    is_graph = isinstance(answer, ox.QueryTriples)
+    refusal = _refusal(form, is_graph=is_graph)
+    if refusal:
+        del answer  # a traceback that held it might be freed by a thread that may not free it
+        raise typer.BadParameter(refusal, param_hint="--format")
+    if is_graph:
         from kgbench.vocab import PREFIXES
 
         ox.serialize(answer, sys.stdout.buffer, ox.RdfFormat.TURTLE, prefixes=dict(PREFIXES))
-    elif form is Form.TURTLE:
-        raise typer.BadParameter("only graphs can be written as turtle", param_hint="--format")
     elif form in (None, Form.TABLE):
         _table(answer, base)
     else:
@@ -158,6 +159,15 @@ def _write(answer: Any, form: Form | None, base: str) -> None:
         if form in (Form.JSON, Form.XML):
             sys.stdout.buffer.write(b"\n")
     sys.stdout.flush()
+
+
+def _refusal(form: Form | None, *, is_graph: bool) -> str | None:
+    """Why an answer cannot be written in a format; ``None`` where it can."""
+    if is_graph and form not in (None, Form.TURTLE):
+        return "a graph is written as turtle"
+    if form is Form.TURTLE and not is_graph:
+        return "only graphs can be written as turtle"
+    return None
 
 
 def _table(answer: Any, base: str) -> None:

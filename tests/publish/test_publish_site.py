@@ -26,7 +26,7 @@ RECORDED = re.compile(re.escape(STORE) + r"(run|pass|graph|software|analysis|inv
 
 
 def _fetch(url):
-    with urllib.request.urlopen(url, timeout=10) as answer:
+    with urllib.request.urlopen(url, timeout=60) as answer:
         return answer.read(), answer.headers["Content-Type"], answer.url
 
 

@@ -10,11 +10,12 @@ import base64
 import contextlib
 import json
 import shutil
-import socket
 import subprocess
 import time
 import urllib.error
 import urllib.request
+
+from tests.documented import free_port
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
 DRIVER = shutil.which("chromedriver")
@@ -37,8 +38,7 @@ def lacking():
 @contextlib.contextmanager
 def browsing(folder):
     """A browser whose profile is in ``folder``."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     driver = subprocess.Popen(
         [DRIVER, f"--port={port}", "--log-level=SEVERE"],
         stdout=subprocess.DEVNULL,
@@ -52,7 +52,7 @@ def browsing(folder):
             browser.quit()
     finally:
         driver.terminate()
-        driver.wait(timeout=20)
+        driver.wait(timeout=_PATIENCE)
 
 
 class Browser:
@@ -66,7 +66,7 @@ class Browser:
             "goog:chromeOptions": options,
             "goog:loggingPrefs": {"browser": "ALL"},
         }
-        for _ in range(100):
+        for _ in range(10 * _PATIENCE):
             with contextlib.suppress(urllib.error.URLError):
                 self._send("GET", "/status")
                 break

@@ -7,7 +7,6 @@ import contextlib
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,9 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+from tests.documented import free_port
+
+PATIENCE = 120  # seconds for what is to come: far beyond what a busy machine needs
 _VIRTUOSO = """
 [Database]
 DatabaseFile = {folder}/virtuoso.db
@@ -39,13 +41,6 @@ KeepAliveTimeout = 10
 [SPARQL]
 ResultSetMaxRows = {rows}
 """
-
-
-def free_port():
-    """A port of loopback at which nobody listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Oxigraph:
@@ -75,7 +70,7 @@ class Oxigraph:
         """End the server; SIGKILL leaves it no time for anything."""
         if self._process is not None:
             self._process.send_signal(number)
-            self._process.wait(30)
+            self._process.wait(PATIENCE)
             self._process = None
 
     def __enter__(self):
@@ -108,15 +103,16 @@ def virtuoso(folder, rows=1_000_000):
         yield f"http://127.0.0.1:{port}/sparql"
     finally:
         process.kill()
-        process.wait(30)
+        process.wait(PATIENCE)
 
 
 def wait(url, process):
     """Wait until a server that is starting answers at ``url``."""
-    for _ in range(600):
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
         assert process.poll() is None, f"the server ended with {process.returncode}"
         try:
-            with urllib.request.urlopen(url, timeout=5) as response:
+            with urllib.request.urlopen(url, timeout=30) as response:
                 response.read()
                 return
         except urllib.error.HTTPError:
@@ -133,7 +129,7 @@ def empty(url):
         data=b"DROP ALL",
         headers={"Content-Type": "application/sparql-update"},
     )
-    with urllib.request.urlopen(request, timeout=30) as response:
+    with urllib.request.urlopen(request, timeout=PATIENCE) as response:
         response.read()
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import json
 from contextlib import contextmanager
+from types import SimpleNamespace
 from urllib.parse import parse_qs
 
 import pyoxigraph as ox
@@ -112,7 +113,7 @@ def test_a_deadlock_is_tried_again():
 
 def test_a_deadlock_that_does_not_pass_is_said(monkeypatch):
     """After many times the server's words are told."""
-    monkeypatch.setattr("kgbench.store.client.time.sleep", lambda _: None)
+    monkeypatch.setattr("kgbench.store.client.time", SimpleNamespace(sleep=lambda _: None))
     with (
         client([said(500, "Transaction  deadlocked\n again")]) as (made, server),
         pytest.raises(StoreError, match=r"status 500\): Transaction deadlocked again$"),

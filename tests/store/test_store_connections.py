@@ -6,6 +6,7 @@ from __future__ import annotations
 import gzip
 import ipaddress
 import logging
+import select
 import socket
 import ssl
 import threading
@@ -146,9 +147,11 @@ def test_a_server_that_takes_no_connection(made, monkeypatch):
     with socket.socket() as full, socket.socket() as first, socket.socket() as second:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
-        for one in (first, second):
-            one.settimeout(0)
-            one.connect_ex(full.getsockname())
+        first.settimeout(60)
+        first.connect(full.getsockname())
+        assert select.select([full], [], [], 60)[0]  # it stands in the queue, which is full now
+        second.settimeout(0)
+        second.connect_ex(full.getsockname())
         with pytest.raises(StoreUnreachable, match=r"no connection within 0\.2 seconds"):
             made.send("GET", f"http://127.0.0.1:{full.getsockname()[1]}/", None, {})
 

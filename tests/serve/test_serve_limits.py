@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 
 import pytest
 from starlette.requests import Request
@@ -232,8 +233,7 @@ def test_worker_with_unread_answer_ends(result_store):
 
     async def work():
         view = Following(str(result_store), BASE).view
-        limits = Limits(seconds=0.5, quick_seconds=0.3, quick=1, heavy=1)
-        pool = Pool(limits)
+        pool = Pool(Limits(seconds=PATIENCE, quick_seconds=0.3, quick=1, heavy=1))
         job = {
             "snapshot": view.path,
             "format": "csv",
@@ -247,6 +247,7 @@ def test_worker_with_unread_answer_ends(result_store):
         await asyncio.sleep(0.3)  # nobody reads; buffers and pipe fill
         await asyncio.wait_for(answer.rest.aclose(), PATIENCE)
         gone = not worker.alive
+        pool.limits = replace(pool.limits, seconds=0.5)
         late = await pool.run(job)
         worker = late.rest._worker
         # Nobody even asks, and the time is over.

@@ -27,7 +27,8 @@ LOOKUP = f"SELECT ?p ?o {{ GRAPH ?g {{ {RUN} ?p ?o }} }}"
 def place(tmp_path_factory):
     """Host and port of a server."""
     folder = stores.make(tmp_path_factory.mktemp("lookups") / "results")
-    with listening(folder, quick=1, heavy=1) as url:
+    limits = {"seconds": 600, "quick_seconds": 60, "patience": 60}  # a busy machine needs less
+    with listening(folder, quick=1, heavy=1, **limits) as url:
         yield urlsplit(url).netloc
 
 
@@ -210,6 +211,7 @@ def test_who_begins_another_request_must_send_it(place, monkeypatch):
 
 def test_who_reads_late_gets_the_whole_answer(place, monkeypatch):
     """A client that stops and goes on loses nothing, nor by empty lines that it sends meanwhile."""
+    monkeypatch.setattr(connections, "READ_SECONDS", PATIENCE)
     stalled, given_up = [], []
     kind = connections.Connection
     pause, give_up = kind.pause_writing, kind._give_up

@@ -137,6 +137,7 @@ async def _session(
             ended = recorder.session_end(number, datetime.now(UTC))
             writer.post([Block(recorder.run_graph, [ended])])
             await writer.close()
+            store.publish_soon()
     finally:
         await loop.run_in_executor(None, pool.shutdown)
 

@@ -132,13 +132,15 @@ class EmbeddedStore(Database):
     def optimize(self) -> None:
         """Compact the database; aggregates become about twice as fast."""
         self._store.optimize()
+        self._changed()  # who reads the old files keeps them
 
     def close(self) -> None:
         """See :meth:`~kgbench.store.protocol.Store.close`."""
         if self._publisher is not None:
-            self._publisher.stop()
+            behind = self._publisher.stop()
             self._publisher = None
-            self._publish()
+            if behind:
+                self._publish()
             assert self._path is not None
             snapshots.mark_dirty(self._path, dirty=False)
         self._db = None  # the engine has no close(); dropping the last reference closes it
@@ -155,6 +157,11 @@ class EmbeddedStore(Database):
     def _changed(self) -> None:
         if self._publisher is not None:
             self._publisher.changed()
+
+    def publish_soon(self) -> None:
+        """See :meth:`~kgbench.store.protocol.Store.publish_soon`."""
+        if self._publisher is not None:
+            self._publisher.hurry()
 
     def publish_snapshot(self) -> None:
         """Show readers what was written until now, without waiting for the next snapshot's turn.

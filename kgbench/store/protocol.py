@@ -59,6 +59,10 @@ class Store(Protocol):
         """Remove graphs with their registry entries, atomically; absent ones are passed over."""
         ...
 
+    def publish_soon(self) -> None:
+        """Have readers see what was written until now as soon as can be; does not wait for it."""
+        ...
+
     def close(self) -> None:
         """Make everything visible to readers and give the store up; may be called twice."""
         ...

@@ -27,5 +27,9 @@ class ReadOnly:
         """Refused: a reader does not own the store."""
         self._refuse()
 
+    def publish_soon(self) -> NoReturn:
+        """Refused: a reader does not own the store."""
+        self._refuse()
+
     def _refuse(self) -> NoReturn:
         raise StoreError(f"the store {self.location} was opened for reading")

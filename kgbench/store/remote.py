@@ -147,6 +147,9 @@ class RemoteStore:
     def optimize(self) -> None:
         """Nothing: a server keeps itself in order, and no standard tells it to."""
 
+    def publish_soon(self) -> None:
+        """Nothing: readers of a server see each write at once."""
+
     def close(self) -> None:
         """See :meth:`~kgbench.store.protocol.Store.close`."""
         if self._closed:

@@ -73,30 +73,51 @@ def _prune(folder: Path) -> None:
 class Publisher:
     """Publishes snapshots of a store from a thread of its own, at most one per :data:`INTERVAL`."""
 
+    interval = INTERVAL
+
     def __init__(self, take: Callable[[], object]) -> None:
         self._take = take
-        self._changed = threading.Event()
-        self._stopped = threading.Event()
+        self._said = threading.Condition()
+        self._new = False  # there is something that no snapshot has
+        self._hurried = False
+        self._stopped = False
         self._thread = threading.Thread(target=self._work, name="kgbench-snapshots", daemon=True)
         self._thread.start()
 
     def changed(self) -> None:
         """Say that there is something new to publish."""
-        self._changed.set()
+        with self._said:
+            if not self._new:  # the many that follow in the same interval wake nobody
+                self._new = True
+                self._said.notify()
 
-    def stop(self) -> None:
-        """End the thread; a snapshot under way is finished first."""
-        self._stopped.set()
-        self._changed.set()
+    def hurry(self) -> None:
+        """Have what is new published now, without waiting for its turn or for its end."""
+        with self._said:
+            self._hurried = True
+            self._said.notify()
+
+    def stop(self) -> bool:
+        """End the thread, a snapshot under way is finished first; whether one is missing then."""
+        with self._said:
+            self._stopped = True
+            self._said.notify()
         self._thread.join()
+        return self._new
 
     def _work(self) -> None:
-        while not self._stopped.wait(INTERVAL):
-            self._changed.wait()
-            if self._stopped.is_set():
-                return
-            self._changed.clear()
-            self._take()
+        while True:
+            with self._said:
+                self._said.wait_for(lambda: self._stopped or self._hurried, self.interval)
+                self._said.wait_for(lambda: self._stopped or self._new)
+                if self._stopped:
+                    return
+                self._new = self._hurried = False
+            try:
+                self._take()
+            except BaseException:
+                self._new = True
+                raise
 
 
 def is_complete(folder: Path) -> bool:

@@ -164,8 +164,8 @@ class Clients:
         while not self._done.wait(1):
             try:
                 fetch(self._url, RUNAWAY)
-            except urllib.error.HTTPError as error:
-                if error.code != 503:
+            except OSError as error:
+                if not (isinstance(error, urllib.error.HTTPError) and error.code == 503):
                     self.failures.append(error)
 
 

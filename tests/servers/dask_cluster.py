@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_PATIENCE = 60.0
+_PATIENCE = 120.0  # seconds: three interpreters load Dask at once
 
 
 class Cluster:

@@ -42,6 +42,7 @@ def test_the_page_is_true(name, tmp_path):
         ("1 run, ... statements\n", "1 run, 15,022 statements\n", True),
         ("1 run, ... statements\n", "2 runs, 15,022 statements\n", False),
         ("in 1.0 s\n", "in 2.5 s\n", True),
+        ("in 1.0 s\n", "in 1 min 5 s\n", True),
     ],
 )
 def test_outputs_are_compared_strictly(shown, said, so):

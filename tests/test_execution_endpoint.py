@@ -105,7 +105,7 @@ def test_passing_failures_are_waited_for(server, asking):
 def test_words_that_stop_are_no_failure_of_their_own(server, asking):
     """An endpoint that says it is busy, and then no more, is asked again like any other."""
     server.failures[:] = ["half", *["drop"] * 9]
-    hasty = Endpoint(asking.url, seconds=1.0, pause=0.001)
+    hasty = Endpoint(asking.url, seconds=3.0, pause=0.001)
 
     with pytest.raises(EvaluationError, match="does not answer"):
         hasty.select("SELECT * { ?s ?p ?o }", {})

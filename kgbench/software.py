@@ -74,7 +74,7 @@ def _git(root: str, *arguments: str) -> str:
         capture_output=True,
         text=True,
         check=True,
-        timeout=10,
+        timeout=60,
     )
     return done.stdout.strip()
 

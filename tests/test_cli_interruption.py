@@ -82,6 +82,7 @@ def test_every_command_says_in_one_line_that_it_was_interrupted(
     assert found - STATE == {file.name}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", ["import llm-kg-bench", "import rdf", "reevaluate", "store copy"])
 def test_what_was_stored_is_whole_and_the_command_can_be_given_again(
     store, tmp_path, monkeypatch, words

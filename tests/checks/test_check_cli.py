@@ -39,6 +39,7 @@ def dump(site: Path, tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_checklist_of_a_good_dump(dump: Path) -> None:
     """Every entry is listed with its verdict, and the exit code is 0."""
     code, said = asked("--check", str(dump))

@@ -54,6 +54,7 @@ def _plain(moment):
     return moment.replace(tzinfo=None)
 
 
+@pytest.mark.slow
 def test_a_run_comes_back_as_it_went(quick_start, tmp_path):
     """All tasks of the quick start come back: cases, texts, times, each score and info."""
     path = tmp_path / "run.json"

@@ -64,6 +64,7 @@ def published(small, tmp_path_factory):
     return dump(tmp_path_factory.mktemp("published") / "all.nq", found)
 
 
+@pytest.mark.slow
 def test_another_store_has_the_same_results(small, tmp_path):
     """Runs and passes are taken over statement by statement; the leaderboard is the same."""
     said = taken(dump(tmp_path / "all.nq", quads(small)), store=tmp_path / "store")
@@ -277,6 +278,7 @@ def site(published_site, tmp_path):
     return place
 
 
+@pytest.mark.slow
 def test_a_published_folder(published_site, small, tmp_path):
     """What ``publish`` wrote is imported, and gives the same leaderboard."""
     said = taken(published_site, store=tmp_path / "store")
@@ -297,6 +299,7 @@ def test_a_wrong_checksum_is_refused(site, tmp_path, what):
         taken(site, store=tmp_path / "store")
 
 
+@pytest.mark.slow
 def test_a_site_on_the_web(site, tmp_path):
     """An address is fetched: a whole site, or one dump of it."""
     handler = functools.partial(_Quiet, directory=str(site))

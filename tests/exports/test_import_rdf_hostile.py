@@ -157,6 +157,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_altered_data_are_refused(statements, store, tmp_path, name):
     """Each alteration is named in one line, and nothing is written."""
@@ -204,6 +205,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_files_are_refused(store, tmp_path, name):
     """Files that are damaged, mean no harm but say nothing, or mean harm to parsers."""

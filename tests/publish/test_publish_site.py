@@ -135,6 +135,7 @@ def test_all_rdf_parses_and_agrees(site):
     assert found > 500
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["site", "hostile_site"])
 def test_dumps_agree_and_conform(name, request):
     """N-Quads and TriG hold the same, Turtle and JSON-LD the same without graphs; shapes hold."""

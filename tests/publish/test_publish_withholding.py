@@ -100,6 +100,7 @@ LEVELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", list(Level))
 def test_levels_leave_out_what_they_say(planted, tmp_path, level):
     """At each level exactly the planted texts of that level are in no file, dumps unpacked."""

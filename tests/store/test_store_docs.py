@@ -22,6 +22,7 @@ COMMANDS = [line for kind, text in BLOCKS if kind == "sh" for line in text.split
 SERVER = "http://localhost:7878"
 
 
+@pytest.mark.slow
 @pytest.mark.declared
 def test_all_commands_of_the_page_run(remote, tmp_path, monkeypatch):
     """One after the other, on a server and in folders, each does its work."""

@@ -132,7 +132,7 @@ class EmbeddedStore(Database):
     def optimize(self) -> None:
         """Compact the database; aggregates become about twice as fast."""
         self._store.optimize()
-        self._changed()  # who reads the old files keeps them
+        self._changed()  # the newest snapshot still has the old files
 
     def close(self) -> None:
         """See :meth:`~kgbench.store.protocol.Store.close`."""

@@ -9,6 +9,7 @@ VALIDATORS := .venv-validators
 # What changes the scorers to see whether the tests notice.
 MUTATION := .venv-mutants
 SITE := build/site
+PAPERS := build/papers
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # What to hand on:  make run RUN="my-configuration.yml"   make test TEST="-k friend"
@@ -16,20 +17,23 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 RUN ?=
 TEST ?=
 BENCH ?=
+FUZZ_SECONDS ?= 300
+ATTACKS ?=
+DATA ?=
 YASGUI := kgbench/serve/static/yasgui
 # Two at a time, a file's tests in one process, so that what a file prepares is prepared once.
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
 # The tests start hundreds of processes, none of which should compile what another one has.
-PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 COVERED := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m coverage
 # What coverage.py cannot be told itself: that branches alone are to reach 95 %.
 BRANCHES := import json, sys; \
 	part = json.load(open("build/coverage.json"))["totals"]["percent_branches_covered"]; \
 	print(f"{part:.1f} % of branches"); sys.exit(part < 95)
 
-.PHONY: help run test test-all coverage lint format readme site bench mutants yasgui clean distclean
+.PHONY: help run test test-all coverage lint format readme site papers bench attacks fuzz mutants yasgui clean distclean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -45,7 +49,7 @@ test-all: $(VENV)/.installed-dev $(VALIDATORS)/.installed  ## all tests, with se
 
 coverage: $(VENV)/.installed-dev $(VALIDATORS)/.installed  ## which branches the tests take
 	$(COVERED) erase
-	$(strip $(COVERED) run -m pytest -n $(WORKERS) --dist loadfile $(TEST))
+	$(strip $(COVERED) run -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(TEST))
 	$(COVERED) combine --quiet
 	$(COVERED) report
 	$(COVERED) json --quiet -o build/coverage.json
@@ -67,8 +71,22 @@ site: $(VENV)/.installed-dev  ## the documentation as a site, in build/site
 	$(BIN)/python -m mkdocs build --strict --quiet --site-dir $(SITE)
 	@echo "$(SITE)/index.html"
 
+papers: $(VENV)/.installed-dev  ## tables and figures of four papers, from DATA=folder, in build/papers
+	@test -n "$(DATA)" || { echo "name the folder with published results: make papers DATA=..." >&2; exit 1; }
+	rm -rf $(PAPERS)
+	$(BIN)/kgbench import llm-kg-bench $(DATA)/llm-kg-bench-v1/*.json $(DATA)/llm-kg-bench-v3/*.zip \
+		--store $(PAPERS)/store
+	$(BIN)/kgbench import text2kgbench $(DATA)/text2kgbench --store $(PAPERS)/store
+	$(BIN)/kgbench reproduce --store $(PAPERS)/store --out $(PAPERS)
+
 bench: $(VENV)/.installed-dev  ## time kgbench itself (minutes)
 	$(strip $(BIN)/python -m bench $(BENCH))
+
+attacks: $(VENV)/.installed-dev  ## attack kgbench in numbers, as a table (hours; ATTACKS=part)
+	$(strip $(BIN)/python -m tests.attacks $(ATTACKS))
+
+fuzz: $(VENV)/.installed-dev  ## mutate what meets foreign text (FUZZ_SECONDS, 300)
+	$(strip FUZZ_SECONDS=$(FUZZ_SECONDS) $(PYTEST) -m slow tests/test_fuzz.py $(TEST))
 
 mutants: $(MUTATION)/.installed  ## change the scorers in small ways; tests must notice (minutes)
 	$(MUTATION)/bin/python -m tests.mutants $(WORKERS)
@@ -108,7 +126,20 @@ $(BIN)/python:
 $(VALIDATORS)/.installed:
 	$(PYTHON) -m venv $(VALIDATORS)
 	$(VALIDATORS)/bin/python -m pip --disable-pip-version-check --quiet install \
-		'roc-validator>=0.13,<0.14' 'mlcroissant>=1.1.1,<2' 'rocrate>=0.16'
+		'roc-validator>=0.13,<0.14' 'mlcroissant>=1.1.1,<2' 'rocrate>=0.16' \
+		'pyrudof>=0.3.35,<0.4'
+	touch $@
+
+# Debian's Jena, without installing it. Its classes of Xerces look for their messages where Debian has not put them.
+JENA_PACKAGES := libapache-jena-java libcommons-cli-java libcommons-codec-java libcommons-compress-java \
+	libcommons-csv-java libcommons-io-java libcommons-lang3-java libdexx-java libgoogle-gson-java libguava-java \
+	libhttpclient-java libhttpcore-java libjackson2-annotations-java libjackson2-core-java libjackson2-databind-java \
+	libjsonld-java libjsonp2-java libprotobuf-java libslf4j-java libthrift-java libtitanium-json-ld-java libcaffeine-java
+build/jena/.installed:
+	mkdir -p build/jena/classes
+	cd build/jena && apt-get download $(JENA_PACKAGES) && for file in *.deb; do dpkg -x "$$file" . || exit 1; done
+	cd build/jena/classes && $(CURDIR)/$(BIN)/python -m zipfile -e ../usr/share/java/jena-core.jar unpacked && \
+		cp -r unpacked/org/apache/jena/ext/xerces . && rm -r unpacked ../*.deb
 	touch $@
 
 $(MUTATION)/.installed: pyproject.toml

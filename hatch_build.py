@@ -19,7 +19,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from pathspec import GitIgnoreSpec
 
 #: The same names as ``kgbench.resources.FOLDERS``, which cannot be imported before it is built.
-DECLARED = ("ontology", "shapes", "tasks", "queries", "store")
+DECLARED = ("ontology", "shapes", "tasks", "queries", "rubrics", "store")
 
 #: What `make yasgui` has put beside the pages travels, too; a build without it is complete.
 FETCHED = tuple(

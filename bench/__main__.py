@@ -23,8 +23,9 @@ from kgbench.analysis.rendering import render
 from kgbench.store import open_store
 
 APART = {
+    "attack_kills",
     *("__main__", "clients", "drawing", "harness", "multiplied", "pandas_peer", "peers"),
-    "recording",
+    *("recording", "small_disk"),
 }
 _STORE = Path(__file__).parents[1] / "store" / "benchmarks"
 

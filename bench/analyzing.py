@@ -19,14 +19,15 @@ from pathlib import Path
 from bench import peers
 from bench.harness import Result, Timing, measure
 from bench.multiplied import multiply, source
-from kgbench.analysis import queries, scores
+from kgbench.analysis import scores
 from kgbench.analysis.characterization import characterization
-from kgbench.analysis.compare import compare, matches
+from kgbench.analysis.compare import compare
 from kgbench.analysis.compass import compass_table
 from kgbench.analysis.feedback import feedback_gains
 from kgbench.analysis.format_preference import format_preference
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.leaders import leaders
+from kgbench.analysis.matching import matches
 from kgbench.analysis.outcomes import outcomes
 from kgbench.analysis.scaling import scaling
 from kgbench.analysis.selection import Selection, select
@@ -36,6 +37,7 @@ from kgbench.analysis.stored import basis, keep, stored
 from kgbench.analysis.tables import Table
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
+from kgbench.rdf import queries
 from kgbench.store import OwnedStore, open_store
 
 DIALOGUES = 45_500

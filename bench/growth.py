@@ -95,7 +95,9 @@ def import_(store: Path, dialogues: int) -> dict[str, object]:
     with open_store(str(store)) as opened:
         while done < dialogues:
             for file in files:
-                copy = ResultFile(f"{file.name}.{copies}", _renamed(file.content, copies))
+                copy = ResultFile(
+                    f"{file.name}.{copies}", _renamed(b"".join(file.chunks()), copies)
+                )
                 for imported in read_runs(copy, opened.iris):
                     done += load(opened, imported).dialogues
                 if done >= dialogues:

@@ -59,7 +59,7 @@ def run() -> list[Result]:
 
 
 def _read(path: Path, password: str) -> int:
-    return sum(len(file.records()) for file in open_results(path, password))
+    return sum(1 for file in open_results(path, password) for _ in file.records())
 
 
 def _import(archives: list[Path], password: str, place: Path) -> int:

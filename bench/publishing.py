@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,7 @@ import pyoxigraph as ox
 
 from bench.harness import Result, Timing, measure
 from kgbench.publish.settings import Settings
+from kgbench.publish.signing import Signer
 from kgbench.publish.site import publish
 from kgbench.publish.withholding import Level
 from kgbench.store import Block, open_store
@@ -36,8 +38,15 @@ def run() -> list[Result]:
         store = Path(folder) / "store"
         copies = multiply(store, DIALOGUES)
         plain = measure(lambda: _dump(store, Path(folder) / "plain.nq"), warm_up=True)
-        first, again, memory = [], [], []
+        key = Path(folder) / "key"
+        _key(key)
+        first, again, signed, memory = [], [], [], []
         for number in range(3):
+            out = Path(folder) / f"signed-{number}"
+            begun = time.monotonic()
+            _in_a_process(store, out, key)
+            signed.append(time.monotonic() - begun)
+            shutil.rmtree(out)
             out = Path(folder) / f"site-{number}"
             begun = time.monotonic()
             memory.append(_in_a_process(store, out))
@@ -52,6 +61,12 @@ def run() -> list[Result]:
             Result(f"publishing {size}", whole.median, "s", goal="under 120 s", note=note),
             Result(
                 "publishing", whole.median / plain.median, "x", against="a plain dump of the quads"
+            ),
+            Result(
+                f"publishing {size} signed",
+                Timing(tuple(signed)).median / whole.median,
+                "x",
+                against="the same unsigned",
             ),
             Result(f"publishing {size} again, unchanged", unchanged.median, "s"),
             Result("memory of its largest process", max(memory), "MiB"),
@@ -133,19 +148,26 @@ def _dump(location: Path, file: Path) -> None:
         _database(store).dump(out, format=ox.RdfFormat.N_QUADS)
 
 
-def _in_a_process(store: Path, out: Path) -> float:
-    """Publish, and the memory in MiB of the largest process that it took."""
+def _key(path: Path) -> None:
+    command = [sys.executable, "-m", "kgbench", "keys", "new", str(path)]
+    subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - own
+
+
+def _in_a_process(store: Path, out: Path, key: Path | None = None) -> float:
+    """Publish, signed where there is a key; the memory in MiB of the largest process it took."""
     command = [sys.executable, "-m", "bench.publishing", _PUBLISH, str(store), str(out)]
+    command += [] if key is None else [str(key)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 - own
     return float(done.stdout.split()[-1])
 
 
-def _publish(store: str, out: str) -> None:
-    settings = Settings(store, Path(out), BASE, level=Level.PROMPTS)
+def _publish(store: str, out: str, key: str | None = None) -> None:
+    signer = None if key is None else Signer.read(Path(key), Path(out))
+    settings = Settings(store, Path(out), BASE, level=Level.PROMPTS, signer=signer)
     publish(settings, lambda *_: None)
     who = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     print(max(resource.getrusage(one).ru_maxrss for one in who) / 1024)
 
 
 if __name__ == "__main__" and sys.argv[1:2] == [_PUBLISH]:
-    _publish(*sys.argv[2:4])
+    _publish(*sys.argv[2:5])

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from bench.harness import Result
-from kgbench.analysis import queries
 from kgbench.analysis.tables import Column, Kind, Table
-from kgbench.rdf import double, json_literal, moment, string
+from kgbench.rdf import double, json_literal, moment, queries, string
 from kgbench.record.entries import registry_entry
 from kgbench.software import this_software
 from kgbench.store import Block, OwnedStore, Store, new_id

@@ -18,7 +18,7 @@ def run() -> list[Result]:
     answer, bare = measure_pair(lambda: _start(HELP), lambda: _start(BARE), repeat=7)
     note = f"median of {len(answer.seconds)}, spread {answer.spread:.0%}"
     return [
-        Result("kgbench --help", answer.median, "s", goal="under 0.25 s", note=note),
+        Result("kgbench --help", answer.median, "s", goal="under 0.15 s", note=note),
         Result("kgbench --help", answer.median / bare.median, "x", against="a bare Python start"),
     ]
 

@@ -78,8 +78,9 @@ def _stored(root: Path) -> list[tuple[Case, str]]:
     for responses in response_sets(root, "wikidata_tekgen"):
         if responses.split != "test":
             continue
-        for name, given in responses.responses.items():
+        for name in responses.files:
             part = text2kgbench.read_part(root, responses.collection, name)
             cases = {case.uid: case for case in part_cases(part_task(part, "test"), SUITE, part)}
+            given = responses.given(name).responses
             found += [(cases[each.id], each.text) for each in given]
     return found

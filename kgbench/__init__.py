@@ -1,25 +1,86 @@
 # SPDX-License-Identifier: Apache-2.0
 """kgbench measures how well language models work with knowledge graphs; every step is RDF.
 
-For notebooks, ``kgbench.open(store)`` gives queries and analyses as tables and data frames.
+:func:`kgbench.open` gives the results in a store, with methods that run benchmarks, analyse scores
+and find dialogues; :func:`kgbench.score` judges an answer without a store. The page ``python.md``
+of the documentation tells of all that is public, which is what ``__all__`` names.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kgbench.analysis.notebook import open as open  # noqa: A004 - re-exported
+    from kgbench.analysis.tables import Table as Table
+    from kgbench.api.dialogues import Dialogues as Dialogues
+    from kgbench.api.opening import open as open  # noqa: A004 - re-exported
+    from kgbench.api.reevaluations import Reevaluation as Reevaluation
+    from kgbench.api.results import Results as Results
+    from kgbench.api.runs import Run as Run
+    from kgbench.errors import KgbenchError as KgbenchError
+    from kgbench.model import Case as Case
+    from kgbench.model import Dialogue as Dialogue
+    from kgbench.model import Outcome as Outcome
+    from kgbench.model import Task as Task
+    from kgbench.model import Verdict as Verdict
+    from kgbench.testing.scores import Example as Example
+    from kgbench.testing.scores import Scored as Scored
+    from kgbench.testing.scores import example as example
+    from kgbench.testing.scores import score as score
 
-__all__ = ["__version__", "open"]
+#: Where each public name is defined; a module is imported when one of its names is first used.
+_HOMES = {
+    "Case": "kgbench.model",
+    "Dialogue": "kgbench.model",
+    "Dialogues": "kgbench.api.dialogues",
+    "Example": "kgbench.testing.scores",
+    "KgbenchError": "kgbench.errors",
+    "Outcome": "kgbench.model",
+    "Reevaluation": "kgbench.api.reevaluations",
+    "Results": "kgbench.api.results",
+    "Run": "kgbench.api.runs",
+    "Scored": "kgbench.testing.scores",
+    "Table": "kgbench.analysis.tables",
+    "Task": "kgbench.model",
+    "Verdict": "kgbench.model",
+    "example": "kgbench.testing.scores",
+    "open": "kgbench.api.opening",
+    "score": "kgbench.testing.scores",
+}
+
+__all__ = [
+    "Case",
+    "Dialogue",
+    "Dialogues",
+    "Example",
+    "KgbenchError",
+    "Outcome",
+    "Reevaluation",
+    "Results",
+    "Run",
+    "Scored",
+    "Table",
+    "Task",
+    "Verdict",
+    "__version__",
+    "example",
+    "open",
+    "score",
+]
 
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is public when it is first used, so that importing kgbench costs nothing."""
-    if name == "open":
-        from kgbench.analysis.notebook import open as opened
+    """Import what is public when it is first used, so that importing kgbench costs little."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'kgbench' has no attribute '{name}'")
+    found = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = found
+    return found
 
-        return opened
-    raise AttributeError(f"module 'kgbench' has no attribute '{name}'")
+
+def __dir__() -> list[str]:
+    """The public names, and those of every module."""
+    return sorted({*globals(), *__all__})

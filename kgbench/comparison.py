@@ -1,21 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Comparing two evaluation passes value by value: the report of ``reevaluate``.
 
-A value counts as changed where it differs by more than 1e-9 or where only one side has it.
+A value counts as changed where it differs by more than 1e-9 or where only one side has it. One that
+was published with so many decimals is compared at these. Metrics that the compared pass has nowhere
+are new, and no differences.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from kgbench.model import Json
 from kgbench.record.reading import Seen
+from kgbench.variant_outcomes import SeenOnVariants
+from kgbench.variant_outcomes import report as on_variants
 
 TOLERANCE = 1e-9
-
+#: The cause of a difference for which none was computed.
+UNEXPLAINED = "unexplained"
 
 DialogueScores: TypeAlias = Mapping[int | None, Seen]  # by round; None is the whole dialogue
 
@@ -56,6 +62,7 @@ class Comparison:
     dialogues: int = 0
     differing: list[dict[str, Json]] = field(default_factory=list)
     metrics: dict[tuple[str, str], MetricChange] = field(default_factory=dict)
+    new_metrics: set[str] = field(default_factory=set)
 
     def add(
         self,
@@ -66,31 +73,37 @@ class Comparison:
         before: DialogueScores,
         after: DialogueScores,
         names: Mapping[str, str],
+        new: Collection[str] = (),
     ) -> dict[str, Json] | None:
         """Count one dialogue; ``names`` gives the short names of metrics, ``model`` is a label.
 
-        Returns the dialogue's entry in the report where something differs; its ``cause`` is open.
+        Metrics in ``new`` (IRIs) are not compared. Returns the dialogue's entry in the report where
+        something differs; its ``cause`` is ``"unexplained"`` until somebody enters another one.
         """
         self.dialogues += 1
         found = []
         for round_ in sorted({*before, *after}, key=lambda k: (k is None, k)):
             old = before[round_].scores if round_ in before else {}
-            new = after[round_].scores if round_ in after else {}
-            for metric in sorted({*old, *new}):
+            now = after[round_].scores if round_ in after else {}
+            decimals = before[round_].decimals if round_ in before else None
+            for metric in sorted({*old, *now}):
                 name = names.get(metric, metric)
+                if metric in new:
+                    self.new_metrics.add(name)
+                    continue
                 change = self.metrics.get((task, name))
                 if change is None:
                     change = self.metrics[task, name] = MetricChange()
-                was, now = old.get(metric), new.get(metric)
-                if _count(change, was, now):
-                    found.append(Difference(name, round_, was, now))
+                values = old.get(metric), now.get(metric)
+                if _count(change, *values, decimals):
+                    found.append(Difference(name, round_, *values))
         if not found:
             return None
         entry = {
             "dialogue": dialogue,
             "task": task,
             "model": model,
-            "cause": None,
+            "cause": UNEXPLAINED,
             "differences": [one._asdict() for one in found],
         }
         self.differing.append(entry)
@@ -100,17 +113,25 @@ class Comparison:
         """Count everything that ``other`` has counted."""
         self.dialogues += other.dialogues
         self.differing += other.differing
+        self.new_metrics |= other.new_metrics
         for key, change in other.metrics.items():
             mine = self.metrics.setdefault(key, MetricChange())
             mine.compared += change.compared
             mine.changed += change.changed
             mine.changes += change.changes
 
+    def causes(self) -> dict[str, int]:
+        """How many dialogues differ by kind of cause: the unexplained first, then the most."""
+        counts = Counter(str(one["cause"]).partition(":")[0] for one in self.differing)
+        order = sorted(counts.items(), key=lambda item: (item[0] != UNEXPLAINED, -item[1], item[0]))
+        return dict(order)
+
     def report(self) -> dict[str, Json]:
         """The comparison as JSON, in the form that every comparison of passes has."""
         return {
             "dialogues_compared": self.dialogues,
             "dialogues_differing": self.differing,
+            "new_metrics": sorted(self.new_metrics),
             "metrics": [
                 {
                     "task": task,
@@ -125,14 +146,93 @@ class Comparison:
         }
 
 
-def _count(change: MetricChange, before: float | None, after: float | None) -> bool:
+def same(before: float, after: float, decimals: int | None = None) -> bool:
+    """Whether two values are equal, at ``decimals`` decimals where ``before`` has no more.
+
+    >>> same(0.33, 1 / 3), same(0.33, 1 / 3, decimals=2)
+    (False, True)
+    """
+    if decimals is not None and f"{before:.{decimals}f}" == f"{after:.{decimals}f}":
+        return True
+    return before == after or abs(after - before) <= TOLERANCE
+
+
+def with_names(scores: DialogueScores, names: Mapping[str, str]) -> DialogueScores:
+    """``scores`` with other names for those metrics that have one in ``names``."""
+    if not names:
+        return scores
+    return {
+        k: seen._replace(scores={names.get(m, m): value for m, value in seen.scores.items()})
+        for k, seen in scores.items()
+    }
+
+
+def of_metrics(scores: DialogueScores, metrics: Collection[str]) -> DialogueScores:
+    """The ``scores`` of these ``metrics`` alone."""
+    return {
+        k: seen._replace(scores={m: value for m, value in seen.scores.items() if m in metrics})
+        for k, seen in scores.items()
+    }
+
+
+def lacking(task: Collection[str], held: Collection[str], *, is_evaluated: bool) -> frozenset[str]:
+    """The metrics of a ``task`` that a pass lacks which has values of the metrics ``held``.
+
+    None where the pass has no value of the task though it evaluated the dialogue
+    (``is_evaluated``): then its judge failed, which is a difference.
+    """
+    found = frozenset(task) - frozenset(held)
+    return frozenset() if is_evaluated and len(found) == len(task) else found
+
+
+def _count(
+    change: MetricChange, before: float | None, after: float | None, decimals: int | None
+) -> bool:
     """Count one value; whether it changed."""
     change.compared += 1
     if before is None or after is None:
         change.changed += 1
         return True
-    if before == after or abs(after - before) <= TOLERANCE:
+    if same(before, after, decimals):
         return False
     change.changed += 1
     change.changes.append(after - before)
     return True
+
+
+@dataclass(slots=True)
+class Reevaluated:
+    """What a re-evaluation did; ``passed_over`` counts unjudged dialogues by the reason."""
+
+    evaluation_pass: str
+    against: str
+    comparison: Comparison = field(default_factory=Comparison)
+    passed_over: dict[str, int] = field(default_factory=dict)
+    on_variants: list[SeenOnVariants] = field(default_factory=list)
+
+
+def together(done: Iterable[Reevaluated]) -> Comparison:
+    """The comparisons of several re-evaluations as one."""
+    whole = Comparison()
+    for one in done:
+        whole.extend(one.comparison)
+    return whole
+
+
+def passed_over(done: Iterable[Reevaluated]) -> dict[str, int]:
+    """How many dialogues were not judged again, by the reason."""
+    counts: Counter[str] = Counter()
+    for one in done:
+        counts.update(one.passed_over)
+    return dict(counts)
+
+
+def report(done: Sequence[Reevaluated]) -> dict[str, Json]:
+    """What ``kgbench reevaluate --json`` prints."""
+    seen = [answer for one in done for answer in one.on_variants]
+    return {
+        **together(done).report(),
+        **(on_variants(seen) if seen else {}),
+        "passes": [{"pass": one.evaluation_pass, "against": one.against} for one in done],
+        "passed_over": passed_over(done),
+    }

@@ -16,9 +16,12 @@
     ├── StoreError               the store cannot be read or written
     │   ├── StoreInUse           another process owns it
     │   ├── StoreUnreachable     the server that keeps it does not answer
+    │   ├── WriteFailed          a write failed in mid-run (disk full, quota, read-only)
     │   └── LayoutError          it was written by an incompatible version
     ├── ImportRefused            an input is not what it should be; nothing was written
     ├── PublicationRefused       a publication would go wrong; nothing was published
+    ├── JudgeRefused             a judge is not fit for use; nothing was asked
+    ├── SignatureError           a signature or key is not what it should be; nothing is trusted
     ├── QueryError               a query is unknown or wrong, or lacks a parameter
     └── EvaluationError          a judge failed on an answer (a defect, not a wrong answer)
 
@@ -74,7 +77,14 @@ class ModelSpecError(KgbenchError):
 
 
 class ProviderError(KgbenchError):
-    """A provider did not answer; the call may be repeated."""
+    """A provider did not answer; the call may be repeated.
+
+    ``status`` is that of the HTTP response, ``None`` where there was none. ``again_after`` is set
+    where a protocol says after how many seconds a call is repeated.
+    """
+
+    status: int | None = None
+    again_after: float | None = None
 
 
 class ProviderTimeout(ProviderError):
@@ -109,6 +119,10 @@ class StoreUnreachable(StoreError):
     """The server that keeps the store does not answer, however long it was waited for."""
 
 
+class WriteFailed(StoreError):
+    """What a run has to write cannot be written: a full disk, a quota, a store that is gone."""
+
+
 class LayoutError(StoreError):
     """The store was written with a layout that this version does not read."""
 
@@ -119,6 +133,14 @@ class ImportRefused(KgbenchError):
 
 class PublicationRefused(KgbenchError):
     """A publication would tell what it must not, or overwrite what is not its own."""
+
+
+class JudgeRefused(KgbenchError):
+    """A judge decides otherwise than before, so that its verdicts would not be comparable."""
+
+
+class SignatureError(KgbenchError):
+    """A signature does not fit, its key is not trusted, or a key cannot be used."""
 
 
 class QueryError(KgbenchError):

@@ -59,7 +59,7 @@ def evaluations(
     """All evaluations of a dialogue: one per answer, and one of the whole where there is one."""
     found = [
         answer_evaluation(task_class, dialogue, k, verdict, mint(dialogue.iri, k))
-        for k, verdict in enumerate(verdicts)
+        for k, verdict in zip(dialogue.judged, verdicts, strict=False)
     ]
     whole = dialogue_evaluation(task_class, dialogue, verdicts, mint(dialogue.iri, None))
     return found if whole is None else [*found, whole]

@@ -14,6 +14,9 @@ _MOST_LINKS = 40
 # mounted by itself.
 _IN_PLACE = (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EROFS)
 
+NO_ROOM = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG))
+"""What the system says of a write that fails for want of room or of the right to write at all."""
+
 
 def write(path: Path, content: bytes | str) -> None:
     """Put ``content`` (text as UTF-8) at ``path``, making its folder where there is none.

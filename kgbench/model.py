@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The things that are measured, and what comes out, as plain values.
+"""The things that are measured, and what comes out, as plain values: nothing here reads anything.
 
-Nothing here reads a file, a store or the network. What crosses a process boundary
-(:class:`Case`, :class:`Verdict`) holds JSON-shaped data only.
+What crosses a process boundary (:class:`Case`, :class:`Verdict`) holds JSON-shaped data only.
 """
 
 from __future__ import annotations
@@ -14,6 +13,8 @@ from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
+
+from kgbench.tool_calls import TOOL_RESULTS, Tool, ToolUse
 
 Json: TypeAlias = Any  # None, bool, int, float, str, and lists and str-keyed dicts of these
 
@@ -32,14 +33,11 @@ class Outcome(StrEnum):
     TIMEOUT = "timeout"
 
 
-# --- what is asked --------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A declared parameter of a task class: its XSD datatype, default and allowed values.
+    """A declared parameter of a task class, with its default, allowed values and inclusive limits.
 
-    ``kind`` is ``str``, ``int``, ``float`` or ``bool``; ``minimum`` is inclusive.
+    ``kind`` is ``str``, ``int``, ``float`` or ``bool``; ``unit`` is what a number counts.
     """
 
     name: str
@@ -47,6 +45,8 @@ class Parameter:
     default: Json
     allowed: tuple[Json, ...] = ()
     minimum: float | None = None
+    maximum: float | None = None
+    unit: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,8 @@ class Metric:
     """A declared metric; its formula reaches ``minimum`` to ``maximum`` (``None``: unbounded).
 
     ``aggregation`` is ``last``, ``mean``, ``max`` or ``meanExt`` for a metric of a whole dialogue,
-    and ``base`` then the IRI of the metric of single answers that it aggregates.
+    ``base`` then the IRI of the metric of answers that it aggregates, and ``same`` the IRI of the
+    metric of a comparison policy that has the same values.
     """
 
     iri: str
@@ -65,6 +66,7 @@ class Metric:
     maximum: float | None
     aggregation: str | None = None
     base: str | None = None
+    same: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +109,8 @@ class Task:
 class Case:
     """One instance of a task: everything that prompt and judge need.
 
-    Identity is suite, task class, parameters and task data (``uid`` where it has one), never the
-    prompt. ``digest`` is the SHA-256 (hex) of class, parameters and data as canonical JSON.
+    Identity is suite, task class, parameters and data (``uid`` where it has one), never the prompt.
+    ``digest`` is the SHA-256 (hex) of class, parameters and data as canonical JSON.
     """
 
     iri: str
@@ -136,6 +138,7 @@ class ModelSetup:
     base_url: str | None = None
     sampling: Mapping[str, Json] = field(default_factory=dict)
     options: Mapping[str, Json] = field(default_factory=dict)
+    is_system: bool = False  # behind a question-answering protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +149,9 @@ class Plan:
     ``iterations_per_case`` they are dialogues per case instead. ``requests_per_minute`` and
     ``tokens_per_minute`` hold for each model, ``max_cost`` (USD) and ``max_tokens`` for the whole
     run. ``prices`` is a price table of one's own. ``batch``: ask through the providers' batch
-    interfaces.
+    interfaces. ``tool_protocol`` says how tools are offered (``native`` or ``text``); ``None``:
+    as each connector can. ``passed_over`` says, a line each, what the configuration selects but
+    this installation cannot run; it is not part of the plan's identity.
     """
 
     name: str
@@ -166,10 +171,9 @@ class Plan:
     max_tokens: int | None = None
     prices: Path | None = None
     batch: bool = False
+    tool_protocol: str | None = None
     source_ttl: str = ""
-
-
-# --- what is answered -----------------------------------------------------------------------
+    passed_over: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,22 +190,26 @@ class Usage:
 class Request:
     """What a connector is asked: the messages so far, ending with a prompt.
 
-    ``messages`` alternate prompt, answer, prompt ...; ``case``, ``seed`` (a hex digest that is
-    unique to dialogue and round) and ``iteration`` serve models that answer without a provider.
+    ``messages`` alternate prompt, answer, prompt ...; ``case``, ``seed`` (a digest of dialogue and
+    round) and ``iteration`` serve models without a provider; ``tools`` are for native tool calling.
+    ``states`` are those of the replies so far, one for each answer (see :class:`Reply`).
     """
 
     messages: tuple[str, ...]
     case: Case
     seed: str
     iteration: int = 0
+    tools: tuple[Tool, ...] = ()
+    states: tuple[str | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What a provider answered. ``outcome`` is set where the provider says it (refused, truncated).
 
-    Where a declared ``extraction`` step (its IRI) has separated the answer from the rest of
-    ``text``, ``extracted`` is the answer; otherwise the whole text is.
+    ``extracted`` is the answer where an ``extraction`` step (IRI) separated it from the rest.
+    ``state`` is the message as JSON in the provider's own form, where the provider wants it back
+    with the results of tools: for signatures of thoughts, or encrypted reasoning.
     """
 
     text: str
@@ -214,6 +222,7 @@ class Reply:
     outcome: Outcome | None = None
     extracted: str | None = None
     extraction: str | None = None
+    state: str | None = None
 
     @property
     def answer(self) -> str:
@@ -225,8 +234,8 @@ class Reply:
 class Call:
     """An attempt to get an answer: when, and the reply or the failure (outcome, message).
 
-    ``reused`` is the IRI of the recorded answer that the reply is, where nobody was asked.
-    ``batch`` is the IRI of the batch in which it was asked; then the times say nothing of latency.
+    ``reused`` is the IRI of the recorded answer that the reply is, where nobody was asked,
+    ``batch`` that of the batch in which it was asked, whose times say nothing of latency.
     """
 
     started: datetime
@@ -243,12 +252,14 @@ class Call:
 class Turn:
     """A prompt and what became of it; the last call of an answered turn has the reply.
 
-    ``feedback`` is the kind of feedback that the prompt gives (``None`` for a first prompt).
+    ``feedback`` is the kind of feedback that the prompt gives (``None`` for a first prompt),
+    ``uses`` are the tool calls in the answer with their results.
     """
 
     prompt: str
     calls: tuple[Call, ...] = ()
     feedback: str | None = None
+    uses: tuple[ToolUse, ...] = ()
 
     @property
     def answer(self) -> str | None:
@@ -261,8 +272,8 @@ class Turn:
 class Dialogue:
     """One conversation about one case. ``iteration`` counts per task label and model, from 0.
 
-    ``digest`` identifies the planned dialogue (see ``engine.identity``); imported dialogues carry
-    the digest of their record.
+    ``digest`` identifies the planned dialogue, or the record that was imported. ``tool_protocol``
+    says how tools were offered, where there were any.
     """
 
     iri: str
@@ -276,14 +287,18 @@ class Dialogue:
     turns: tuple[Turn, ...] = ()
     started: datetime | None = None
     ended: datetime | None = None
+    tool_protocol: str | None = None
 
     @property
     def answers(self) -> tuple[str, ...]:
         """The answers so far, in order."""
         return tuple(turn.answer for turn in self.turns if turn.answer is not None)
 
-
-# --- how it is judged -----------------------------------------------------------------------
+    @property
+    def judged(self) -> tuple[int, ...]:
+        """The rounds whose answers are judged: all but those that tools have replied to."""
+        replied = {k - 1 for k, turn in enumerate(self.turns) if turn.feedback == TOOL_RESULTS}
+        return tuple(k for k in range(len(self.answers)) if k not in replied)
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +319,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Scores by metric IRI, of one answer or (``round`` is ``None``) of a whole dialogue."""
+    """Scores by metric IRI: of one answer or, where ``round`` is ``None``, of a whole dialogue."""
 
     iri: str
     dialogue: str
@@ -313,9 +328,7 @@ class Evaluation:
     scores: Mapping[str, float]
     infos: Mapping[str, Json]
     revises: str | None = None
-
-
-# --- how judges see the world ---------------------------------------------------------------
+    decimals: int | None = None  # to which they were rounded when they were published
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,10 +344,11 @@ class ParsedGraph:
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """The rows of a SELECT, or why there are none.
+    """The rows of a SELECT, the truth value of an ASK, or why there is neither.
 
-    Each row holds one N-Triples term or ``None`` per variable. ``expired`` is true when the limit
-    was hit; ``refused`` when the query is of a kind that is never executed (``SERVICE`` ...).
+    Each row holds one N-Triples term or ``None`` per variable, in the order of the result.
+    ``boolean`` is set for an ASK alone. ``expired`` is true when the limit was hit; ``refused``
+    when the query is of a kind that is never executed (``SERVICE`` ...).
     """
 
     variables: tuple[str, ...] = ()
@@ -342,44 +356,44 @@ class QueryResult:
     error: str | None = None
     expired: bool = False
     refused: bool = False
+    boolean: bool | None = None
 
 
 class Executor(Protocol):
-    """Parses documents and runs queries for a judge, under limits that the caller has set."""
+    """Parses documents and runs queries for judges and tools, under limits of the caller."""
 
     def parse(self, text: str, rdf_format: str) -> ParsedGraph:
         """Parse ``text``; ``rdf_format`` is ``turtle``, ``json-ld``, ``xml`` or ``ntriples``."""
-        ...
 
-    def check(self, query: str, prefixes: Mapping[str, str]) -> str | None:
-        """The syntax error of a SPARQL query, or ``None`` when the grammar accepts it."""
-        ...
+    def check(self, query: str, prefixes: Mapping[str, str], *, update: bool = False) -> str | None:
+        """The syntax error of a SPARQL query or update; ``None`` when the grammar accepts it."""
+
+    def changes(self, text: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
+        """Run an update on a copy of ``graph``, or a CONSTRUCT: rows of change, triple, graph."""
 
     def select(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
         """Run a SELECT over ``graph`` (Turtle text, or the name of an installed graph)."""
-        ...
+
+    def results(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
+        """Run a SELECT or an ASK as :meth:`select` does, with casts such as ``xsd:int`` known."""
+
+    def explore(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
+        """Run what :meth:`results` runs, or a CONSTRUCT: its triples are rows of three terms."""
 
 
 class TaskModule(Protocol):
-    """What a task class implements in Python; found through the entry points ``kgbench.tasks``.
-
-    All functions are pure: the same arguments give the same result, in any process.
-    """
+    """A task class in Python, found by entry points ``kgbench.tasks``; all functions are pure."""
 
     NAME: str
 
     def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
         """The cases of ``task``, at most ``count``; generated ones are seeded by iteration."""
-        ...
 
     def prompt(self, case: Case) -> str:
         """The first prompt about ``case``."""
-        ...
 
     def judge(self, case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
         """Judge the last of ``answers``; the earlier ones are given for context."""
-        ...
 
     def reference(self, case: Case) -> str:
         """An answer that reaches the best score (what ``baseline:oracle`` says)."""
-        ...

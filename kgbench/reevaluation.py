@@ -9,86 +9,82 @@ from __future__ import annotations
 
 import concurrent.futures
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
-from fnmatch import fnmatchcase
 from functools import partial
 from itertools import takewhile
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
-from kgbench.causes import cause
-from kgbench.comparison import Comparison, DialogueScores
+from kgbench import causes
+from kgbench.causes import Differing
+from kgbench.comparison import DialogueScores, Reevaluated, lacking, of_metrics, with_names
 from kgbench.errors import StoreError, TaskError
 from kgbench.evaluation import evaluations
-from kgbench.execution.dialogues import Part, in_parts, judged, judged_parts
+from kgbench.execution import on_variants
+from kgbench.execution.dialogues import Part, in_parts, judged_parts
 from kgbench.execution.endpoint import Endpoint
 from kgbench.execution.engines import engine_label
 from kgbench.execution.judging import JudgeLimits
+from kgbench.execution.on_variants import Variants
 from kgbench.execution.pools import begin
 from kgbench.model import Case, Dialogue, Evaluation, Json, Metric, Task, Verdict
-from kgbench.nearest import nearest
+from kgbench.policies import policy as policies
+from kgbench.policies.policy import Policy
 from kgbench.record import Recorder, reading
 from kgbench.record.reading import Execution, PassInfo, RunInfo, Seen
-from kgbench.recorded_results import Asking, with_results
+from kgbench.recorded_results import Asking, AskingTyped, as_recorded, asking_of
+from kgbench.run_selection import Selection, runs_with
 from kgbench.software import this_software
 from kgbench.store.iris import new_id
 from kgbench.store.protocol import Block, Store
-from kgbench.tasks import catalogue, graphs, succession
+from kgbench.tasks import catalogue, graphs, sealed_classes, succession, typed_answers
+from kgbench.variant_passes import VariantPass, no_variants
 
-_PATIENCE = 10.0  # seconds for the other engine, when a cause is looked for
 _Of: TypeAlias = "_Work | Task | None"  # a run begins, a part of it, the run ends
 _JudgedPart: TypeAlias = "tuple[_Of, Part, list[list[Verdict]]]"
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Which dialogues are judged again: globs over task and model labels; empty means all."""
-
-    tasks: tuple[str, ...] = ()
-    models: tuple[str, ...] = ()
-
-
-@dataclass(slots=True)
-class Reevaluated:
-    """What a re-evaluation did; ``passed_over`` counts unjudged dialogues by the reason."""
-
-    evaluation_pass: str
-    against: str
-    comparison: Comparison = field(default_factory=Comparison)
-    passed_over: dict[str, int] = field(default_factory=dict)
 
 
 def first_pass(store: Store, run: RunInfo) -> PassInfo:
     """The pass that judged ``run`` when it was recorded or published."""
     for one in reading.passes(store, run):
-        if one.kind in ("live", "published"):
+        if one.kind in reading.ORIGINAL:
             return one
     raise StoreError(f"the run {run.iri} has no recorded evaluation pass")
 
 
-def runs_with(store: Store, runs: Sequence[RunInfo], selection: Selection) -> list[RunInfo]:
-    """Those of ``runs`` that hold something of ``selection``; all where nothing is selected.
+def reevaluate_stored(
+    store: Store,
+    executor: concurrent.futures.Executor,
+    limits: JudgeLimits,
+    *,
+    run: str | None = None,
+    selection: Selection | None = None,
+    against: str = "first",
+    endpoint: str | None = None,
+    variants: Variants | None = None,
+    watch: Callable[[int], None] | None = None,
+) -> list[Reevaluated]:
+    """Judge all runs in a store again, or the one called ``run``; see :func:`reevaluate_each`.
 
-    Raises :class:`~kgbench.errors.TaskError` where none does.
+    ``against`` is the pass to compare with: ``first``, ``latest``, an IRI or an id.
     """
-    if selection == Selection():
-        return list(runs)
-    labels = reading.model_labels(store)
-    seen: set[tuple[str, str]] = set()
-    found = []
-    for run in runs:
-        of_run = {
-            (reading.task(store, one.task).label, labels.get(one.model, one.model))
-            for one in reading.executions(store, run.graph)
-        }
-        seen |= of_run
-        if any(_matches(t, selection.tasks) and _matches(m, selection.models) for t, m in of_run):
-            found.append(run)
-    if not found:
-        wanted = " ".join(selection.tasks + selection.models)
-        tasks, models = (nearest(wanted, {pair[place] for pair in seen}) for place in (0, 1))
-        raise TaskError(f"no stored dialogue fits {wanted}; tasks: {tasks}; models: {models}")
-    return found
+    runs = reading.runs(store) if run is None else [reading.find_run(store, run)]
+    todo = [
+        (one, None if against == "first" else reading.find_pass(store, one, against))
+        for one in runs_with(store, runs, selection or Selection())
+    ]
+    return list(
+        reevaluate_each(
+            store,
+            todo,
+            executor,
+            limits,
+            selection=selection,
+            endpoint=endpoint,
+            variants=variants,
+            watch=watch,
+        )
+    )
 
 
 def reevaluate(
@@ -126,23 +122,30 @@ def reevaluate_each(
     selection: Selection | None = None,
     explain: bool = True,
     endpoint: str | None = None,
+    variants: Variants | None = None,
     watch: Callable[[int], None] | None = None,
 ) -> Iterator[Reevaluated]:
     """Judge the complete dialogues of each run again in a new pass, and compare.
 
-    A run comes with the pass to compare with, the first one where it is ``None``. With ``explain``
-    the causes of differences are looked for, which takes the other engine. Queries that need an
+    A run comes with the pass to compare with, the first one where it is ``None``. Where ``limits``
+    name a comparison policy, that judges, and scores by the same policy are compared. With
+    ``variants`` results are compared on these variants of each graph as well. With
+    ``explain`` the other engine says causes of differences. Queries that need an
     endpoint are executed by ``endpoint`` if there is one, else the recorded results say what they
     found. ``watch`` is told how many dialogues are done. A pass becomes visible only when it is
     whole: an interrupted one leaves nothing, and those before it stay. While one run is written,
     the next are read and judged.
     """
-    asking = None if endpoint is None else Asking(Endpoint(endpoint, limits.seconds).select)
+    policy = None if limits.policy is None else policies.policy(limits.policy)
+    if variants is not None:
+        policy = policies.policy(policies.ON_VARIANTS)
+        limits = on_variants.limits(limits, variants)
+    asking = None if endpoint is None else asking_of(Endpoint(endpoint, limits.seconds), policy)
     begin(executor, limits)
 
     def parts() -> Iterator[tuple[_Of, Part]]:
         for run, against in runs:
-            work = _Work(store, run, against, asking)
+            work = _Work(store, run, against, asking, policy, variants=variants)
             yield work, ()
             yield from work.parts(selection or Selection())
             yield None, ()
@@ -156,7 +159,7 @@ def reevaluate_each(
         try:
             store.bulk_load(begun.blocks(_of_one_run(stream)))
             if explain:
-                begun.explain(executor, limits)
+                causes.explain(begun.differing, executor, limits)
         except BaseException:
             store.drop([begun.recorder.pass_graph])
             raise
@@ -179,36 +182,38 @@ def _further(watch: Callable[[int], None], before: int, done: int) -> None:
     watch(before + done)
 
 
-class _Differing(NamedTuple):
-    """A dialogue that came out otherwise: its entry in the report, and how it was judged."""
-
-    entry: dict[str, Json]
-    dialogue: Dialogue
-    case: Case
-    task: Task
-    verdicts: list[Verdict]
-    before: DialogueScores
-
-
 class _Work:
     """Goes through the dialogues of a run, judging, comparing and writing as it goes."""
 
     def __init__(
-        self, store: Store, run: RunInfo, against: PassInfo | None, asking: Asking | None
+        self,
+        store: Store,
+        run: RunInfo,
+        against: PassInfo | None,
+        asking: Asking | AskingTyped | None,
+        policy: Policy | None,
+        *,
+        variants: Variants | None,
     ) -> None:
         self.recorder = Recorder(store.iris, run.id, new_id())
         self.recorder.run = run.iri  # one that another group published may have another base
         self.watch: Callable[[int], None] | None = None
         self._asking = asking
+        self._policy = policy
+        self._variants = None if variants is None else VariantPass(store, run, variants)
         self._superseded: dict[str, str] = {}
         self._store = store
         self._run = run
         self._recorded = first_pass(store, run)
         self._base = against or self._recorded
+        self._originals = [
+            one.graph for one in reading.passes(store, run) if one.kind in reading.ORIGINAL
+        ]
         self.result = Reevaluated(self.recorder.evaluation_pass, self._base.iri)
         self._latest: dict[tuple[str, int | None], str] = {}
         self._cases: dict[str, Case] = {}
-        self._differing: list[_Differing] = []
+        self._noted: dict[Execution, dict[str, dict[str, Json]]] = {}
+        self.differing: list[Differing] = []
         self._models = reading.model_labels(store)
         self._started = datetime.now(UTC)
 
@@ -216,26 +221,64 @@ class _Work:
         """The evaluations of what was ``judged``; :attr:`result` fills up on the way."""
         before = reading.pass_scores(self._store, self._base.graph)
         read = {self._base.graph: before}
-        self._latest = reading.latest_evaluations(self._store, self._run, read)
+        if self._policy is None:
+            self._latest = reading.latest_evaluations(self._store, self._run, read)
+        held = {m for rounds in before.values() for seen in rounds.values() for m in seen.scores}
         for recorded, part, verdicts in judged:
             task = succession.judged_as(recorded)
-            renamed = succession.renamed_metrics(recorded, self._store.iris)
+            renamed = self._renamed_metrics(recorded, task)
+            names = {m.iri: m.name for m in self._metrics(task)}
+            held_today = {renamed.get(metric, metric) for metric in held}
             for (dialogue, case), said in zip(part, verdicts, strict=True):
                 recorded_scores = before.get(dialogue.iri, {})
                 self._note(recorded_scores, renamed)
-                earlier = _renamed(recorded_scores, renamed)
+                earlier = with_names(recorded_scores, renamed)
+                if self._policy is not None:
+                    earlier = of_metrics(earlier, names)
+                new = lacking(
+                    names, held_today, is_evaluated=self._policy is None and dialogue.iri in before
+                )
                 found = self._evaluations(task, dialogue, said)
-                entry = self._compare(task, dialogue, earlier, found, renamed)
-                if entry is not None and any(seen.scores for seen in earlier.values()):
-                    self._differing.append(_Differing(entry, dialogue, case, task, said, earlier))
+                if self._variants is not None:
+                    label = self._models.get(dialogue.model, dialogue.model)
+                    self.result.on_variants.append(
+                        self._variants.seen(dialogue, label, task.label, said)
+                    )
+                entry = self.result.comparison.add(
+                    dialogue.iri,
+                    task.label,
+                    self._models.get(dialogue.model, dialogue.model),
+                    before=earlier,
+                    after={one.round: Seen(one.iri, dict(one.scores)) for one in found},
+                    names=names,
+                    new=new,
+                )
+                if self.watch is not None:
+                    self.watch(self.result.comparison.dialogues)
+                if entry is not None:
+                    shorts = frozenset(names[metric] for metric in new)
+                    was, published = with_names(earlier, names), self._base.kind == "published"
+                    noted = self._published_with(recorded, dialogue) if published else {}
+                    about = (entry, dialogue, case, said, was, shorts, published, noted)
+                    self.differing.append(Differing(*about))
                 lines = [line for one in found for line in self.recorder.evaluation(one, dialogue)]
                 yield Block(self.recorder.pass_graph, lines)
+
+    def _published_with(self, task: Task, dialogue: Dialogue) -> Mapping[str, Json]:
+        """What others published with the scores of a dialogue, where a policy judges it."""
+        if self._policy is None:
+            return {}
+        execution = Execution("", dialogue.model, task.iri)  # the query needs no IRI
+        if execution not in self._noted:
+            found = reading.execution_infos(self._store, self._base.graph, execution)
+            self._noted[execution] = dict(found)
+        return self._noted[execution].get(dialogue.iri, {})
 
     def closing(self, limits: JudgeLimits, endpoint: str | None) -> list[Block]:
         """What makes the pass visible: what it is, by which software, in place of which metrics."""
         software = this_software()
         blocks = self.recorder.pass_blocks(
-            kind="reevaluation",
+            kind="reevaluation" if self._policy is None else reading.POLICY,
             started=self._started,
             ended=datetime.now(UTC),
             agent=software.iri(self._store.iris),
@@ -243,6 +286,10 @@ class _Work:
         )
         if endpoint is not None:
             blocks.append(self.recorder.pass_endpoint(endpoint))
+        if self._policy is not None:
+            blocks.append(self.recorder.pass_policy(self._policy.iri))
+        if self._variants is not None:
+            blocks.append(self._variants.described(self.recorder))
         if self._superseded:
             blocks.append(self.recorder.pass_metrics(self._superseded))
         return [Block(self._store.iris.catalogue, software.entry(self._store.iris)), *blocks]
@@ -251,6 +298,10 @@ class _Work:
         """The chosen dialogues with their cases, in parts of one task each."""
         for execution, recorded in self._executions(chosen):
             todo = self._with_results(execution, self._judgeable(execution, recorded))
+            if self._policy is not None:
+                todo = typed_answers.executable(self._policy, todo, self._pass_over)
+            if self._variants is not None:
+                todo = self._variants.asked(todo)
             for part in in_parts(todo):
                 yield recorded, part
 
@@ -258,73 +309,43 @@ class _Work:
         self, execution: Execution, todo: Sequence[tuple[Dialogue, Case]]
     ) -> list[tuple[Dialogue, Case]]:
         if self._asking is None:
-            return with_results(self._store, self._recorded.graph, execution, todo)
+            return as_recorded(self._store, self._originals, execution, todo)
         ask = self._asking.with_results
-        return [(dialogue, ask(dialogue.iri, case, dialogue.answers)) for dialogue, case in todo]
+        found = as_recorded(self._store, self._originals, execution, todo) if self._policy else todo
+        return [(dialogue, ask(dialogue.iri, case, dialogue.answers)) for dialogue, case in found]
 
     def _note(self, scores: DialogueScores, renamed: Mapping[str, str]) -> None:
         """Which metrics stand in the place of those that ``scores`` are of."""
-        if renamed:
+        if renamed and self._policy is None:
             for seen in scores.values():
                 self._superseded |= {renamed[m]: m for m in seen.scores if m in renamed}
-
-    def explain(self, executor: concurrent.futures.Executor, limits: JudgeLimits) -> None:
-        """Judge what differs with rdflib, which made the published scores, to find the cause."""
-        if not self._differing:
-            return
-        if limits.engine == "rdflib":
-            of_rdflib = [one.verdicts for one in self._differing]
-        else:
-            other = replace(limits, engine="rdflib", seconds=min(limits.seconds, _PATIENCE))
-            todo = [(one.dialogue, one.case) for one in self._differing]
-            of_rdflib = [theirs for _, theirs in judged(todo, executor, other)]
-        for one, theirs in zip(self._differing, of_rdflib, strict=True):
-            names = {m.iri: m.name for m in _metrics(one.task)}
-            before = {
-                k: {names.get(metric, metric): value for metric, value in seen.scores.items()}
-                for k, seen in one.before.items()
-                if k is not None
-            }
-            one.entry["cause"] = cause(before, one.verdicts, theirs)
 
     def _evaluations(
         self, task: Task, dialogue: Dialogue, verdicts: Sequence[Verdict]
     ) -> list[Evaluation]:
         """Each revises the latest one there is, so that one evaluation is always the last."""
         task_class = catalogue.task_class(task.task_class)
+        if self._policy is not None:
+            task_class = replace(task_class, metrics=self._policy.metrics)
         found = evaluations(task_class, dialogue, verdicts, self.recorder.evaluation_iri)
         return [replace(one, revises=self._latest.get((one.dialogue, one.round))) for one in found]
 
-    def _compare(
-        self,
-        task: Task,
-        dialogue: Dialogue,
-        earlier: DialogueScores,
-        found: Sequence[Evaluation],
-        renamed: Mapping[str, str],
-    ) -> dict[str, Json] | None:
-        names = {m.iri: m.name for m in _metrics(task)}
-        # Scores that only the later version of a task class has cannot have changed.
-        known = (
-            {metric for seen in earlier.values() for metric in seen.scores} if renamed else names
-        )
-        after = {
-            one.round: Seen(one.iri, {m: v for m, v in one.scores.items() if m in known})
-            for one in found
-        }
-        model = self._models.get(dialogue.model, dialogue.model)
-        entry = self.result.comparison.add(
-            dialogue.iri, task.label, model, before=earlier, after=after, names=names
-        )
-        if self.watch is not None:
-            self.watch(self.result.comparison.dialogues)
-        return entry
+    def _metrics(self, task: Task) -> Iterable[Metric]:
+        by = catalogue.task_class(task.task_class) if self._policy is None else self._policy
+        return by.metrics.values()
+
+    def _renamed_metrics(self, recorded: Task, task: Task) -> dict[str, str]:
+        """The metrics of this pass by those of recorded scores that they are compared with."""
+        if self._policy is None:
+            return succession.renamed_metrics(recorded, self._store.iris)
+        ours = catalogue.task_class(task.task_class).metrics.values()
+        return {metric.iri: metric.same for metric in ours if metric.same is not None}
 
     def _executions(self, chosen: Selection) -> Iterator[tuple[Execution, Task]]:
         for execution in reading.executions(self._store, self._run.graph):
             task = reading.task(self._store, execution.task)
             model = self._models.get(execution.model, execution.model)
-            if _matches(task.label, chosen.tasks) and _matches(model, chosen.models):
+            if chosen.fits(task.label, model):
                 yield execution, task
 
     def _judgeable(self, execution: Execution, task: Task) -> list[tuple[Dialogue, Case]]:
@@ -336,21 +357,37 @@ class _Work:
         except TaskError:
             self._pass_over(f"no code for the task class {task.task_class}", len(dialogues))
             return []
-        found = [d for d in dialogues if d.ended is not None and d.answers]
+        if sealed := sealed_classes.why_sealed(succession.successor(task.task_class)):
+            self._pass_over(sealed, len(dialogues))
+            return []
+        found = [d for d in dialogues if d.ended is not None and d.judged]
         self._pass_over("no answer to judge", len(dialogues) - len(found))
         todo = []
         for dialogue in found:
             case = self._case(dialogue.case)
-            if missing := succession.lacking(case):
+            if unfit := self._unfit(case):
+                self._pass_over(unfit, 1)
+            elif missing := succession.lacking(case):
                 self._pass_over(f"cases of {task.task_class} without '{missing}'", 1)
             else:
                 todo.append((dialogue, case))
+        if isinstance(self._asking, AskingTyped):
+            return todo
         try:
             graphs.require(case for _, case in todo)
         except TaskError as error:
             self._pass_over(str(error), len(todo))
             return []
         return todo
+
+    def _unfit(self, case: Case) -> str | None:
+        """Why answers to ``case`` cannot be judged by the class or policy, or ``None``."""
+        if self._policy is None:
+            return catalogue.obstacle(case)
+        module = catalogue.module(case.task_class)
+        asking, varied = self._asking is not None, self._variants is not None
+        said = typed_answers.why_not(case, module, has_endpoint=asking, on_variants=varied)
+        return said or (no_variants(case) if varied else None)
 
     def _pass_over(self, reason: str, count: int) -> None:
         if count:
@@ -360,21 +397,3 @@ class _Work:
         if iri not in self._cases:
             self._cases[iri] = succession.case_judged_as(reading.case(self._store, iri))
         return self._cases[iri]
-
-
-def _renamed(scores: DialogueScores, names: Mapping[str, str]) -> DialogueScores:
-    """``scores`` with the metrics that a task class has in place of those of the same names."""
-    if not names:
-        return scores
-    return {
-        k: seen._replace(scores={names.get(m, m): value for m, value in seen.scores.items()})
-        for k, seen in scores.items()
-    }
-
-
-def _metrics(task: Task) -> Iterable[Metric]:
-    return catalogue.task_class(task.task_class).metrics.values()
-
-
-def _matches(name: str, globs: tuple[str, ...]) -> bool:
-    return not globs or any(fnmatchcase(name, glob) for glob in globs)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kgbench.errors import ResourceError
 
-FOLDERS = ("ontology", "shapes", "tasks", "queries", "store")
+FOLDERS = ("ontology", "shapes", "tasks", "queries", "rubrics", "store")
 
 _PACKAGE = Path(__file__).resolve().parent
 

@@ -25,12 +25,13 @@ if TYPE_CHECKING:
 SHAPE_FILES = {
     "results": (
         *("results.ttl", "analyses.ttl", "benchmarks.ttl", "catalogue.ttl"),
-        *("tasks.ttl", "queries.ttl"),
+        *("tasks.ttl", "queries.ttl", "policies.ttl"),
     ),
     "queries": ("queries.ttl",),
     "tasks": ("tasks.ttl",),
     "datasets": ("datasets.ttl",),
     "published": ("published.ttl",),
+    "companions": ("companions.ttl",),
     "stores": ("stores.ttl",),
 }
 

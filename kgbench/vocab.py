@@ -30,6 +30,7 @@ class Namespace(str):  # noqa: SLOT000 - keeps the names that were asked for
 
 KGB = Namespace("https://w3id.org/kgbench/ns#")
 OUTCOME = Namespace("https://w3id.org/kgbench/outcome/")
+TOOL_OUTCOME = Namespace("https://w3id.org/kgbench/tool-outcome/")
 RDF = Namespace("http://www.w3.org/1999/02/22-rdf-syntax-ns#")
 RDFS = Namespace("http://www.w3.org/2000/01/rdf-schema#")
 XSD = Namespace("http://www.w3.org/2001/XMLSchema#")
@@ -49,6 +50,11 @@ IT6 = Namespace("http://data.europa.eu/it6/")
 MLS = Namespace("http://www.w3.org/ns/mls#")
 LSQV = Namespace("http://lsq.aksw.org/vocab#")
 FOAF = Namespace("http://xmlns.com/foaf/0.1/")
+SEC = Namespace("https://w3id.org/security#")
+LDES = Namespace("https://w3id.org/ldes#")
+TREE = Namespace("https://w3id.org/tree#")
+NP = Namespace("http://www.nanopub.org/nschema#")
+NPX = Namespace("http://purl.org/nanopub/x/")
 
 PREFIXES: dict[str, str] = {
     "kgb": KGB,
@@ -72,6 +78,11 @@ PREFIXES: dict[str, str] = {
     "mls": MLS,
     "lsqv": LSQV,
     "foaf": FOAF,
+    "sec": SEC,
+    "ldes": LDES,
+    "tree": TREE,
+    "np": NP,
+    "npx": NPX,
 }
 
 # The base of everything declared (task classes, metrics, suites) and, unless configured

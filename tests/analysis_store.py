@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pyoxigraph as ox
 
+from kgbench.api.connection import Connection
+from kgbench.api.results import Results
 from kgbench.store import Block, EmbeddedStore, Iris, open_store
 from kgbench.vocab import BASE, KGB
 
@@ -27,6 +29,22 @@ class GraphStore:
     def query(self, text: str) -> object:
         """What a store answers."""
         return self.database.query(text)
+
+
+class Opened(Connection):
+    """What the Python API reads through, over a store that the tests go on using."""
+
+    def __init__(self, store: GraphStore) -> None:
+        super().__init__(store.location)
+        self._store = store
+
+    def close(self) -> None:
+        """Leave the store to the tests."""
+
+
+def results(store: GraphStore, **chosen: str) -> Results:
+    """The results in a store, as ``kgbench.open`` gives them."""
+    return Results(Opened(store), **chosen)
 
 
 @cache

@@ -4,6 +4,7 @@
 * A socket to anything but this machine is refused, in this process by an audit hook and in
   Python child processes by a proxy address at which nobody listens.
 * API keys and kgbench settings of the surrounding environment are removed.
+* No data set is installed, whatever the person who runs it has installed.
 * Nothing is timed: a property that holds slowly on a busy machine holds.
 * With ``KGBENCH_EXTERNAL_DATA`` set, a test of published data that skips counts as failed.
 """
@@ -13,7 +14,10 @@ from __future__ import annotations
 import gc
 import ipaddress
 import os
+import shutil
 import sys
+import tempfile
+from collections import Counter
 from collections.abc import Generator
 from functools import cache
 from pathlib import Path
@@ -71,7 +75,10 @@ def pytest_configure(config: pytest.Config) -> None:
         ours = name.startswith("KGBENCH_") and name != EXTERNAL
         if ours or name.upper().endswith(("_API_KEY", "_PROXY", "_BASE_URL")):
             del os.environ[name]
+    state = tempfile.mkdtemp(prefix="kgbench-tests-state-")
     os.environ.update(
+        XDG_STATE_HOME=state,
+        XDG_DATA_HOME=f"{state}/data",
         HTTP_PROXY=NOBODY_LISTENS,
         HTTPS_PROXY=NOBODY_LISTENS,
         ALL_PROXY=NOBODY_LISTENS,
@@ -92,8 +99,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.external)
 
 
-def pytest_collection_finish() -> None:
-    """What was loaded to collect the tests stays to the end: nobody need look for waste in it."""
+@pytest.hookimpl(tryfirst=True)  # before workers tell the process that hands out tests
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Files of few tests come first: those tests take longest, and others would wait at the end.
+
+    What was loaded to collect the tests stays to the end: nobody need look for waste in it.
+    """
+    tests = Counter(item.path for item in session.items)
+    session.items.sort(key=lambda item: tests[item.path])
     gc.collect()
     gc.freeze()
     runner = sys.modules.get("typer.testing")
@@ -103,7 +116,11 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Save what a worker has measured for ``make coverage``: who is slow to end is killed."""
+    """Remove the state folder; save what a worker has measured for ``make coverage``.
+
+    Who is slow to end is killed.
+    """
+    shutil.rmtree(os.environ["XDG_STATE_HOME"], ignore_errors=True)
     measuring = sys.modules.get("coverage")
     if measuring is not None and hasattr(session.config, "workerinput"):
         current = measuring.Coverage.current()

@@ -33,7 +33,7 @@ BLOCK = re.compile(r"^```([^\n`]+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 #: The folder and the port that a reader sees in place of those of a test.
 SHOWN_FOLDER, SHOWN_PORT = "/path/to/folder", "8080"
 TIMES = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.]+(?:Z|\+00:00| UTC))?")
-DIGESTS = re.compile(r"(?<=/)(\d+-)[0-9a-f]{8}\b")
+DIGESTS = re.compile(r"(?<=/)(\d+-)(?:[0-9a-f]{8}){1,2}\b")
 IDENTIFIERS = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -104,7 +104,8 @@ def commands(body: str) -> Iterator[Command]:
 class Reader:
     """Somebody who does what a page says, in an empty folder and with a store of their own.
 
-    A package whose ``pyproject.toml`` the page shows is installed at once.
+    Where the page installs a package, an environment of its own is made, in which ``pip install``
+    builds its wheel and installs it. It sees kgbench and what kgbench needs where they are.
     """
 
     def __init__(self, folder: Path, **variables: str) -> None:
@@ -113,16 +114,13 @@ class Reader:
         self._servers: list[subprocess.Popen[str]] = []
         programs = folder / ".programs"
         programs.mkdir()
-        for name, words in (("kgbench", "-m kgbench"), ("python", ""), ("pytest", "-m pytest")):
-            program = programs / name
-            program.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
-            program.chmod(0o755)
+        self._write_programs(Path(sys.executable))
         own = {name: value for name, value in os.environ.items() if "KGBENCH" not in name}
         self.environment = own | {
             "PATH": f"{programs}{os.pathsep}{own['PATH']}",
             "KGBENCH_STORE": str(folder / "kgbench-results"),
             "KGBENCH_DATASETS": str(folder / "datasets"),
-            "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)]),
+            "PYTHONPATH": str(ROOT),
             "COLUMNS": "100",
             "NO_COLOR": "1",
             **variables,
@@ -134,13 +132,27 @@ class Reader:
             path = self.folder / step.name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(step.text, encoding="utf-8")
-            if step.name == "pyproject.toml":
-                documented_package.install(self.folder)
             return ""
+        own = self.folder / ".environment"
+        if step.text.startswith("pip install") and not own.exists():
+            self._write_programs(documented_package.environment(own))
         text = step.text.replace(SHOWN_PORT, self.port)
         said = self._begins(text) if text.rstrip().endswith("&") else self._gives(text)
         shown = said.replace(str(self.folder), SHOWN_FOLDER)
         return tidy(shown.replace(f":{self.port}", f":{SHOWN_PORT}"))  # no part of an identifier
+
+    def _write_programs(self, python: Path) -> None:
+        """The commands of the page, run by ``python``, which alone finds modules beside it."""
+        offline = "--no-build-isolation --no-deps --no-index --disable-pip-version-check"
+        for name, words, more in (
+            ("kgbench", "-P -m kgbench", ""),
+            ("python", "", ""),
+            ("pytest", "-m pytest", ""),
+            ("pip", "-P -m pip", offline),
+        ):
+            program = self.folder / ".programs" / name
+            program.write_text(f'#!/bin/sh\nexec "{python}" {words} "$@" {more}\n')
+            program.chmod(0o755)
 
     def _gives(self, command: str) -> str:
         done = subprocess.run(

@@ -7,42 +7,54 @@ import os
 import re
 import subprocess
 import sys
-import tomllib
+import sysconfig
+import venv
+import zipfile
 from pathlib import Path
+
+from kgbench.testing import scaffold
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "new-task-class.md"
+NAME = "TurtleObjectList"
+MODULE = "turtle_object_list"
 _FILE = re.compile(r"^```\w+ file=(\S+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def files() -> dict[str, str]:
-    """The files that the page shows, by their path."""
-    return dict(_FILE.findall(PAGE.read_text(encoding="utf-8")))
+    """The files that the page shows, by their path in the package that it begins with."""
+    shown = _FILE.findall(PAGE.read_text(encoding="utf-8"))
+    return {name.removeprefix("turtle-object-list/"): text for name, text in shown}
 
 
 def write(folder: Path) -> Path:
-    """Put the package into ``folder`` as an installation would: modules beside a dist-info."""
+    """Put the package into ``folder`` as pip would: the content of the wheel that is built of it.
+
+    The sources, with the test of the package, lie in ``source`` there.
+    """
+    source = folder / "source"
+    scaffold.make(NAME, source)
     for name, text in files().items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    install(folder)
+        (source / name).write_text(text, encoding="utf-8")
+    with zipfile.ZipFile(wheel(source)) as built:
+        built.extractall(folder)
     return folder
 
 
-def install(folder: Path) -> None:
-    """Put what ``pip install`` would note of the package in ``folder`` beside its modules."""
-    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
-    info = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(
-        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
-    )
-    lines = [
-        f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in points.items())
-        for group, points in project["entry-points"].items()
-    ]
-    (info / "entry_points.txt").write_text("\n".join(lines))
+def wheel(source: Path) -> Path:
+    """Build the wheel of a package, without build isolation, hence without a network."""
+    command = [sys.executable, "-P", "-m", "hatchling", "build", "-t", "wheel"]
+    subprocess.run(command, cwd=source, check=True, capture_output=True)
+    return next((source / "dist").glob("*.whl"))
+
+
+def environment(folder: Path) -> Path:
+    """Make an empty environment that sees what is installed here; its Python."""
+    venv.create(folder, with_pip=False, symlinks=True)
+    here = Path(sysconfig.get_path("purelib"))
+    packages = next(folder.glob("lib/python*/site-packages"))
+    (packages / "installed-here.pth").write_text(f"import site; site.addsitedir({str(here)!r})\n")
+    return folder / "bin" / "python"
 
 
 def python(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from rdflib import RDF, SH, XSD, BNode, Graph, Literal, URIRef
 from rdflib.collection import Collection
-from rdflib.paths import SequencePath
+from rdflib.paths import AlternativePath, SequencePath
 from rdflib.term import Node
 
 from tests.shape_constraints import Constraint, path_of
@@ -31,6 +31,8 @@ def _triples(shapes: Graph, data: Graph, focus: Node, path: Node | None) -> tupl
     whole = path_of(shapes, path)
     if isinstance(whole, URIRef):
         return tuple(sorted(data.triples((focus, whole, None))))
+    if isinstance(whole, AlternativePath):
+        return tuple(triple for one in whole.args for triple in data.triples((focus, one, None)))
     if not isinstance(whole, SequencePath):
         return ()
     *before, last = whole.args
@@ -206,9 +208,10 @@ def _unequal(shapes: Graph, data: Graph, constraint: Constraint, focus: Node) ->
 
 
 def _reversed(shapes: Graph, data: Graph, constraint: Constraint, focus: Node) -> Iterator[Change]:
-    if (focus, constraint.value, None) in data:
+    limit = data.value(focus, constraint.value, any=True)
+    if limit is not None:
         for old in _triples(shapes, data, focus, constraint.path):
-            yield (old,), ((*old[:2], _another(old[2], 9)),), focus
+            yield (old,), ((*old[:2], _another(limit, 9)),), focus
 
 
 def _alternative(
@@ -252,6 +255,7 @@ MAKERS: dict[Node, Maker] = {
     SH.minLength: _shortened,
     SH.maxLength: _lengthened,
     SH.minExclusive: _at_the_bound,
+    SH.maxExclusive: _at_the_bound,
     SH.minInclusive: _below,
     SH.maxInclusive: _above,
     SH.hasValue: _without,

@@ -28,6 +28,7 @@ COMPONENTS = {
     SH.maxLength: SH.MaxLengthConstraintComponent,
     SH.minExclusive: SH.MinExclusiveConstraintComponent,
     SH.minInclusive: SH.MinInclusiveConstraintComponent,
+    SH.maxExclusive: SH.MaxExclusiveConstraintComponent,
     SH.maxInclusive: SH.MaxInclusiveConstraintComponent,
     SH.hasValue: SH.HasValueConstraintComponent,
     SH.uniqueLang: SH.UniqueLangConstraintComponent,

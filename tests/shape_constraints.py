@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rdflib import RDF, SH, Graph, URIRef
 from rdflib.collection import Collection
-from rdflib.paths import InvPath, MulPath, Path, SequencePath, ZeroOrMore
+from rdflib.paths import AlternativePath, InvPath, MulPath, Path, SequencePath, ZeroOrMore
 from rdflib.term import Node
 
 _NO_CONSTRAINTS = {
@@ -79,4 +79,7 @@ def path_of(shapes: Graph, node: Node) -> URIRef | Path:
     repeated = shapes.value(node, SH.zeroOrMorePath)
     if repeated is not None:
         return MulPath(path_of(shapes, repeated), ZeroOrMore)
+    alternatives = shapes.value(node, SH.alternativePath)
+    if alternatives is not None:
+        return AlternativePath(*(path_of(shapes, one) for one in Collection(shapes, alternatives)))
     return SequencePath(*(path_of(shapes, step) for step in Collection(shapes, node)))

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from kgbench.analysis import notebook
+import kgbench
 from kgbench.analysis.cards import Card, as_html_card, as_markdown_card, card
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.scores import ModelInfo
@@ -84,14 +84,14 @@ def test_store_from_python(tmp_path):
     """The same tables as on the command line, and queries with numbers as numbers."""
     location = str(tmp_path / "s")
     owned("analysis_scores", location).close()
-    with notebook.open(location) as results:
+    with kgbench.open(location) as results:
         assert results.leaderboard().rows == leaderboard(small(), select(small())).rows
         rows = results.query("score-histograms", metric=iri("metric/Mend/2.0/max_combined"))
         assert sum(rows.column("count")) == 5
         assert set(rows.column("value")) == {0.0, 0.9, 1.0}
-        assert results.tasks(models="model-a").column("n") == [3, 3, 3]
+        assert results.select(models="model-a").tasks().column("n") == [3, 3, 3]
         assert results.compare("model-a", "model-b").rows
-        assert results.dialogue().rows
+        assert results.feedback().rows
         assert results.characterization().rows
-        assert results.leaders(samples=20).rows
+        assert results.leaderboard(significance=True, samples=20).rows
         assert bool(results.sparql("ASK { GRAPH ?g { ?s ?p ?o } }"))

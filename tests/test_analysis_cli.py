@@ -12,7 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 from kgbench.cli import analyze, compare, query, show
-from kgbench.errors import QueryError
+from kgbench.errors import QueryError, StoreError
 from tests.analysis_store import iri, owned
 
 app = typer.Typer()
@@ -89,6 +89,17 @@ def test_store_in_use_is_still_analysed(run, location):
         assert "Pick-turtle" in run("analyze", "tasks", "--metric", "f1")
 
 
+def test_store_that_can_only_be_read_is_analysed(run, monkeypatch):
+    """Where nothing may be written, the table is printed, and not kept."""
+
+    def refuse(path):
+        raise StoreError(f"the store {path} cannot be written: Read-only file system")
+
+    monkeypatch.setattr("kgbench.store.embedded._own", refuse)
+    for _ in range(2):
+        assert "Pick-turtle" in run("analyze", "tasks", "--metric", "f1", "--task", "Pick-t*")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -97,7 +108,9 @@ def test_store_in_use_is_still_analysed(run, location):
         ("analyze", "characterization"),
         ("analyze", "outcomes", "--task", "Pick-*"),
         ("analyze", "leaderboard", "--explain", "model-a::Pick-*"),
-        ("compare", "model-a", "model-b", "--samples", "20"),
+        ("compare", "model-a", "model-b"),
+        ("compare", "model-a", "model-b", "--estimand", "dialogues", "--samples", "20"),
+        ("compare", "model-a", "model-b", "--estimand", "repetitions", "--margin", "0.1"),
         ("compare", "model-a", "model-b", "--flips"),
     ],
 )
@@ -109,8 +122,21 @@ def test_analyses_print_tables(run, arguments):
 def test_passes_are_compared_as_reevaluate_reports(run):
     """--json on two passes gives the report that a re-evaluation gives."""
     report = json.loads(run("compare", "p1", "p2", "--json"))
-    assert set(report) == {"dialogues_compared", "dialogues_differing", "metrics"}
+    assert set(report) == {"dialogues_compared", "dialogues_differing", "metrics", "new_metrics"}
     assert report["dialogues_compared"] == 2
+
+
+def test_comparisons_obey_the_common_selectors(run):
+    """Comparisons are narrowed to a run, a task and a model; what contradicts is refused."""
+    passes = ("compare", "p1", "p2", "--json")
+    assert json.loads(run(*passes, "--model", "model-b"))["dialogues_compared"] == 0
+    narrowed = json.loads(run(*passes, "--task", "Pick-*", "--model", "model-a"))
+    assert narrowed["dialogues_compared"] == 2
+    models = ("compare", "model-a", "model-b", "--samples", "20", "--json")
+    rows = json.loads(run(*models, "--run", "r1", "--task", "Pick-turtle"))["rows"]
+    assert {row["task"] for row in rows} <= {"Pick-turtle", "All tasks"}
+    run(*models, "--model", "model-a", code=2)
+    run(*passes, "--run", "r1", code=2)
 
 
 def test_declared_queries_by_name(run):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import pytest
 from typer.testing import CliRunner
@@ -71,6 +72,8 @@ def typed(location):
         ("sizes", ("--metric", "f1", "--task", "RdfFriendCount-*")),
         ("dialogue", ()),
         ("characterization", ()),
+        ("variance", ()),
+        ("variance", ("--by-task",)),
         ("outcomes", ("--model", "*")),
     ],
 )
@@ -109,12 +112,42 @@ def test_scores_are_set_against_what_is_published(typed, tmp_path):
         ("characterization", "baseline:oracle"),
     ],
 )
-def test_each_cell_is_explained(typed, name, cell):
-    """A cell leads to the query behind it and to dialogues that it rests on."""
+def test_each_cell_is_explained(typed, name, cell, location):
+    """A cell fits one screen: its query, its parts, and five dialogues with a line to show each."""
     said = typed("analyze", name, "--explain", cell)
 
     assert "SELECT" in said
-    assert "kgbench show" in said
+    assert len(said.splitlines()) <= 60
+    shown = [line for line in said.splitlines() if line.startswith("kgbench show ")]
+    assert 0 < len(shown) <= 5
+    words = shlex.split(shown[0], comments=True)
+    assert words[-2:] == ["--store", location]
+    assert "baseline" in typed(*words[1:-2])
+
+
+def test_all_of_a_cell_and_its_data(typed):
+    """With --all every value is there; as JSON and CSV, too. Alone, --all is refused."""
+    cell = ("analyze", "leaderboard", "--explain", "baseline:oracle")
+    told = json.loads(typed(*cell, "--all", "--json"))
+    values = told["values"]["rows"]
+    assert len(values) == sum(row[2] for row in told["parts"]["rows"])
+    assert values[0][-1] in typed(*cell, "--all")
+    assert len(typed(*cell, "--all", "-f", "csv").splitlines()) == len(values) + 1
+    assert "values" not in json.loads(typed(*cell, "--json"))
+    assert CliRunner().invoke(app, ["analyze", "leaderboard", "--all"]).exit_code == 2
+
+
+@pytest.mark.parametrize("name", ["leaderboard", "tasks", "compass", "sizes", "outcomes"])
+def test_each_analysis_obeys_the_common_selectors(typed, name):
+    """Of all models, tasks and runs, a table has only those that are named."""
+    selectors = ("--model", "baseline:oracle", "--task", "RdfFriendCount-*")
+    (run,) = (one["run"] for one in json.loads(typed("status", "--json")))
+    one = json.loads(typed("analyze", name, *selectors, "--run", run, "--json"))
+    whole = json.loads(typed("analyze", name, "--json"))
+    assert {row["model"] for row in one["rows"]} == {"baseline:oracle"}
+    assert len(one["rows"]) < len(whole["rows"])
+    assert one["context"]["task"] == "RdfFriendCount-*"
+    assert one["context"]["run"] == run
 
 
 @pytest.mark.parametrize(
@@ -129,6 +162,76 @@ def test_each_figure_is_drawn_with_its_numbers(typed, tmp_path, kind):
     assert len(paths) == 2 * len(numbers)
     assert all(p.read_text().startswith("<?xml") for p in tmp_path.glob("*.svg"))
     assert all(one["tables"] and one["queries"] for one in numbers)
+
+
+@pytest.mark.parametrize(
+    ("kind", "task"),
+    [
+        ("boxplot", "RdfFriendCount-*"),
+        ("compass", "RdfSyntaxFixList-*"),
+        ("format-preference", "RdfSyntaxFixList-*"),
+        ("leaderboard", "RdfFriendCount-turtle-1-1000"),
+        ("sizes", "RdfFriendCount-*"),
+    ],
+)
+def test_each_figure_shows_only_what_is_selected(typed, tmp_path, kind, task):
+    """Of all models and tasks, a figure has the numbers of the model and tasks named."""
+    pytest.importorskip("matplotlib")
+    selectors = ("--model", "baseline:oracle", "--task", task)
+    typed("plot", kind, *selectors, "--format", "svg", "--out", tmp_path)
+    whole = tmp_path / "whole"
+    typed("plot", kind, "--format", "svg", "--out", whole)
+
+    def drawn(folder):
+        tables = [t for p in folder.glob("*.json") for t in json.loads(p.read_text())["tables"]]
+        return tables, {row["model"] for table in tables for row in table["rows"]}
+
+    (tables, models), (all_tables, _) = drawn(tmp_path), drawn(whole)
+    assert models <= {"baseline:oracle", "All models"}
+    assert "baseline:oracle" in models
+    assert all(table["context"]["task"] == task for table in tables)
+    assert sum(len(t["rows"]) for t in tables) < sum(len(t["rows"]) for t in all_tables)
+    if kind == "leaderboard":
+        assert [row["tasks"] for row in tables[0]["rows"]] == [1]
+
+
+@pytest.mark.parametrize("kind", ["boxplot", "compass", "format-preference", "sizes"])
+def test_each_model_has_a_figure_of_its_own(typed, tmp_path, kind):
+    """With --each model there are as many figures as models, each with one model in it."""
+    pytest.importorskip("matplotlib")
+    typed("plot", kind, "--each", "model", "--format", "svg", "--out", tmp_path)
+    column = "task" if kind == "boxplot" else "model"  # its boxes are tasks then
+    shown = [
+        {row[column] for row in json.loads(p.read_text())["tables"][0]["rows"]}
+        for p in tmp_path.glob("*.json")
+    ]
+
+    assert all(len(models) == 1 for models in shown)
+    assert {"baseline:oracle", "baseline:noisy?rate=0.6&seed=7"} <= {
+        name for models in shown for name in models
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (("compass", "--metric", "f1"), "the metrics of a compass are declared"),
+        (("leaderboard", "--each", "model"), "a leaderboard compares models"),
+        (("leaderboard", "--model", "nobody"), "no model fits 'nobody'"),
+        (("compass", "--task", "Nothing-*"), "no task label fits 'Nothing-*'"),
+        (("format-preference", "--task", "*Count*"), "no model has scores on the tasks that"),
+    ],
+)
+def test_what_a_figure_cannot_obey_is_refused(location, tmp_path, arguments, hint):
+    """An option without an effect, or a selection of nothing, is refused in words."""
+    pytest.importorskip("matplotlib")
+    asked = ["plot", *arguments, "--out", str(tmp_path), "--store", location]
+    done = CliRunner().invoke(app, asked)
+    told = " ".join((done.output + str(done.exception)).replace("│", " ").split())
+
+    assert done.exit_code != 0
+    assert hint in told
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_card_is_written_in_two_forms(typed, tmp_path):

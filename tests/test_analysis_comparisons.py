@@ -3,18 +3,16 @@
 
 from __future__ import annotations
 
-import zipfile
-from io import BytesIO
-from xml.etree import ElementTree as ET
+from fractions import Fraction
 
 import pytest
 from scipy import stats
 
 from kgbench.analysis.characterization import characterization
 from kgbench.analysis.choosing import Selector
-from kgbench.analysis.compare import ALL_TASKS, compare, flips, matches
+from kgbench.analysis.compare import ALL_TASKS, compare, flips
 from kgbench.analysis.compass import Axis, Compass, compass, compass_table
-from kgbench.analysis.declarations import ScoreSet, score_set
+from kgbench.analysis.declarations import ScoreGroup, ScoreSet, score_set
 from kgbench.analysis.explain import (
     explain,
     of_answers,
@@ -32,7 +30,9 @@ from kgbench.analysis.format_preference import (
     format_preference,
     format_preference_details,
 )
+from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.leaders import leaders
+from kgbench.analysis.matching import matches
 from kgbench.analysis.outcomes import outcomes
 from kgbench.analysis.passes import compare_passes
 from kgbench.analysis.rendering import as_latex
@@ -41,10 +41,9 @@ from kgbench.analysis.sides import sides
 from kgbench.analysis.sizes import sizes
 from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.analysis.task_scores import task_scores
-from kgbench.analysis.xlsx import as_xlsx
 from kgbench.errors import QueryError
 from kgbench.model import Outcome
-from tests.analysis_store import iri, small
+from tests.analysis_store import altered, iri, small
 
 FORMATS = FormatComparison(
     "pick",
@@ -58,7 +57,7 @@ def compared(first, second, **options):
     """The comparison of two things in the small store, by task."""
     a, b = sides(small(), first, second)
     found = matches(small(), select(small()), a, b, **options)
-    rows = compare(found, a, b, samples=500).records()
+    rows = compare(found, a, b, about="dialogues", samples=500).records()
     return {row["task"]: row for row in rows}
 
 
@@ -81,7 +80,7 @@ def test_sides_without_common_cases_are_compared_unpaired():
     found = matches(small(), select(small()), a, b, tasks="Pick-turtle")
     match = found["Pick-turtle"]
     apart = type(match)((), *(tuple(side) for side in match.used()))
-    table = compare({"Pick-turtle": apart}, a, b, samples=100)
+    table = compare({"Pick-turtle": apart}, a, b, about="dialogues", samples=100)
     (row,) = table.records()
     expected = stats.ttest_ind([1.0, 0.5, 1 / 3], [0.0, 0.0, 1.0])
     assert (row["pairing"], row["only_a"]) == ("unpaired", None)
@@ -94,7 +93,7 @@ def test_passes_are_paired_by_dialogue():
     rows = compared("p1", "p2")
     assert rows["Pick-turtle"]["n_a"] == 2
     assert rows["Pick-turtle"]["difference"] == pytest.approx((1 / 3 - 0.75) / 2)
-    report = compare_passes(small(), iri("suite/small"), iri("pass/p1"), iri("pass/p2")).report()
+    report = compare_passes(small(), select(small()), iri("pass/p1"), iri("pass/p2")).report()
     assert report["dialogues_compared"] == 2
     (changed,) = report["dialogues_differing"]
     assert changed["dialogue"] == iri("run/r1/model-a/Pick-turtle/2-d2")
@@ -122,22 +121,70 @@ def test_only_like_things_are_compared():
 
 
 def test_leaders_are_those_not_told_apart():
-    """The best leads; a model is a leader unless a test tells it from the best."""
-    table = leaders(small(), select(small()), samples=200)
+    """The best leads; so does a model that the named test does not tell from the best."""
+    table = leaders(small(), select(small()), test="bootstrap", samples=200)
     first, second = table.records()
-    assert (first["leads"], first["leads_boot"], first["p_best"]) == (True, True, None)
-    a = [1.0, 0.5, 1 / 3, 0.25, 0.5, 0.5, 1.0, 1.0, 0.0]
-    b = [0.0, 0.0, 1.0, 1.0, 1.0, 0.9, 1.0]
-    assert second["p_best"] == pytest.approx(stats.ttest_ind(a, b).pvalue, abs=1e-9)
+    assert (first["leads"], first["p_best"]) == (True, None)
     assert second["leads"]
-    assert first["boot_low"] <= first["score"] <= first["boot_high"]
+    assert 0 < second["p_best"] <= 1
+    assert (table.context["test"], "bootstrap, p corrected" in table.notes[-3]) == (
+        "bootstrap",
+        True,
+    )
+    assert first["ci_low"] <= first["score"] <= first["ci_high"]
     assert 1 <= first["rank_low"] <= first["rank_high"] <= 2
-    assert leaders(small(), select(small()), samples=200) == table
+    assert leaders(small(), select(small()), test="bootstrap", samples=200) == table
+
+
+def test_paired_test_pairs_what_both_have():
+    """The published test is paired by score, case and iteration, unweighted over all values."""
+    only = ScoreSet("p", "P", "", (Selector("Pick-turtle"),), test="paired")
+    _, second = leaders(small(), select(small()), only, samples=20).records()
+    expected = stats.ttest_rel([1.0, 0.5, 1 / 3], [0.0, 0.0, 1.0])
+    assert second["p_best"] == pytest.approx(expected.pvalue, abs=1e-9)
+    table = leaders(small(), select(small()), only, test="bootstrap", samples=20)
+    assert table.records()[1]["p_best"] != second["p_best"]
+    with pytest.raises(QueryError, match="no test 'welch'; there are: clustered, bootst"):
+        leaders(small(), select(small()), only, test="welch")
+
+
+def test_groups_weigh_scores_and_pool_deviations():
+    """A score is the weighted mean of group means; the deviation is that of the mixture."""
+    groups = (
+        ScoreGroup("a", (Selector("Pick-turtle"),), Fraction(3)),
+        ScoreGroup("b", (Selector("Mend-*", "combined", 0), Selector("Pick-jsonld"))),
+        ScoreGroup("none", (Selector("No-*"),), Fraction(5)),
+    )
+    table = leaderboard(small(), select(small()), ScoreSet("g", "G", "", groups=groups))
+    (row,) = (r for r in table.records() if r["model"] == "Model A")
+    first = task_scores(small(), select(small()), models="model-a", answers="first").records()
+    tasks = {r["task"]: r for r in first}
+    order = ("Pick-turtle", "Mend-turtle", "Pick-jsonld")
+    means = [tasks[t]["mean"] for t in order]
+    weights = [3 / 4, 1 / 8, 1 / 8]
+    centre = sum(w * m for w, m in zip(weights, means, strict=True))
+    assert row["score"] == pytest.approx(centre)
+    assert table.notes[-1] == "Not in the score, because no model has results: none."
+    n = [tasks[t]["n"] for t in order]
+    spreads = [tasks[t]["sd"] ** 2 * (1 - 1 / k) for t, k in zip(order, n, strict=True)]
+    second = sum(w * (s + m * m) for w, s, m in zip(weights, spreads, means, strict=True))
+    assert row["sd"] == pytest.approx((second - centre**2) ** 0.5)
+
+
+def test_models_with_less_coverage_are_not_ranked():
+    """A model that lacks a task stands below the ranked ones, however high its mean."""
+    of_a = "?e kgb:model <model/model-a> ; kgb:task <task/Pick/1.0/Pick-turtle/aa11> ; ?p ?o"
+    store = altered(f"DELETE {{ GRAPH ?g {{ {of_a} }} }} WHERE {{ GRAPH ?g {{ {of_a} }} }}")
+    table = leaders(store, select(store), test="bootstrap", samples=20)
+    rows = [(r["model"], r["rank"], r["tasks"], r["leads"]) for r in table.records()]
+    assert rows == [("Model B", 1, 3, True), ("Model A", None, 2, None)]
+    assert table.records()[1]["ci_low"] is not None
+    assert table.notes[0].startswith("Not ranked, and below those that are: models that were not")
 
 
 def test_significance_level_decides_who_leads():
     """With a level above its p, a model is told from the best."""
-    table = leaders(small(), select(small()), alpha=1.0, samples=50)
+    table = leaders(small(), select(small()), test="bootstrap", alpha=1.0, samples=50)
     assert table.column("leads") == [True, False]
 
 
@@ -154,6 +201,9 @@ def test_format_preference_by_hand():
     pooled = [r for r in details if r["model"] == "All models"]
     assert {r["p_holm"] for r in pooled} == {None}
     marked = format_preference(small(), select(small()), FORMATS, alpha=0.999, strong=0.999)
+    for table in (marked, format_preference_details(small(), select(small()), FORMATS)):
+        assert (table.context["method"], table.context["estimand"]) == ("formats", "dialogues")
+        assert "independent t-tests of the LLM-KG-Bench 3 format preference" in table.notes[0]
     assert {r["model"]: r["Pick"] for r in marked.records()}["Model B"] == "**JSON**"
 
 
@@ -178,7 +228,7 @@ def test_compass_by_hand():
     assert rows["Model B", "Pick"]["high"] == 1.0
 
 
-@pytest.mark.parametrize("name", ["eswc", "eswc-published", "swj"])
+@pytest.mark.parametrize("name", ["eswc", "eswc-published", "swj", "swj-published"])
 def test_shipped_compasses_have_five_axes(name):
     """The papers' compasses are declared, in their order and with sources for every axis."""
     found = compass(name)
@@ -189,7 +239,7 @@ def test_shipped_compasses_have_five_axes(name):
 def test_shipped_score_sets_and_unknown_names():
     """Shipped declarations load; an unknown name is refused with those there are."""
     assert score_set("swj").selectors
-    with pytest.raises(QueryError, match="no ScoreSet 'best'; there are: main, swj"):
+    with pytest.raises(QueryError, match="no ScoreSet 'best'; there are: main, swj, swj-published"):
         score_set("best")
     with pytest.raises(QueryError, match="no Compass 'x'"):
         compass("x")
@@ -248,27 +298,6 @@ def test_outcomes_by_hand():
         outcomes(small(), select(small()), tasks="None-*")
 
 
-def test_workbook_holds_numbers_and_text():
-    """An XLSX file is a zip of well-formed parts with unrounded numbers and harmless text."""
-    table = Table(
-        "T",
-        (Column("a", "A"), Column("b", "B", Kind.SCORE)),
-        (("<&\x1b", 1 / 3), (None, float("inf")), ("=1+1", None)),
-        notes=("n",),
-        queries=("q",),
-    )
-    content = as_xlsx(table)
-    with zipfile.ZipFile(BytesIO(content)) as archive:
-        parts = {name: ET.fromstring(archive.read(name)) for name in archive.namelist()}
-    cells = [c for c in parts["xl/worksheets/sheet1.xml"].iter() if c.tag.endswith("}c")]
-    texts = ["".join(cell.itertext()) for cell in cells]
-    assert texts == ["A", "B", "<&\\x1b", "0.3333333333333333", "", "inf", "=1+1", ""]
-    assert "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}f" not in {
-        cell.tag for cell in parts["xl/worksheets/sheet1.xml"].iter()
-    }
-    assert as_xlsx(table) == content
-
-
 def test_marks_are_bold_in_latex():
     """A bold mark becomes bold type, not asterisks."""
     table = Table("T", (Column("m", "M", Kind.MARK),), (("**TTL**",), ("-",), (None,)))
@@ -279,24 +308,29 @@ def test_marks_are_bold_in_latex():
 def test_a_cell_is_traced_to_its_dialogues():
     """The values behind a cell are those its mean is made of, each with its dialogue."""
     store, chosen = small(), select(small())
-    text, table = explain(store, chosen, of_tasks(store, "*", None), "model-a::Pick-turtle")
-    assert "VALUES" in text
+    found = explain(store, chosen, of_tasks(store, "*", None), "model-a::Pick-turtle")
+    text, table = found.query(whole=True), found.values
     assert iri("model/model-a") in text
+    asked = [float(row["value"].value) for row in store.query(text)]
+    assert sorted(asked) == sorted(table.column("value"))
     values = table.column("value")
     (cell,) = task_scores(store, chosen, tasks="Pick-turtle", models="model-a").records()
     assert sum(values) / len(values) == pytest.approx(cell["mean"])
     assert table.column("dialogue")[0] == "run/r1/model-a/Pick-turtle/0-d0"
-    _, whole = explain(store, chosen, of_score_set(store, score_set("main")), "Model A")
-    assert len(whole.rows) == 9
+    assert found.parts.column("mean") == [pytest.approx(sum(values) / len(values))]
+    whole = explain(store, chosen, of_score_set(store, score_set("main")), "Model A")
+    assert len(whole.values.rows) == sum(whole.parts.column("n")) == 9
+    lowest = sorted(whole.values.column("value"))[:5]
+    assert [one.value for one in whole.worst] == lowest
     first = ScoreSet("r", "R", "", (Selector("Mend-*", "combined", 0),))
-    _, rounds = explain(store, chosen, of_score_set(store, first), "Model A")
+    rounds = explain(store, chosen, of_score_set(store, first), "Model A").values
     assert rounds.column("round") == [0, 0, 0]
 
 
 def test_rounds_and_characteristics_can_be_traced():
     """Behind a gain stand the answers of every round, behind a level all tasks that have it."""
     store, chosen = small(), select(small())
-    _, answers = explain(store, chosen, of_answers(store), "model-a")
+    answers = explain(store, chosen, of_answers(store), "model-a").values
     of_all = [row for row in feedback_gains(store, chosen).records() if row["model"] == "Model A"]
     n = sum(row["n"] for row in of_all if row["feedback"] == "all dialogues")
     assert answers.column("round").count(0) == n > 0
@@ -304,7 +338,9 @@ def test_rounds_and_characteristics_can_be_traced():
     cells = [r for r in characterization(store, chosen).records() if r["model"] == "Model A"]
     for cell in cells:
         place = f"model-a::{cell['characteristic']}/{cell['level']}"
-        assert len(explain(store, chosen, of_characteristics(store), place)[1].rows) == cell["n"]
+        assert (
+            len(explain(store, chosen, of_characteristics(store), place).values.rows) == cell["n"]
+        )
     assert cells
 
 
@@ -313,8 +349,8 @@ def test_parts_of_declarations_can_be_traced():
     store, chosen = small(), select(small())
     axes = (Axis("Pick", "Picking", (Selector("Pick-*"),)),)
     parts = of_compass(store, Compass("c", "C", axes, 1.0, population=True))
-    assert len(explain(store, chosen, parts, "model-a::Pick")[1].rows) == 6
-    assert len(explain(store, chosen, of_formats(store, FORMATS), "model-b::Pick")[1].rows) == 5
+    assert len(explain(store, chosen, parts, "model-a::Pick").values.rows) == 6
+    assert len(explain(store, chosen, of_formats(store, FORMATS), "model-b::Pick").values.rows) == 5
     with pytest.raises(QueryError, match="no part fits 'X'; there are: Pick"):
         explain(store, chosen, parts, "model-a::X")
     with pytest.raises(QueryError, match=r"'zzz' is no model.*Model A"):

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench.analysis import notebook, queries
 from kgbench.analysis.cards import card
 from kgbench.analysis.characterization import characterization
 from kgbench.analysis.choosing import Selector
-from kgbench.analysis.compare import compare, matches
+from kgbench.analysis.compare import compare
 from kgbench.analysis.declarations import ScoreSet
 from kgbench.analysis.dialogues import view
 from kgbench.analysis.explain import of_characteristics
@@ -18,6 +17,7 @@ from kgbench.analysis.format_preference import FormatComparison, Pair, format_pr
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.leaders import leaders
+from kgbench.analysis.matching import matches
 from kgbench.analysis.outcomes import outcomes
 from kgbench.analysis.scores import histograms
 from kgbench.analysis.selection import select
@@ -25,7 +25,8 @@ from kgbench.analysis.sides import sides
 from kgbench.analysis.sizes import sizes
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
-from tests.analysis_store import altered, graph, iri, small
+from kgbench.rdf import queries
+from tests.analysis_store import altered, graph, iri, results, small
 
 NO_SCORES = """INSERT DATA { GRAPH <graph/catalogue> { <model/c> a kgb:Model ;
     <http://www.w3.org/2004/02/skos/core#notation> "model-c" ;
@@ -66,7 +67,7 @@ def test_tasks_without_characteristics_are_named():
     levels = "?c kgb:cognitiveProcess ?a ; kgb:knowledgeDimension ?b ; kgb:relationalComplexity ?d"
     some = altered(without(levels.replace("?c", "<task-class/Mend/2.0>")))
     table = characterization(some, select(some))
-    assert table.notes == ("Not characterised: Mend.",)
+    assert table.notes[0] == "Not characterised: Mend."
     assert "factual" not in table.column("level")
     none = altered(without(levels))
     with pytest.raises(QueryError, match="no task class with scores is characterised"):
@@ -131,22 +132,23 @@ def test_samples_without_a_rare_case_say_nothing_of_its_model():
     of_b = "?e kgb:model <model/model-b> ; kgb:task <task/Pick/1.0/Pick-turtle/aa11> ; %s ?p ?o"
     store = altered(*(without(of_b % f"kgb:case <case/{case}> ;") for case in ("c2", "c3")))
     only = ScoreSet("p", "P", "", (Selector("Pick-turtle"),))
-    first, rare = leaders(store, select(store), only, samples=100).records()
+    first, rare = leaders(store, select(store), only, test="bootstrap", samples=100).records()
     assert (first["model"], rare["score"], rare["n"]) == ("Model A", 0.0, 1)
     assert (rare["rank_low"], rare["rank_high"]) == (2, 2)
-    assert (rare["boot_low"], rare["boot_high"]) == (0.0, 0.0)
-    assert not rare["leads_boot"]
-    seeds = [leaders(store, select(store), only, samples=1, seed=k).records() for k in range(30)]
+    assert (rare["ci_low"], rare["ci_high"]) == (0.0, 0.0)
+    assert not rare["leads"]
+    drawn = {"test": "bootstrap", "samples": 1}
+    seeds = [leaders(store, select(store), only, seed=k, **drawn).records() for k in range(30)]
     assert {two["rank_low"] for _, two in seeds} == {2, None}
-    assert {two["boot_low"] for _, two in seeds} == {0.0, None}
+    assert {two["ci_low"] for _, two in seeds} == {0.0, None}
 
 
 def test_leaders_by_the_answers_of_one_round():
     """Scores of other rounds are not drawn: the interval is that of first answers."""
     first = ScoreSet("r", "R", "", (Selector("Mend-*", "combined", 0),))
-    (best, _) = leaders(small(), select(small()), first, samples=200).records()
+    (best, _) = leaders(small(), select(small()), first, test="bootstrap", samples=200).records()
     assert best["score"] == pytest.approx(0.6)
-    assert best["boot_low"] <= best["score"] <= best["boot_high"]
+    assert best["ci_low"] <= best["score"] <= best["ci_high"]
 
 
 def test_formats_without_values_have_no_mark():
@@ -169,13 +171,20 @@ def test_sizes_of_the_chosen_tasks():
           kgb:round 0 ; <metric/Pick/1.0/f1> 0.0e0 } }
         WHERE { GRAPH ?g { ?t a kgb:Task ; kgb:taskClass ?c ; ?n "Pick-10" } }"""
     store = altered(SIZED, other, without(few % 1), without(few % 2))
-    rows = sizes(store, select(store), tasks="Pick-*").records()
+    rows = sizes(store, select(store), tasks="Pick-*", about="dialogues").records()
     assert [(r["series"], r["model"], r["size"], r["n"]) for r in rows] == [
         *(("Pick", "Model A", size, 3) for size in (10, 20)),
         *(("Pick", "Model B", size, 1) for size in (10, 20)),
     ]
     assert rows[0]["ci_low"] < rows[0]["mean"] < rows[0]["ci_high"]
     assert (rows[2]["mean"], rows[2]["half_width"], rows[2]["sd"]) == (0.0, None, None)
+    drawn = sizes(store, select(store), tasks="Pick-*", interval="student")
+    assert (drawn.context["method"], drawn.context["estimand"]) == ("student", "dialogues")
+    assert "Student's t intervals of DL4KG 2023" in drawn.notes[0]
+    few = sizes(store, select(store), tasks="Pick-*")
+    assert few.column("clusters") == [3, 3, 0, 0]
+    assert few.column("ci_low") == [None] * 4
+    assert few.notes[-1].endswith("by reason: fewer than 6 cases (2), one case (2).")
 
 
 def test_many_metrics_are_asked_for_at_once():
@@ -240,7 +249,7 @@ def test_quantiles_reach_every_value():
 CHOSEN = {
     "leaderboard": leaderboard,
     "tasks": task_scores,
-    "dialogue": feedback_gains,
+    "feedback": feedback_gains,
     "outcomes": outcomes,
     "characterization": characterization,
 }
@@ -249,7 +258,7 @@ CHOSEN = {
 @pytest.mark.parametrize("name", CHOSEN)
 def test_analyses_from_python_are_the_same(name):
     """A notebook gets the table that the function gives for the scores that count."""
-    assert getattr(notebook.Results(small()), name)() == CHOSEN[name](small(), select(small()))
+    assert getattr(results(small()), name)() == CHOSEN[name](small(), select(small()))
 
 
 @pytest.mark.parametrize(
@@ -264,20 +273,18 @@ def test_analyses_from_python_are_the_same(name):
 def test_analyses_from_python_refuse_in_words(name, message):
     """What a store has no scores for is refused as on the command line."""
     with pytest.raises(QueryError, match=message):
-        getattr(notebook.Results(small()), name)()
+        getattr(results(small()), name)()
 
 
 def test_queries_from_python_take_the_scores_that_count():
     """Graphs are filled in where a query needs them; what is absent stays absent."""
-    latest = notebook.Results(small(), choice="latest")
+    latest = results(small(), choice="latest")
     metric = iri("metric/Pick/1.0/f1")
     table = latest.query("score-rows", metric=metric, model=iri("model/model-a"))
     assert sorted(table.column("value")) == [0.25, 0.5, 0.5, 0.5, 0.75, 1.0]
-    given = notebook.Results(small()).query(
-        "score-rows", metric=metric, passGraph=iri("graph/pass/p2")
-    )
+    given = results(small()).query("score-rows", metric=metric, passGraph=iri("graph/pass/p2"))
     assert sorted(given.column("value")) == [0.5, 0.75]
-    assert set(notebook.Results(small()).query("list-models").column("id")) >= {"model-a"}
-    metrics = notebook.Results(small()).query("list-metrics")
+    assert set(results(small()).query("list-models").column("id")) >= {"model-a"}
+    metrics = results(small()).query("list-metrics")
     assert None in metrics.column("aggregation")
     assert queries.load("list-metrics").label == metrics.title

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
 
@@ -13,6 +14,7 @@ from kgbench.analysis.choosing import Selector
 from kgbench.analysis.compass import COLUMNS as COMPASS
 from kgbench.analysis.compass import Axis, Compass, compass, compass_table
 from kgbench.analysis.format_preference import ALL_TASKS
+from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.leaderboard import COLUMNS as BOARD
 from kgbench.analysis.leaders import COLUMNS as LEADERS
 from kgbench.analysis.leaders import leaders
@@ -25,10 +27,12 @@ from tests.analysis_store import small
 
 pytest.importorskip("matplotlib")
 
-from kgbench.plots.box_plots import box_plot, distributions
+import matplotlib.image
+
+from kgbench.plots.box_plots import bars, box_plot, distributions
 from kgbench.plots.cards import card_figures
-from kgbench.plots.compasses import compass_figure
-from kgbench.plots.figures import distinct, file_name, save, state_digest
+from kgbench.plots.compasses import compass_figure, overlay_figure
+from kgbench.plots.figures import distinct, file_name, save, size_of, state_digest, wrapped
 from kgbench.plots.preference_maps import preference_map
 from kgbench.plots.size_curves import size_figure
 from kgbench.plots.standings import standings_figure
@@ -54,14 +58,15 @@ def many_marks():
         *(Column(t, t, Kind.MARK) for t in ("T1", "T2", ALL_TASKS)),
     )
     rows = [(m, marks[k % 4], marks[(k + 1) % 4], "-") for k, m in enumerate(MODELS)]
-    return Table("Many", columns, tuple(rows))
+    formats = {"first_format": "TTL", "second_format": "JSON"}
+    return Table("Many", columns, tuple(rows), context=formats)
 
 
 def many_standings():
     """Leaders and others, one model without a score."""
     rows = [
-        (k + 1, m, 1 - k / 50, 0.1, 20, 1, 0, 0, 0.0, 0.5, k < 9, 0.9 - k / 50, 1.0, 1, k + 1, 0.5,
-         k < 5)
+        (k + 1, m, 1 - k / 50, 0.1, 20, 1, 0, 0, 0.0, 0.5, k < 9, 12, 0.95 - k / 50, 0.9 - k / 50,
+         1.0, 1, k + 1, "a")
         for k, m in enumerate(MODELS[:-1])
     ]  # fmt: skip
     rows.append((None, MODELS[-1], None, None, 0, 0, 20, 0, None, *[None] * len(LEADERS)))
@@ -71,7 +76,7 @@ def many_standings():
 def many_sizes():
     """Curves of 45 models over three sizes, some without an interval."""
     rows = [
-        ("S", "f1", m, size, 20, 0.5, *((0.1, 0.4, 0.6) if k else (None, None, None)), 0.2)
+        ("S", "f1", m, size, 20, 0.5, 9, *((0.1, 0.4, 0.6) if k else (None, None, None)), 0.2)
         for k, m in enumerate(MODELS) for size in (10, 20, 30)
     ]  # fmt: skip
     return Table("Many", SIZES, tuple(rows))
@@ -82,7 +87,7 @@ def many_sizes():
     ("draw", "table"),
     [
         (compass_figure, many_compasses()),
-        (lambda t: preference_map(t, ("TTL", "JSON")), many_marks()),
+        (preference_map, many_marks()),
         (standings_figure, many_standings()),
         (size_figure, many_sizes()),
     ],
@@ -139,55 +144,166 @@ def test_compass_without_scores_is_refused():
         compass_table(small(), select(small()), compass("eswc"))
 
 
-def test_box_plots_draw_every_value(tmp_path):
-    """Each task has a figure with one cross per dialogue and the mean of each model."""
+def test_box_plots_number_every_value():
+    """Each task has a figure with the number of dialogues at each value, and each model's mean."""
     tables = distributions(small(), select(small()))
     assert sorted(tables) == ["Mend-turtle", "Pick-jsonld", "Pick-turtle"]
-    figure = box_plot(tables["Pick-turtle"])
-    (axes,) = figure.axes
-    crosses = [line for line in axes.lines if line.get_marker() == "x"]
-    assert sum(len(line.get_xdata()) for line in crosses) == 6
-    means = [line for line in axes.lines if line.get_marker() == "o"]
-    assert sorted(float(line.get_xdata()[0]) for line in means) == pytest.approx([1 / 3, 11 / 18])
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["Model B", "Model A"]
+    (axes,) = box_plot(tables["Pick-turtle"]).axes
+    assert sum(int(text.get_text()) for text in axes.texts) == 6
+    means = [line for line in axes.lines if line.get_marker() == "D"]
+    assert [float(line.get_xdata()[0]) for line in means] == pytest.approx([11 / 18, 1 / 3])
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["Model A", "Model B"]
 
 
-def test_thousands_of_one_value_are_drawn_as_few():
-    """They fill the stretch that all of them would, and shares have the whole scale."""
+@pytest.mark.parametrize(("least", "left"), [(0.3, 0.0), (0.72, 0.7), (0.99, 0.9)])
+def test_box_plots_of_shares_end_at_1(least, left):
+    """The axis of shares ends at 1; it begins at 0 or, said in words, near scores that are high."""
     found = distributions(small(), select(small()))["Pick-turtle"]
     task, metric, model = found.rows[0][:3]
-    many = replace(
-        found, rows=((task, metric, model, 1.0, 100_000), (task, metric, model, 0.5, 50_000))
-    )
-    (axes,) = box_plot(many).axes
-    (crosses,) = (line for line in axes.lines if line.get_marker() == "x")
-    ys = {x: [y for a, y in zip(*crosses.get_data(), strict=True) if a == x] for x in (0.5, 1.0)}
+    rows = ((task, metric, model, 1.0, 100_000), (task, metric, model, least, 50_000))
+    (axes,) = box_plot(replace(found, rows=rows)).axes
+    room = 0.03 * (1 - left)
+    assert axes.get_xlim() == pytest.approx((left - room, 1 + room))
+    assert ("axis from" in axes.get_xlabel()) == (left > 0)
+    assert sorted(text.get_text() for text in axes.texts) == ["100,000", "50,000"]
 
-    assert {len(found) for found in ys.values()} == {40}
-    assert max(ys[1.0]) - min(ys[1.0]) == pytest.approx(2 * (max(ys[0.5]) - min(ys[0.5])))
-    assert axes.get_xlim() == pytest.approx((-0.03, 1.03))
+
+@pytest.mark.parametrize("values", [[0.0, 0.5, 1.0], [k / 99 for k in range(100)], [-5.0, 3.0]])
+def test_bars_lose_no_dialogue_and_do_not_overlap(values):
+    """Near values share a bar at their mean; all are counted, and neighbours are apart."""
+    found = bars(Histogram.of(values), 0.04)
+    assert sum(count for _, count in found) == len(values)
+    places = [place for place, _ in found]
+    assert all(b - a > 0.02 for a, b in itertools.pairwise(places))
+
+
+def test_compasses_stand_in_order_and_show_missing_axes(tmp_path):
+    """The best mean stands first; a model without an axis last, whose name says "no results"."""
+    rows = [
+        (model, axis, f"axis in words {axis}", 5, 1, mean, 0.1, mean, mean)
+        for model, means in (("low", (0.2, 0.3)), ("gap", (1.0, None)), ("high", (0.9, 0.8)))
+        for axis, mean in zip("AB", means, strict=True)
+    ]
+    figure = compass_figure(Table("Some", COMPASS, tuple(rows)))
+    assert [axes.get_title() for axes in figure.axes] == ["high", "low", "gap"]
+    words = [" ".join(text.get_text().split()) for text in figure.axes[2].texts]
+    assert "axis in words B (no results)" in words
+    assert "axis in words A" in words
+    assert not any("no results" in text.get_text() for text in figure.axes[0].texts)
+
+
+def test_overlays_hold_as_many_models_as_can_be_told_apart():
+    """One compass has a line for each model, named in the legend; a ninth model is refused."""
+    figure = overlay_figure(many_compasses(8))
+    (axes,) = figure.axes
+    (legend,) = figure.legends
+    assert {text.get_text() for text in legend.get_texts()} == set(MODELS[:8])
+    lines = [line for line in axes.lines if line.get_marker() not in ("None", None)]
+    assert len({(line.get_color(), line.get_marker()) for line in lines}) == 8
+    with pytest.raises(QueryError, match="9 models cannot be told apart in one compass"):
+        overlay_figure(many_compasses(9))
+
+
+def test_unranked_models_stand_below_a_line():
+    """Models that were not scored on all tasks stand below a line, with their coverage."""
+    rows = (
+        (1, "all", 0.5, 0.1, 20, 3, 0, 0, 0.0, None, True, 9, 0.5, 0.4, 0.6, 1, 1, "a"),
+        (None, "some", 0.9, 0.1, 5, 1, 0, 0, 0.0, None, None, 9, 0.9, 0.8, 1.0, *[None] * 3),
+    )
+    (axes,) = standings_figure(Table("Some", (*BOARD, *LEADERS), rows)).axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["all", "some (1 of 3 tasks)"]
+    first, second = axes.get_yticks()
+    assert any(
+        first < line.get_ydata()[0] < second for line in axes.lines if line.get_linestyle() == "--"
+    )
+    assert axes.get_xlim() == (0.0, 1.0)
+    assert "1 a" in [text.get_text() for text in axes.texts]
+
+
+@pytest.mark.parametrize(
+    ("text", "edges"),
+    [("one-column", (3.35, None)), ("6x4", (6, 4)), ("16x9cm", (16 / 2.54, 9 / 2.54)),
+     ("85x60.5mm", (8.5 / 2.54, 6.05 / 2.54)), ("slide", (13.333, 7.5))],
+)  # fmt: skip
+def test_sizes_are_named_or_measured(text, edges):
+    """A size is a name or width and height in inches, centimetres or millimetres."""
+    found = size_of(text)
+    assert (found.width, found.height) == pytest.approx(edges) if edges[1] else found.height is None
+
+
+@pytest.mark.parametrize(
+    "text", ["big", "6", "6x", "1000x2", "0x0", "6x4px", "6 x 4", (1, 1), (6, float("nan"))]
+)
+def test_other_sizes_are_refused(text):
+    """What is no size, or none for a page, is refused with what there is."""
+    with pytest.raises(QueryError, match=r"is no size|an edge of a figure"):
+        size_of(text)
+
+
+@pytest.mark.parametrize("name", ["one-column", "two-columns", "slide", "12x8cm"])
+def test_files_have_the_size_that_was_asked_for(name, tmp_path):
+    """A file is as wide as its column, and as high as was asked for; nothing of it lies outside."""
+    size = size_of(name)
+    for number, draw in enumerate((compass_figure, standings_figure, size_figure)):
+        table = (many_compasses(4), _few(many_standings()), _few(many_sizes()))[number]
+        figure = draw(table, size)
+        (path, _) = save(figure, tmp_path, f"{number}", formats=["png"], tables=[], state="")
+        high, wide, *_ = matplotlib.image.imread(path).shape
+        assert wide / 200 == pytest.approx(size.width, abs=0.02)
+        if size.height is not None:
+            assert high / 200 == pytest.approx(size.height, abs=0.02)
+
+
+def _few(table):
+    """The rows of the first three models."""
+    place = table.names.index("model")
+    return replace(table, rows=tuple(row for row in table.rows if row[place] in MODELS[:3]))
+
+
+def test_vector_files_embed_their_fonts(tmp_path):
+    """PDF embeds TrueType fonts (42, as publishers ask for); SVG keeps text as text."""
+    table = many_compasses(2)
+    pdf, svg, _ = save(
+        compass_figure(table), tmp_path, "c", formats=["pdf", "svg"], tables=[table], state=""
+    )
+    assert b"/FontFile2" in pdf.read_bytes()
+    assert b"/Type3" not in pdf.read_bytes()
+    assert ">model-01</text>" in svg.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [("RdfConnectionExplainStatic", ["RdfConnection", "ExplainStatic"]),
+     ("one two three four", ["one two three", "four"]), ("short", ["short"])],
+)  # fmt: skip
+def test_long_names_break_between_words(name, lines):
+    """A long name continues on a line of its own, broken where a word begins."""
+    assert wrapped(name, 14).split("\n") == lines
 
 
 def test_box_plots_are_of_the_tasks_that_are_asked_for():
     """A task that shares its metric with those asked for has no figure."""
-    tables = distributions(small(), select(small()), tasks="Pick-turtle")
+    tables = distributions(small(), select(small(), tasks="Pick-turtle"))
     assert list(tables) == ["Pick-turtle"]
 
 
 def test_curve_is_drawn_where_there_are_sizes():
     """A model has a curve in the panels of the series that it has, and its look in all of them."""
     rows = [
-        (series, "f1", model, size, 20, 0.5, 0.1, 0.4, 0.6, 0.2)
+        (series, "f1", model, size, 20, 0.5, 9, 0.1, 0.4, 0.6, 0.2)
         for series, models in (("S", ("one", "two")), ("T", ("two",)))
         for model in models
         for size in (10, 20)
     ]
     first, second = size_figure(Table("Some", SIZES, tuple(rows))).axes
-    assert [axes.get_title() for axes in (first, second)] == ["S", "T"]
-    assert [line.get_label() for line in first.lines] == ["one", "two"]
-    (line,) = second.lines
+    assert [axes.get_title() for axes in (first, second)] == ["S: mean f1", "T: mean f1"]
+    assert [label for line in first.lines if (label := line.get_label())[0] != "_"] == [
+        "one",
+        "two",
+    ]
+    (line,) = (line for line in second.lines if line.get_label() == "two")
     assert line.get_label() == "two"
-    assert line.get_color() == first.lines[1].get_color()
+    assert line.get_color() == first.lines[-1].get_color()
 
 
 def models():

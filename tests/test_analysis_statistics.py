@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from kgbench.analysis.histogram import Histogram
-from kgbench.analysis.intervals import mean_interval
+from kgbench.analysis.intervals import (
+    Bounds,
+    difference_interval,
+    mean_interval,
+    method_note,
+    score_interval,
+)
 from kgbench.analysis.significance import (
     bootstrap_means,
     bootstrap_p,
@@ -106,6 +112,60 @@ def test_interval_of_one_or_equal_values():
     """One value has no interval; equal values have one without width."""
     assert mean_interval(Histogram.of([0.5])) is None
     assert mean_interval(Histogram.of([0.1, 0.1, 0.1])) == (0.1, 0.1)
+
+
+shares = st.lists(st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 0.999, 1.0]), min_size=2, max_size=30)
+
+
+@given(shares, st.sampled_from([Bounds(0.0, 1.0), Bounds(-1.0, 1.0), Bounds(0.0, None), Bounds()]))
+def test_intervals_of_scores_stay_in_their_range(values, bounds):
+    """An interval holds its mean, and leaves neither a declared range nor the data without one."""
+    found = score_interval(Histogram.of(values), bounds)
+    low = 0.0 if bounds.low is None else bounds.low
+    assert low <= found.low <= Histogram.of(values).mean + 1e-12
+    assert Histogram.of(values).mean - 1e-12 <= found.high <= 1.0
+
+
+@given(shares, shares)
+def test_intervals_of_differences_stay_in_their_range(ours, theirs):
+    """Differences of shares lie between -1 and 1, and so do their intervals, which hold them."""
+    first, second = Histogram.of(ours), Histogram.of(theirs)
+    found = difference_interval(first, second, Bounds(0.0, 1.0))
+    assert -1 - 1e-12 <= found.low <= first.mean - second.mean + 1e-12
+    assert first.mean - second.mean - 1e-12 <= found.high <= 1 + 1e-12
+
+
+@pytest.mark.parametrize(("right", "n"), [(0, 20), (1, 3), (9, 10), (20, 20), (260, 520)])
+def test_intervals_of_shares_are_those_of_wilson(right, n):
+    """Scores of 0 and 1 have the interval that scipy gives for a share."""
+    found = score_interval(Histogram({1.0: right, 0.0: n - right} if 0 < right < n else {
+        float(right > 0): n
+    }), Bounds(0.0, 1.0))  # fmt: skip
+    expected = stats.binomtest(right, n).proportion_ci(0.95, "wilson")
+    assert close(found.low, expected.low)
+    assert close(found.high, expected.high)
+
+
+@pytest.mark.parametrize("n", [10, 20, 50])
+def test_intervals_of_scores_cover_their_mean(n):
+    """Of 1,000 samples of graded scores, near 95 % of intervals hold the mean that they are of."""
+    draw = np.random.default_rng(n)
+    values = draw.choice([0.2, 0.73, 1.0], size=(1_000, n), p=[0.2, 0.3, 0.5])
+    intervals = [score_interval(Histogram.of(map(float, row)), Bounds(0.0, 1.0)) for row in values]
+    covered = sum(low <= 0.759 <= high for low, high in intervals)
+    assert 915 <= covered <= 985
+
+
+def test_a_range_has_two_ends_or_the_values_speak():
+    """A range without an end, or one that published values leave, gives the bootstrap."""
+    values = Histogram.of([0.0, 0.5, 1.5])
+    assert Bounds(0.0, 1.0).method(values) == "bootstrap"
+    assert Bounds(0.0, None).method(Histogram.of([0.5])) == "bootstrap"
+    assert Bounds.around([Bounds(0.0, 1.0), Bounds(-1.0, 1.0)]) == (-1.0, 1.0)
+    assert Bounds.around([Bounds(0.0, 1.0), Bounds(0.0, None)]) == (0.0, None)
+    assert Bounds(0.0, 1.0).differences == (-1.0, 1.0)
+    assert "Wilson" in method_note(["wilson"])
+    assert method_note([]) == ""
 
 
 def varied(*sides):

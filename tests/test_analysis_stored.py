@@ -102,13 +102,14 @@ def test_analysis_says_what_it_rests_on(kept):
     store, _ = kept
     found = list(
         store.query(
-            CUBE + "SELECT ?stamp ?name WHERE { GRAPH ?g { ?a a kgb:Analysis ; "
-            "kgb:analysisName ?name ; kgb:readStamp ?stamp ; "
-            "<http://www.w3.org/ns/prov#used>/kgb:digest ?digest } FILTER (?name = 'tasks') }"
+            CUBE + "SELECT ?read ?name WHERE { GRAPH ?g { ?a a kgb:Analysis ; "
+            "kgb:analysisName ?name ; <http://www.w3.org/ns/prov#qualifiedUsage> ?usage ; "
+            "<http://www.w3.org/ns/prov#used>/kgb:digest ?digest . "
+            "?usage <http://www.w3.org/ns/prov#entity> ?read ; kgb:stampAtUse ?stamp } "
+            "FILTER (?name = 'tasks' && ?stamp > 0) }"
         )
     )
-    stamps = {row["stamp"].value.split()[0] for row in found}
-    assert stamps == {iri("graph/pass/p1"), iri("graph/run/r1")}
+    assert {row["read"].value for row in found} == {iri("graph/pass/p1"), iri("graph/run/r1")}
 
 
 @pytest.mark.parametrize("constraint", CONSTRAINTS)

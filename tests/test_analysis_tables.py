@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from kgbench.analysis.choosing import Selector
 from kgbench.analysis.declarations import ScoreSet
 from kgbench.analysis.leaderboard import leaderboard
-from kgbench.analysis.rendering import as_terminal, one_line, visible
+from kgbench.analysis.rendering import as_terminal
 from kgbench.analysis.selection import select
 from kgbench.analysis.tables import Column, Kind, Table, ranks, render
 from kgbench.analysis.task_scores import task_scores
+from kgbench.characters import one_line, visible
 from kgbench.errors import QueryError
 from kgbench.vocab import KGB, PROV, XSD
 from tests.analysis_store import GraphStore, graph, iri, small

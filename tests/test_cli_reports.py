@@ -6,17 +6,20 @@ from __future__ import annotations
 import importlib.util
 import io
 import json
+import re
 import shutil
 import sys
+import time
 from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
 
 import kgbench as package
+from kgbench.analysis.run_totals import duration
 from kgbench.cli import app, import_rdf
 from kgbench.cli.progress import progress
-from kgbench.cli.totals import duration
+from kgbench.engine.progress import Wait
 from kgbench.errors import ResourceError
 from kgbench.importers.rdf import Summary
 from kgbench.importers.rdf_sources import Origin
@@ -113,6 +116,43 @@ def test_on_a_terminal_progress_is_a_bar_that_goes_away(monkeypatch, total):
     assert "2.0/s" in said
     assert "too soon" not in said
     assert said.endswith("\x1b[2K")
+
+
+def test_a_bar_shows_one_estimate_and_the_wait(monkeypatch):
+    """The caller's estimate stands in place of the bar's own; brackets in names are no markup."""
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    wait = Wait("429 from 127.0.0.1:4111", time.monotonic() + 11.5)
+    with progress("Rdf[ab]*", 7) as advance:
+        advance(3, "2.0/s", total=7, left=75.0, wait=wait)
+    said = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.getvalue())
+
+    assert "waiting: 429 from 127.0.0.1:4111, next attempt in 12 s" in said
+    assert "Rdf[ab]*" in said
+    assert "1 min 15 s left" in said
+    assert "0:0" not in said  # how the bar itself would tell of time
+    assert "-:--" not in said.rpartition("left")[2]
+
+
+def test_lines_tell_of_each_wait_once(monkeypatch, capsys):
+    """A line per wait and ten seconds, but for one that lasts much longer; none of short ones."""
+    now = [0.0]
+    clock = SimpleNamespace(monotonic=lambda: now[0])
+    monkeypatch.setattr("kgbench.cli.progress.time", clock)
+    monkeypatch.setattr("kgbench.engine.progress.time", clock)
+    with progress("run", 7) as advance:
+        for now[0], until in ((0, 0.5), (1, 3), (1, 3), (3, 6), (4, 600), (20, 590), (610, 612)):
+            advance(1, "0.1/s", total=7, left=90.0, wait=Wait("429 from host", until))
+    said = capsys.readouterr().err.splitlines()
+
+    assert [line for line in said if "waiting" in line] == [
+        "run: waiting: 429 from host, next attempt in 2 s",
+        "run: waiting: 429 from host, next attempt in 596 s",
+        "run: waiting: 429 from host, next attempt in 2 s",
+    ]
+    assert "run: 1 of 7 0.1/s, 1 min 30 s left" in said
 
 
 def test_quiet_work_says_nothing(capsys):

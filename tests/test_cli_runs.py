@@ -76,10 +76,10 @@ def test_what_failed_is_told_and_asked_again_only_where_wished(store, small):
     """Exit code 3 while dialogues are open; what failed is told, and why it would be held."""
     script = scripts.sequence(scripts.SERVER_ERROR, scripts.SERVER_ERROR)
     with LoopbackServer(OpenAISpeech(), script=script) as server:
-        first = kgbench("run", small(server), code=3)
+        first = kgbench("run", "--no-preflight", small(server), code=3)
         state = kgbench("status", "--why").stdout
-        left = kgbench("run", small(server), "--no-retry-errors", code=3)
-        again = kgbench("run", small(server))
+        left = kgbench("run", "--no-preflight", small(server), "--no-retry-errors", code=3)
+        again = kgbench("run", "--no-preflight", small(server))
         after = kgbench("status", "--why").stdout
 
     assert "1 of 3 dialogues complete (1 now), 2 failed" in first.stdout
@@ -120,9 +120,9 @@ def test_ctrl_c_ends_a_run_that_the_same_command_continues(store, small, times):
         return echo(prompt)
 
     with LoopbackServer(OpenAISpeech(), answer=answer) as server:
-        done = kgbench("run", small(server, iterations=10), code=130)
+        done = kgbench("run", "--no-preflight", small(server, iterations=10), code=130)
         asked = len(server.ledger)
-        kgbench("run", small(server, iterations=10))
+        kgbench("run", "--no-preflight", small(server, iterations=10))
         questions = [entry.digest for entry in server.acknowledged]
 
     assert "kgbench: interrupted" not in done.stderr
@@ -135,9 +135,9 @@ def test_ctrl_c_ends_a_run_that_the_same_command_continues(store, small, times):
 def test_limits_and_keys_that_are_refused_stop_a_run_in_words(store, small):
     """A limit that is reached is named, and so is the model that is asked no more."""
     with LoopbackServer(OpenAISpeech()) as server:
-        limited = kgbench("run", small(server), "--max-tokens", "1", code=3)
+        limited = kgbench("run", "--no-preflight", small(server), "--max-tokens", "1", code=3)
     with LoopbackServer(OpenAISpeech(), script=scripts.always(scripts.UNAUTHORISED)) as server:
-        refused = kgbench("run", small(server), "--new", code=3)
+        refused = kgbench("run", "--no-preflight", small(server), "--new", code=3)
 
     assert "Stopped by --max-tokens" in limited.stdout
     assert "; with a higher one the same command continues." in limited.stdout
@@ -170,7 +170,7 @@ def test_a_dialogue_is_shown_with_what_was_thought_and_what_failed(store, small)
     """Reasoning stands before the answer; where no answer came, a note says what did."""
     script = scripts.sequence(scripts.SERVER_ERROR)
     with LoopbackServer(OpenAISpeech(reasoning="First, I count."), script=script) as server:
-        kgbench("run", small(server, iterations=2), code=3)
+        kgbench("run", "--no-preflight", small(server, iterations=2), code=3)
     with open_reader(str(store)) as reader:
         (run,) = reading.runs(reader)
         states = reading.dialogue_states(reader, run.graph).values()
@@ -185,9 +185,14 @@ def test_a_dialogue_is_shown_with_what_was_thought_and_what_failed(store, small)
 # --- reevaluate -------------------------------------------------------------------------------
 
 
+def newest():
+    """The newest run of the store."""
+    return json.loads(kgbench("status", "--json").stdout)[0]["run"]
+
+
 def judged_again(*words):
-    """The one pass that judging the quick start again makes, and the one it is compared with."""
-    (made,) = json.loads(kgbench("reevaluate", "quick-start", *words, "--json").stdout)["passes"]
+    """The one pass that judging the newest run again makes, and the one it is compared with."""
+    (made,) = json.loads(kgbench("reevaluate", newest(), *words, "--json").stdout)["passes"]
     return made
 
 
@@ -201,7 +206,7 @@ def test_judging_again_is_told_and_compared_with_any_pass(store, tmp_path):
     latest = judged_again("--against", "latest")
     by_iri = judged_again("--against", one)
     by_id = judged_again("--against", one.rpartition("/")[2])
-    unknown = kgbench("reevaluate", "quick-start", "--against", "third", code=1)
+    unknown = kgbench("reevaluate", newest(), "--against", "third", code=1)
 
     assert "2 dialogues judged again, 0 differ from the pass they were compared with" in first
     assert "1 dialogue passed over: " in first
@@ -250,7 +255,8 @@ def test_a_dry_run_tells_ranges_and_what_it_does_not_know(store):
         *("run", "--dry-run", "-m", "openai:gpt-4o", "-m", "openai:nobody", "-n", "1"),
         *("-t", "RdfSyntaxFixList-turtle"),
     ).stdout
-    known, unknown = (next(ln for ln in said.splitlines() if n in ln) for n in ("gpt-4o", "nobody"))
+    rows = said.splitlines()[1:]  # below the title, which names both
+    known, unknown = (next(ln for ln in rows if name in ln) for name in ("gpt-4o", "nobody"))
 
     assert known.count(" to $") == 1
     assert " 1 to 3" in known
@@ -268,4 +274,4 @@ def test_a_dry_run_of_published_cases_reads_them_from_the_store(store, tmp_path)
 
     assert suite in suites_of_results()
     assert (said["suite"], said["dialogues"]) == (suite, 5)
-    assert "was published without 'specialNodeIri', so no answer" in str(cut.exception)
+    assert "published without 'specialNodeIri', so no answer" in str(cut.exception)

@@ -95,6 +95,7 @@ def test_the_table_of_keys_is_complete():
         "maxTokens": "max_tokens",
         "prices": "prices",
         "batch": "batch",
+        "toolProtocol": "tool_protocol",
     }
     fields = {field.name: field.default for field in dataclasses.fields(Plan)}
 

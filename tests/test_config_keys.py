@@ -4,8 +4,8 @@
 import pytest
 
 from kgbench import config
-from kgbench.config import credentials
 from kgbench.errors import ModelSpecError
+from kgbench.secrets import names, shapes
 from tests.config_files import GOOD, changed, write
 
 # Put together here, so that no scanner takes them for keys that leaked.
@@ -144,5 +144,5 @@ def test_a_key_in_a_specification_is_refused_and_not_repeated(spec):
 )
 def test_ordinary_text_is_no_key(harmless):
     """Names of models, tasks and options are left alone."""
-    assert not credentials.shaped_like_a_key(harmless)
-    assert not credentials.named_like_a_key(harmless.partition(":")[0])
+    assert not shapes.is_pasted(harmless)
+    assert not names.is_for_a_secret(harmless.partition(":")[0])

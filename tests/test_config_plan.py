@@ -49,6 +49,7 @@ tokensPerMinute: 90000
 maxCost: 2.55
 maxTokens: 1000000
 batch: true
+toolProtocol: text
 """
 
 
@@ -77,7 +78,7 @@ def test_everything_that_is_said_is_in_the_plan(tmp_path):
     assert (plan.call_timeout, plan.judge_timeout) == (60.0, 0.30000000000000004)
     assert (plan.requests_per_minute, plan.tokens_per_minute) == (0.5, 90_000.0)
     assert (plan.max_cost, plan.max_tokens) == (Decimal("2.55"), 1_000_000)
-    assert (plan.prices, plan.batch) == (None, True)
+    assert (plan.prices, plan.batch, plan.tool_protocol) == (None, True, "text")
     assert [m.label for m in plan.models] == ["baseline:silent", "noisy", "GPT"]
     gpt = plan.models[2]
     assert (gpt.connector, gpt.model_id) == ("openai", "gpt-4o")
@@ -237,8 +238,8 @@ iterations: 1
 """
 
 
-def test_known_names_that_are_not_installed_are_valid_but_not_run(tmp_path, monkeypatch):
-    """They are notes when validating, refusals when running, and no matter when deselected."""
+def test_known_names_that_are_not_installed_are_passed_over(tmp_path, monkeypatch):
+    """They are notes, to validate as to run; only where nothing else is left are they refused."""
     known = catalogue.task_classes()
     known.pop("Text2SparqlExecEvalListBeastiary", None)
     monkeypatch.setattr(catalogue, "task_classes", lambda: known)
@@ -250,11 +251,13 @@ def test_known_names_that_are_not_installed_are_valid_but_not_run(tmp_path, monk
     assert report.findings == ()
     assert [(f.pointer, f.line) for f in report.unavailable] == [("/tasks/1", 3), ("/models/1", 9)]
     assert "pip install 'kgbench[google]'" in report.unavailable[1].message
-    with pytest.raises(ConfigurationError, match="'theirs' cannot be run here") as caught:
-        config.load(path)
-    assert len(caught.value.findings) == 2
-    plan = config.load(path, tasks=["Rdf*"], models=["baseline:*"])
+    plan = config.load(path)
     assert (len(plan.tasks), len(plan.models)) == (1, 1)
+    assert plan.passed_over == tuple(map(str, report.unavailable))
+    with pytest.raises(ConfigurationError, match="'theirs' cannot be run here") as caught:
+        config.load(path, tasks=["theirs"], models=["Gemini"])
+    assert len(caught.value.findings) == 2
+    assert config.load(path, tasks=["Rdf*"], models=["baseline:*"]).passed_over == ()
 
 
 @pytest.mark.external
@@ -364,12 +367,15 @@ def test_including_has_an_end(tmp_path):
 # --- the quick start ------------------------------------------------------------------------
 
 
-def test_the_quick_start_is_a_configuration_over_all_tasks():
-    """The quick start has baseline models, five iterations and every installed label."""
+def test_the_quick_start_has_the_kinds_with_published_results():
+    """It has baseline models, five iterations and 31 labels; --task selects among all."""
     plan = config.quick_start()
+    known = catalogue.labelled_tasks()
 
     assert plan.name == "quick-start"
-    assert [task.label for task in plan.tasks] == list(catalogue.labelled_tasks())
+    assert len(plan.tasks) == 31
+    assert {t.label for t in plan.tasks} < set(known)
+    assert [t.label for t in config.quick_start(tasks=["*"]).tasks] == list(known)
     assert [model.spec for model in plan.models] == [
         "baseline:oracle",
         "baseline:noisy?rate=0.3&seed=7",

@@ -40,6 +40,7 @@ maxCost: 2.50
 maxTokens: 1000000
 prices: ours.ttl
 batch: true
+toolProtocol: native
 include: [more.yaml]
 """
 PER_CASE = WHOLE.replace("iterations: 2", "iterationsPerCase: 2")
@@ -94,9 +95,7 @@ def values(graph, shape):
     path = conformance.shapes().value(shape, SH.path)
     if isinstance(path, URIRef):
         owners = {
-            owner
-            for owner in graph.subjects(path)
-            if owner in focus_nodes(graph, conformance.shapes().value(None, SH.property, shape))
+            owner for owner in graph.subjects(path) if owner in focus_nodes(graph, owner_of(shape))
         }
         return [(owner, path, value) for owner in owners for value in graph.objects(owner, path)]
     steps = list(Collection(conformance.shapes(), path))
@@ -107,8 +106,17 @@ def values(graph, shape):
     return [(s, p, o) for s, p, o in graph.triples((None, steps[-1], None))]
 
 
+def owner_of(shape):
+    """The named shape that a property shape belongs to."""
+    owners = conformance.shapes().subjects(SH.property, shape)
+    return next(owner for owner in owners if isinstance(owner, URIRef))
+
+
 def focus_nodes(graph, node_shape):
-    """The nodes that a named node shape applies to."""
+    """The nodes that a named shape applies to."""
+    if node_shape == SHAPE.modelParams:
+        models = focus_nodes(graph, SHAPE.ModelSelection)
+        return {node for model in models for node in graph.objects(model, KGB.params)}
     entries = {SHAPE.TaskSelection: KGB.tasks, SHAPE.ModelSelection: KGB.models}
     if node_shape in entries:
         return {
@@ -187,6 +195,8 @@ def test_each_value_is_checked(shape):
 def test_each_single_value_stands_once(shape):
     """A second value of any key is refused by the shape of that key."""
     if conformance.shapes().value(shape, SH.maxCount) is None:
+        if shape in (SHAPE.params, SHAPE.modelParams):  # one task, or model, for each
+            return
         assert not isinstance(conformance.shapes().value(shape, SH.path), URIRef)
         return
     configuration, places = examples(shape)[0]

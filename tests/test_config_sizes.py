@@ -45,8 +45,29 @@ def test_each_wrong_size_is_named(tmp_path):
 
 def test_a_task_that_has_a_size_of_its_own_keeps_it(tmp_path, monkeypatch):
     """A label that another package declares with a size is asked at that one only."""
-    theirs = catalogue.make_task("RdfFriendCount", "theirs", {"size": 500})
+    theirs = catalogue.make_task("RdfFriendCount", "theirs", {"size": 800})
     monkeypatch.setattr(catalogue, "labelled_tasks", lambda: {"theirs": theirs})
     path = write(tmp_path, changed("RdfFriendCount-turtle-1", "theirs") + "sizes: [4000, 5000]\n")
     plan = config.load(path)
-    assert [(task.label, task.parameters["size"]) for task in plan.tasks] == [("theirs", 500)]
+    assert [(task.label, task.parameters["size"]) for task in plan.tasks] == [("theirs", 800)]
+
+
+def test_sizes_of_the_run_are_refused_where_a_task_cannot_have_them(tmp_path):
+    """8,000 characters are a size of one class, 8,000 persons none of another."""
+    wrong = changed(
+        "  - RdfFriendCount-turtle-1\n",
+        "  - RdfFriendCount-turtle-1\n  - class: TurtleSampleGeneration\nsizes: [1000, 8000]\n",
+    )
+    found = [str(one) for one in config.validate(write(tmp_path, wrong))]
+    assert len(found) == 2
+    assert all("must be at least 3 and at most 200 persons" in one for one in found), found
+    assert ["8000" in one for one in found] == [False, True]
+
+
+def test_a_size_is_refused_that_does_not_go_with_other_parameters(tmp_path):
+    """Before anything is asked it is known that a graph of this kind does not fit."""
+    params = "{size: 600, knowsCount: 2}"
+    wrong = LISTED.replace("{graphFormat: turtle, size: [1000, 8000]}", params)
+    (found,) = [str(one) for one in config.validate(write(tmp_path, wrong))]
+    assert "/params/size:" in found
+    assert "needs a size of at least 764 characters, but size is 600" in found

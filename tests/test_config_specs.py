@@ -176,3 +176,23 @@ def test_two_models_of_one_name_are_not_taken_for_one():
     assert len(config.quick_start(models=[one, one]).models) == 1
     with pytest.raises(ConfigurationError, match="there is another model 'm' already: write both"):
         config.quick_start(models=[one, other])
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("openai:m@http://host?apiversion=v1", "has no option 'apiversion'; it takes api_version"),
+        ("openai:m@http://host?api_version=x", "cannot get 'x', which is no version of an API"),
+        ("anthropic:m@http://host/v2", "ends in v2, but the version of the API is v1"),
+        ("openai:m?api=chats", "must be one of chat, responses"),
+        ("google:m?min_p=0.1", "does not take 'min_p'"),
+        ("baseline:noisy?rate=2", "must be between 0 and 1"),
+    ],
+)
+def test_what_a_connector_does_not_take_is_found_by_validation(spec, words, tmp_path):
+    """``validate`` says what a run would be refused for, without a key and without a call."""
+    (tmp_path / "c.yaml").write_text(f'tasks: ["*"]\nmodels: ["{spec}"]\niterations: 1\n')
+    (finding,) = config.check(tmp_path / "c.yaml").findings
+
+    assert words in finding.message
+    assert finding.pointer == "/models/0"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kgbench import config
 from kgbench.config import graphs, settings, turtle
 from kgbench.config.documents import Document
-from tests.config_files import GOOD, write
+from tests.config_files import GOOD, changed, write
 
 # A graph has no order of what is equal, and no null: see the test of what is left out.
 VALUES = st.recursive(
@@ -70,3 +70,13 @@ def test_what_has_no_value_is_left_out(plan):
 def test_any_parameter_comes_back(plan, value):
     """Whatever JSON can say, the recorded plan says, too."""
     assert again(plan, {"it": value}) == {"it": value}
+
+
+def test_a_former_name_of_a_class_means_the_class(tmp_path):
+    """A task of the name that a class had is one of the class, with the label that it is given."""
+    text = changed("RdfFriendCount-turtle-1", "Text2SparqlToolsOrganizational")
+    (task,) = config.load(write(tmp_path, text)).tasks
+
+    assert task.label == "Text2SparqlToolsOrganizational"
+    assert task.task_class == "Text2SparqlTools"
+    assert task.parameters["graph"] == "organisation"

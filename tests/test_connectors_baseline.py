@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kgbench.connectors import baseline, find
 from kgbench.errors import ModelSpecError
 from kgbench.model import Request, Usage
-from kgbench.tasks import catalogue
+from kgbench.tasks import catalogue, tool_prompts
 from tests.connectors import CASE, asked, replies, setup_for
 
 BEST = "Here it is:\n```turtle\n<a> <b> <c> .\n<d> <e> <f> .\n```\n"
@@ -22,6 +22,7 @@ BEST = "Here it is:\n```turtle\n<a> <b> <c> .\n<d> <e> <f> .\n```\n"
 @pytest.fixture(autouse=True)
 def _reference(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(baseline, "_reference", lambda case: BEST if case is CASE else "")
+    monkeypatch.setattr(tool_prompts, "tools_of", lambda _: ())
 
 
 def _texts(model_id: str, count: int = 40, **options: object) -> list[str]:

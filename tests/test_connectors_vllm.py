@@ -122,6 +122,16 @@ def test_options_and_sampling_go_where_vllm_takes_them(engine: Any, tmp_path: Pa
     }
 
 
+def test_options_of_published_configurations_are_vllms_own(engine: Any) -> None:
+    """``context_size`` is the engine's length, and tags stand around every prompt."""
+    options = {"context_size": 8192, "startTag": "<s>", "endTag": "</s>"}
+    (reply,) = _all("prompt", options=options)
+
+    assert engine.engines[0].options == {"model": "org/model", "max_model_len": 8192}
+    assert isinstance(reply, Reply)
+    assert reply.text == "answer to <s>prompt</s>"
+
+
 def test_a_call_ends_at_its_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine that takes too long is a time-out for the caller."""
 
@@ -192,6 +202,7 @@ def test_closing_gives_up_what_is_asked(monkeypatch: pytest.MonkeyPatch) -> None
         ("m", {"sampling": {"n": 2}}, "not a sampling parameter"),
         ("m", {"options": {"tensor_parallel_size": 0}}, "at least 1"),
         ("m", {"options": {"chat_template": "no/such.jinja"}}, "cannot be read"),
+        ("m", {"options": {"context_size": 1, "max_model_len": 2}}, "say different lengths"),
     ],
 )
 def test_unusable_setups_are_refused(

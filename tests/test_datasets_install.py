@@ -101,11 +101,11 @@ def test_a_copy_is_installed_and_its_tasks_run(data: Path) -> None:
     said = run("install", NAME, "--from", str(data), "--json")
     report = json.loads(said)
     assert (report["tasks"], report["files"]) == (
-        2,
+        3,
         len([p for p in data.rglob("*") if p.is_file()]),
     )
     assert "LICENSE" in report["missing"]
-    task = catalogue.labelled_tasks()["Text2KG-wikidata-bridge"]
+    task = catalogue.labelled_tasks()["Text2KG-wikidata-bridge-revised"]
     cases = catalogue.module("Text2KG").cases(task, "s", 0, 3)
     assert [case.uid for case in cases] == [text2kg_data.test_id(k) for k in range(3)]
     assert "installed" in run("list")

@@ -26,10 +26,10 @@ def checker() -> Checker:
     iris, lines = Iris(), []
     with TemporaryDirectory() as folder:
         data = text2kgbench.read(text2kg_data.write(Path(folder)))
-    for one in data.parts:
-        cases = {uid: case.iri for uid, case in one.by_uid.items()}
-        lines += catalogue.ontology_lines(iris, one.part, one.cases)
-        lines += catalogue.problem_lines(iris, one.part, one.problems, cases)
+        for one in data.parts:
+            cases = {uid: case.iri for uid, case in one.by_uid.items()}
+            lines += catalogue.ontology_lines(iris, one.part, one.cases)
+            lines += catalogue.problem_lines(iris, one.part, one.problems, cases)
     parsed = ox.parse("\n".join(lines), ox.RdfFormat.N_TRIPLES)
     declared = Graph().parse(resources.path("shapes", "datasets.ttl"), format="turtle")
     return Checker(shapes.rdflib_graph(parsed), declared)

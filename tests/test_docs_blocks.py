@@ -21,17 +21,20 @@ TESTED_BY = {
     "benchmarks.md": "test_docs_benchmarks.py",
     "completion.md": "test_completion.py",
     "configuration.md": "test_config_docs.py",
+    "connectors.md": "test_docs_connectors.py",
     "data-model.md": "test_docs_data_model.py",
     "doctor.md": "test_doctor.py",
     "exports.md": "exports/test_exports_docs.py",
     "inspect.md": "test_inspect.py",
-    "new-task-class.md": "documented_package.py",
+    "judges-example.md": "test_docs_judges_example.py",
+    "papers.md": "test_analysis_papers.py",
     "publish.md": "publish/test_publish_docs.py",
     "remote-store.md": "store/test_store_docs.py",
     "running.md": "test_engine_docs.py",
     "serve.md": "serve/test_serve_docs.py",
     "testing.md": "test_testing.py",
     "text2kgbench.md": "test_text2kg_docs.py",
+    "text2sparql.md": "test_docs_text2sparql.py",
 } | dict.fromkeys(PAGES, "test_docs_sessions.py")
 #: Pages whose commands need other machines, hours or a release; they are read here.
 READ_ONLY = {"releasing.md", "scaling.md"}

@@ -16,9 +16,12 @@ PREFIXES = {"kgb": str(KGB), "prov": str(PROV), "dcterms": str(DCTERMS)}
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    """The results of a run with feedback, as the quick start has it."""
+    """The results of a run with feedback and tools, as the quick start has it."""
     folder = tmp_path_factory.mktemp("model") / "results"
-    labels = ("RdfFriendCount-turtle-1", "RdfSyntaxFixList-turtle")
+    labels = (
+        *("RdfFriendCount-turtle-1", "RdfSyntaxFixList-turtle"),
+        "Text2SparqlToolsOrganizational-tools",
+    )
     words = [word for label in labels for word in ("--task", label)]
     models = ("--model", "baseline:oracle", "--model", "baseline:noisy?rate=0.6&seed=2")
     ran = CliRunner().invoke(

@@ -7,13 +7,24 @@ from tests import documented
 
 #: The pages that are read from top to bottom, each in an empty folder of its own.
 PAGES = (
+    "agents.md",
     "analyses.md",
+    "claims.md",
     "gpu-server.md",
+    "harvest.md",
+    "judges.md",
     "leak-protection.md",
     "new-connector.md",
     "new-data-set.md",
+    "new-task-class.md",
     "own-compass.md",
+    "policies.md",
+    "python.md",
+    "signing.md",
+    "tools.md",
     "tutorial.md",
+    "variants.md",
+    "worlds.md",
 )
 
 

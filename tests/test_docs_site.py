@@ -11,7 +11,7 @@ import pytest
 from rdflib import OWL, RDF, RDFS
 
 from docs.reference_pages import command_line, declared, drawing, pages
-from kgbench.analysis import queries
+from kgbench.rdf import queries
 from kgbench.tasks import catalogue
 from tests import documented
 

@@ -78,7 +78,7 @@ def test_the_page_tells_of_states_and_options():
     """``docs/doctor.md`` names every state and option, and its commands are complete."""
     assert all(f"| `{state.value}` |" in PAGE for state in State)
     assert set(re.findall(r"--[a-z]+", PAGE)) == {"--network", "--json", "--store"}
-    assert all(variable in PAGE for variable in keys.SERVERS)
+    assert all(one.variable in PAGE for one in keys.services().values() if one.variable)
 
 
 # --- what is installed ------------------------------------------------------------------------
@@ -156,14 +156,17 @@ def test_a_copy_that_is_not_installed_is_broken(monkeypatch):
 
 
 def test_the_variables_are_those_that_connectors_read():
-    """No connector reads a key from a variable that the doctor does not know, nor the reverse."""
+    """No connector reads a key or an address from a variable that it does not declare."""
     sources = "".join(
         path.read_text("utf-8") for path in (ROOT / "kgbench" / "connectors").glob("*.py")
     )
-    named = {name for variables in keys.VARIABLES.values() for name in variables}
+    services = keys.services().values()
 
+    assert set(keys.services()) >= {"openai", "anthropic", "google", "vllm"}
+    named = {name for service in services for name in service.keys}
     assert set(re.findall(r'"([A-Z]+_API_KEY)"', sources)) == named
-    assert set(re.findall(r'"([A-Z_]+_BASE_URL)"', sources)) == set(keys.SERVERS)
+    addresses = {service.variable for service in services if service.variable}
+    assert set(re.findall(r'"([A-Z_]+_BASE_URL)"', sources)) == addresses
 
 
 def test_a_key_that_no_header_carries_is_broken(monkeypatch):

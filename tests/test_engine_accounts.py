@@ -16,7 +16,7 @@ from kgbench.model import Usage
 from kgbench.record import accounts, reading
 from kgbench.store import open_store
 from tests.servers import scripts
-from tests.servers.loopback import LoopbackServer
+from tests.servers.loopback import LoopbackServer, fixed
 from tests.servers.openai_server import OpenAISpeech
 from tests.validation import assert_conforms
 
@@ -106,6 +106,46 @@ def test_token_limit_stops_and_the_same_command_with_more_continues(server):
     assert (again.complete, again.before) == (0, first.complete)
     assert last.finished
     assert len(server.ledger) == 10
+
+
+def test_limits_wait_for_what_is_under_way(server):
+    """Calls under way hold others back but end no run: at its end there is no room for one more."""
+    plan = replace(plan_of(server, 40), max_tokens=2000, concurrency=8)
+    with open_store("memory:") as store:
+        first = run(store, plan)
+        again = run(store, plan)
+
+    spent = sum(charged(server))
+    assert first.limit == again.limit == "--max-tokens 2000"
+    assert again.complete == 0
+    assert 2000 - 1.5 * spent / first.complete < spent <= 2000
+
+
+def test_answers_that_cost_far_more_than_prompts_do_not_pass_a_limit(monkeypatch):
+    """What answers cost is learned from few: many begun at once would go far beyond the limit."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
+    script = scripts.slowed(scripts.always(), 0.1)
+    with LoopbackServer(OpenAISpeech(), script=script, answer=fixed("x" * 40_000)) as server:
+        plan = replace(plan_of(server, 60), max_tokens=100_000, concurrency=16)
+        with open_store("memory:") as store:
+            done = run(store, plan)
+
+    assert done.limit == "--max-tokens 100000"
+    assert 80_000 < sum(charged(server)) <= 100_000
+
+
+def test_no_first_call_is_made_where_a_limit_leaves_no_room(server):
+    """The same command with the same limit asks nothing at all."""
+    said = []
+    plan = replace(plan_of(server, 10), max_tokens=800)
+    with open_store("memory:") as store:
+        run(store, plan, preflight=said.append)
+        asked = len(server.ledger)
+        again = run(store, plan, preflight=said.append)
+
+    assert again.limit == "--max-tokens 800"
+    assert len(server.ledger) == asked
+    assert len(said) == 1
 
 
 def test_cost_limit_stops_before_it_is_passed(server, table):

@@ -240,11 +240,13 @@ def test_limits_hold_for_batches(provider):
     made = provider()
     with open_store("memory:") as store:
         done = run(store, made.plan(50, max_tokens=5000))
+        again = run(store, made.plan(50, max_tokens=5000))
         (info,) = reading.runs(store)
         (usage,) = accounts.usage(store, info.graph).values()
 
     assert 0 < done.complete < 50
     assert done.limit == "--max-tokens 5000"
+    assert again.complete == 0
     assert usage.input + usage.output <= 5000
 
 

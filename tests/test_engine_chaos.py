@@ -122,6 +122,7 @@ class Sessions:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_store_holds_the_plan_and_what_was_paid_for(tmp_path):
     """After 30 SIGKILLs and 5 SIGINTs: exactly the plan, right totals, nothing asked twice."""
     chance = random.Random(5)

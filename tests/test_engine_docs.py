@@ -14,7 +14,7 @@ from kgbench.engine import prices
 
 PAGE = (Path(__file__).parent.parent / "docs" / "running.md").read_text("utf-8")
 #: What other pages or every command's help tell of.
-ELSEWHERE = {"--help", "--json", "--store", "--engine", "--executor"}
+ELSEWHERE = {"--help", "--json", "--store", "--engine", "--executor", "--key-file"}
 
 
 def options(command):

@@ -8,6 +8,7 @@ import itertools
 
 import pytest
 
+from kgbench.engine.calls import Patience
 from kgbench.engine.pacing import FIRST, Bucket, GivenUp, Pace
 from kgbench.errors import RateLimited
 
@@ -255,3 +256,18 @@ def test_bucket_pays_off_debts():
 def test_start_is_modest():
     """Before anything is known about a provider, it is not asked everything at once."""
     assert (Pace(4).limit, Pace(50).limit, Pace(1000).limit) == (4, FIRST, 250)
+
+
+def test_no_wait_without_end():
+    """A wait of centuries that a provider names ends the call, and holds up no other."""
+    error = RateLimited("later", 99999999999.0)
+    now = [0.0]
+    pace = Pace(4, clock=lambda: now[0])
+
+    async def refused():
+        await pace.enter(1)
+        pace.refused(error, 1)
+        return await asyncio.wait_for(pace.enter(1), 60)
+
+    assert asyncio.run(refused()) == 0
+    assert Patience(5, 1.0).wait(0, 1, error) is None

@@ -4,11 +4,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import replace
 
 import pytest
+from typer.testing import CliRunner
 
 from kgbench import config
+from kgbench.analysis.leaderboard import leaderboard
+from kgbench.analysis.selection import select
+from kgbench.cli import app
 from kgbench.engine import Settings, published, run_plan
 from kgbench.errors import ConfigurationError, EvaluationError, TaskError
 from kgbench.execution import endpoint, pools
@@ -64,11 +69,11 @@ def test_published_cases_are_asked_as_they_were_asked(imported):
 def test_cases_of_other_suites_are_not_taken(imported):
     """The same task may have been asked in an earlier suite: its prompts are not those of this."""
     label = "RdfSyntaxFixList-turtle"
-    before = published.stored_exercises(imported, plan_of(label), endpoint=False)
+    before = published.stored_exercises(imported, plan_of(label), endpoint=False).exercises
     earlier = record_v2("RdfSyntaxFixList", label=label, version="0.3", texts=("Old?", "Yes."))
     for run in read_runs(ResultFile("g.json", as_json([earlier])), imported.iris):
         load(imported, run)
-    after = published.stored_exercises(imported, plan_of(label), endpoint=False)
+    after = published.stored_exercises(imported, plan_of(label), endpoint=False).exercises
 
     assert len({run.suite for run in reading.runs(imported)}) == 2
     assert [one.prompt for one in after[label]] == [one.prompt for one in before[label]]
@@ -182,3 +187,115 @@ def test_silent_endpoint_loses_no_answer(asked_of_wikidata, monkeypatch):
     assert answered
     assert done.calls == 3 - sum(one.answers for one in answered.values())
     assert scores_of(store, reading.passes(store, run)[0].graph) == [1.0] * 3
+
+
+# --- a whole suite ---------------------------------------------------------------------------
+
+
+def dialogues_of(store, run):
+    """All dialogues of a run."""
+    return [
+        dialogue
+        for execution in reading.executions(store, run.graph)
+        for dialogue in reading.execution_dialogues(store, run.graph, execution, run.iri)
+    ]
+
+
+def suite_run(store, suite, **selected):
+    """The run of the oracle over a whole suite, and what it did."""
+    plan = published.whole_suite(store, suite, models=["baseline:oracle"], **selected)
+    done = asyncio.run(run_plan(store, plan, ONE))
+    return next(run for run in reading.runs(store) if run.label == plan.name), done
+
+
+OTHER = {"graphFormat": "turtle", "taskUid": "other", "task": ":c :d", "optimal": ":c :d 1 ."}
+
+
+def test_a_whole_suite_is_its_labels_and_cases(imported):
+    """Without a selection a suite gives each published label, and each of its cases once."""
+    record = dialogue_v3(label="RdfSyntaxFixList-mine", data=OTHER)
+    for run in read_runs(ResultFile("g.json", as_json([record])), imported.iris):
+        load(imported, run)
+    before = {d.case: d.task for run in reading.runs(imported) for d in dialogues_of(imported, run)}
+    run, done = suite_run(imported, SUITE)
+    asked = dialogues_of(imported, run)
+    assert_conforms(imported)
+
+    assert done.finished
+    assert len(asked) == 2
+    assert {d.case: d.task for d in asked} == before
+
+
+def test_an_older_version_of_a_suite_is_judged_by_todays_rules(tmp_path):
+    """Scores of a task that has a later version by now stand beside the published ones."""
+    suite = "llm-kg-bench-2"
+    label = "Sparql2AnswerListOrgaTurtle"
+    name = "Sparql2AnswerListOrganizational"
+    record = record_v2(name, label=label, version="2.0")
+    with open_store(str(tmp_path / "store")) as store:
+        for run in read_runs(ResultFile("f.json", as_json([record])), store.iris):
+            load(store, run)
+        (earlier,) = {d.task for d in dialogues_of(store, reading.runs(store)[0])}
+        run, done = suite_run(store, suite, tasks=["Sparql2*"], iterations=2)
+        asked = dialogues_of(store, run)
+        assert_conforms(store)
+        table = leaderboard(store, select(store, suite=suite))
+
+    assert done.finished
+    assert {d.task for d in asked} == {earlier}
+    assert len(asked) == 2
+    tasks = [column.name for column in table.columns].index("tasks")
+    assert {row[tasks] for row in table.rows} == {1}
+    assert len(table.rows) == 2
+
+
+def test_what_cannot_be_executed_is_passed_over(asked_of_wikidata):
+    """The rest of a suite is asked, and what is left out is said with the reason."""
+    store = asked_of_wikidata
+    for run in read_runs(ResultFile("g.json", as_json([dialogue_v3()])), store.iris):
+        load(store, run)
+    run, done = suite_run(store, SUITE)
+    asked = dialogues_of(store, run)
+
+    assert done.finished
+    assert {reading.task(store, d.task).label for d in asked} == {"RdfSyntaxFixList-turtle"}
+    (line,) = done.passed_over
+    assert line.startswith(f"{LABEL}: ")
+    assert "--endpoint" in line
+
+
+def test_a_suite_that_was_not_imported_is_refused(imported):
+    """Neither a suite without results nor a task that the suite lacks gives a plan."""
+    with pytest.raises(TaskError, match="no published results of the suite llm-kg-bench-1"):
+        published.whole_suite(imported, "llm-kg-bench-1")
+    with pytest.raises(TaskError, match=r"fits Nothing\*: "):
+        published.whole_suite(imported, SUITE, tasks=["Nothing*"])
+
+
+@pytest.mark.external
+@pytest.mark.slow
+def test_published_suites_are_asked_as_users_ask_them(external_data, tmp_path):
+    """``run --suite`` on imported data takes all labels and cases that can be executed here."""
+    store = str(tmp_path / "store")
+    files = [str(path) for path in sorted((external_data / "llm-kg-bench-v1").glob("*.json"))]
+    runner = CliRunner()
+    assert runner.invoke(app, ["import", "llm-kg-bench", *files, "--store", store]).exit_code == 0
+    words = ["run", "--suite", "llm-kg-bench-1", "--store", store, "--json", "--model"]
+    for model in ("baseline:oracle", "baseline:silent"):
+        done = runner.invoke(app, [*words, model])
+        assert done.exit_code == 0, done.output
+        said = json.loads(done.stdout)
+        assert said["complete"] == said["planned"] > 0
+        assert [line.partition(":")[0] for line in said["passed_over"]] == ["FactExtractStatic"]
+    with open_store(store) as opened:
+        assert_conforms(opened)
+        runs = reading.runs(opened)
+        live = [run for run in runs if run.label.startswith("llm-kg-bench-1: ")]
+        new = {(d.task, d.case) for run in live for d in dialogues_of(opened, run)}
+        old = {
+            (d.task, d.case) for run in runs if run not in live for d in dialogues_of(opened, run)
+        }
+        labels = {reading.task(opened, task).task_class for task, _ in old - new}
+
+    assert new < old
+    assert labels == {"FactExtractStatic"}

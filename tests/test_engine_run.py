@@ -357,6 +357,7 @@ def test_interrupt_finishes_calls_in_flight_and_says_how_to_continue(tmp_path, l
     """Ctrl-C: the calls under way are stored, the exit code says so, the next run continues."""
     server, spec = loopback(scripts.always(delay=0.3))
     command = [sys.executable, "-m", "kgbench", "run", "--store", str(tmp_path / "s")]
+    command += ["--no-preflight"]
     command += ["--model", spec, "--task", LABELS[0], "--iterations", "600", "--concurrency", "4"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ

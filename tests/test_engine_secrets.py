@@ -13,7 +13,8 @@ import traceback
 import pytest
 
 from kgbench.cli import main
-from kgbench.engine.journal import Journal, secrets_of
+from kgbench.engine.journal import Journal
+from kgbench.secrets import names
 from kgbench.store import open_reader
 from tests.servers import scripts
 from tests.servers.anthropic_batches import AnthropicBatchSpeech
@@ -91,7 +92,7 @@ def test_no_key_is_in_anything_a_run_leaves(tmp_path, specs):
     place, log = tmp_path / "store", tmp_path / "run.jsonl"
     options = [part for spec in models for part in ("--model", spec)]
     options += ["--task", LABEL, "--iterations", "3", "--store", place]
-    said = kgbench("run", *options, "--log", log, "-v")
+    said = kgbench("run", *options, "--no-preflight", "--log", log, "-v")
     said += kgbench("run", *options, "--log", log, "--json")
     said += kgbench("status", "--store", place, "--why", "--json")
     said += kgbench("--debug", "run", "--store", place, "--model", "openai:x@http://u:p@h/v1")
@@ -239,7 +240,8 @@ def test_log_names_dialogues_and_timing(tmp_path, specs):
     """Every request has its reply or failure in the log, by the IRI that leads to the graph."""
     models, _ = specs
     place, log = tmp_path / "store", tmp_path / "run.jsonl"
-    kgbench("run", "--model", models[0], "--task", LABEL, "-n", "2", "--store", place, "--log", log)
+    words = ("run", "--model", models[0], "--task", LABEL, "-n", "2", "--no-preflight")
+    kgbench(*words, "--store", place, "--log", log)
     lines = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
     with open_reader(str(place)) as store:
         known = {
@@ -270,7 +272,7 @@ def test_what_counts_as_a_key():
         "KEYBOARD": "qwertyuiop",
     }
 
-    assert set(secrets_of(environment)) == set(PLANTED.values())
+    assert names.of_environment(environment) == set(PLANTED.values())
 
 
 def test_readable_log_hides_keys_too(monkeypatch):

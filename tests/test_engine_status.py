@@ -14,6 +14,7 @@ from kgbench.record import Recorder, batches, reading
 from kgbench.store import open_store
 
 LABEL = "RdfFriendCount-turtle-1"
+SELECTED = ("--model", "baseline:oracle", "--model", "baseline:silent", "--task", LABEL)
 
 
 def kgbench(*arguments):
@@ -25,8 +26,7 @@ def kgbench(*arguments):
 def place(tmp_path, monkeypatch):
     """A store with a run of two models, one of which says nothing."""
     monkeypatch.setenv("KGBENCH_STORE", str(tmp_path / "store"))
-    models = ("--model", "baseline:oracle", "--model", "baseline:silent")
-    done = kgbench("run", *models, "--task", LABEL, "-n", "4", "--executor", "local:1")
+    done = kgbench("run", *SELECTED, "-n", "4", "--executor", "local:1")
     assert done.exit_code == 0, done.output
     return tmp_path / "store"
 
@@ -55,7 +55,7 @@ def test_batches_under_way_are_named(place):
                 store.write([batches.known(recorder, one)])
     said = kgbench("status").output
     (state,) = json.loads(kgbench("status", "--json").output)
-    again = kgbench("run", "--model", "baseline:oracle", "--task", LABEL, "-n", "4")
+    again = kgbench("run", *SELECTED, "-n", "4")
 
     assert "10 answers are under way in batches" in again.output
     assert "batch under way: m, 5 requests" in said
@@ -66,7 +66,8 @@ def test_batches_under_way_are_named(place):
 
 def test_why_tells_of_invalidated_dialogues(place):
     """Where nothing would be asked, invalidated dialogues are told from complete ones."""
-    kgbench("invalidate", "quick-start", "--reason", "a test", "--by", "me")
+    (state,) = json.loads(kgbench("status", "--json").output)
+    kgbench("invalidate", state["run"], "--reason", "a test", "--by", "me")
     said = kgbench("status", "--why").output
 
     assert "8 dialogues invalidated: held again with --redo-invalidated." in said

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from kgbench.errors import EvaluationError
+from kgbench.execution import graphs as graph_cache
 from kgbench.execution import lexer, oxigraph, rdflib_engine
 from kgbench.execution.engines import engine, engine_label
 from kgbench.execution.graphs import GraphCache, InstalledGraphs
@@ -295,15 +296,17 @@ def test_what_is_no_select_has_no_rows():
         assert (result.rows, result.refused) == ((), True)
 
 
-def test_the_graphs_used_last_are_kept():
-    """A graph is loaded once while it is used; the one that was not used for longest goes first."""
+@pytest.mark.parametrize(("size", "again"), [(0, 1), (10_000, 0)])
+def test_the_graphs_used_last_are_kept(size, again, monkeypatch):
+    """Eight graphs are kept, and more while they are small; the one unused for longest goes."""
+    monkeypatch.setattr(graph_cache, "_KEPT_SIZE", size)
     loaded = []
     cache = GraphCache(InstalledGraphs(), lambda graph: loaded.append(graph.text) or graph.text)
     graphs = [f"<http://e/{k}> <http://e/b> {k} ." for k in range(9)]
     for graph in (*graphs[:8], graphs[0], graphs[8], graphs[0], graphs[1]):
         assert cache[graph] == graph
 
-    assert loaded == [*graphs, graphs[1]]
+    assert loaded == [*graphs, *graphs[1 : 1 + again]]
 
 
 def test_installed_graphs_go_by_name(tmp_path):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which queries are never executed: the lexer against tables, against chance and an engine."""
 
+import time
+
 import pyoxigraph as ox
 import pytest
 from hypothesis import given
@@ -156,3 +158,88 @@ def test_depth(query, depth):
     """Brackets count where they are brackets, and nowhere else."""
     assert not lexer.is_deeper(query, depth)
     assert depth == 0 or lexer.is_deeper(query, depth - 1)
+
+
+#: Pieces of which a text is made that a pattern could read anew from each of its places.
+FREEZING = {
+    "prefix without a colon": "a.",
+    "prefix with hyphens": "a-",
+    "prefix with dots": "a....",
+    "prefix of all": "a._-",
+    "number or prefix": "1.a.",
+    "escaped quotation marks": '\\"',
+    "escaped apostrophes": "\\'",
+    "escaped of both": "\\\"\\'",
+    "empty strings": '"" "',
+    "long strings": '"""\\',
+    "long and short strings": "\"\"\"'''\\\"\\'",
+    "quotation marks in lines": '"\\"\n',
+    "open IRIs": "<a",
+    "IRIs with escapes": "<\\u0041",
+    "blank nodes": "_:a.",
+    "blank nodes with dots": "_:a.....",
+    "names": ":a.",
+    "names with escapes": ":\\-%4",
+    "language tags": "@a-",
+    "numbers": "1.",
+    "exponents": "1e+",
+    "variables": "?",
+    "brackets": "([{",
+    "comments": "#\r",
+    "escapes": "\\u0022",
+    "letters as escapes": "\\u0061.",
+    "service": "service ",
+    "service in an IRI": "<service#",
+    "spaces": " \t",
+}
+STARTS = ("", '"', "'''", "_:a")
+
+
+def seconds(text):
+    """The least processor time of three readings, which other work changes little."""
+
+    def read():
+        begin = time.process_time()
+        lexer.refusal(text)
+        return time.process_time() - begin
+
+    return min(read() for _ in range(3))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("piece", FREEZING.values(), ids=FREEZING)
+@pytest.mark.parametrize("start", STARTS)
+def test_reading_is_linear(start, piece):
+    """Eight times the text takes about eight times as long, whatever it is made of; not 64 times.
+
+    ``service`` makes the whole of the text be read.
+    """
+    short, long = (
+        start + piece * (length // len(piece)) + "# service" for length in (6_000, 48_000)
+    )
+    assert seconds(long) < 24 * max(seconds(short), 0.002)
+
+
+@pytest.mark.parametrize("piece", FREEZING.values(), ids=FREEZING)
+def test_no_text_stops_a_reader(piece):
+    """60,000 characters, which once took most of a minute, take a small part of the patience."""
+    begin = time.process_time()
+    for start in ("", '"'):
+        lexer.refusal(start + piece * (60_000 // len(piece)) + "# service")
+    assert time.process_time() - begin < 20
+
+
+def test_query_is_read_into_tokens_once(monkeypatch):
+    """Escapes of letters and line ends of Windows are no reason to read a query again."""
+    read = list(lexer.tokens(query := "SELECT *\r\n{ ?s ?p 'caf\\u00e9 service' }\r\n# \\u0041"))
+    monkeypatch.setattr(lexer, "tokens", lambda *_: pytest.fail("read again"))
+    assert lexer.refusal(query, read) is None
+
+
+def test_tokens_have_a_limit():
+    """A reader that takes so many tokens is told of one more."""
+    assert len(list(lexer.tokens("?a ?b", 3))) == 3
+    with pytest.raises(lexer.TooManyTokens, match="more than 2 tokens"):
+        list(lexer.tokens("?a ?b", 2))
+    with pytest.raises(lexer.TooManyTokens):
+        lexer.refusal("SELECT * {\\u0020 service:x\r}", most=7)

@@ -30,7 +30,7 @@ def test_plain_file_is_one_result(tmp_path: Path) -> None:
     (found,) = open_results(path)
     assert found.name == "a.json"
     assert found.digest == hashlib.sha256(path.read_bytes()).hexdigest()
-    assert found.records() == RECORDS
+    assert list(found.records()) == RECORDS
 
 
 @pytest.mark.parametrize("password", [None, "correct horse"])
@@ -39,7 +39,7 @@ def test_archive_gives_its_result_files_only(tmp_path: Path, password: str | Non
     path = write_zip(tmp_path / "a.zip", MEMBERS, password)
     (found,) = open_results(path, password)
     assert found.name == "a.zip/run_result_x.json"
-    assert found.records() == RECORDS
+    assert list(found.records()) == RECORDS
     assert [p.name for p in tmp_path.iterdir()] == ["a.zip"]
 
 
@@ -168,7 +168,7 @@ def test_missing_file_and_folder_are_refused(tmp_path: Path) -> None:
 def test_what_is_no_list_of_records_is_refused(content: bytes, message: str) -> None:
     """Anything but a JSON list is refused, naming the file and what was found."""
     with pytest.raises(ImportRefused, match=message) as caught:
-        ResultFile("a.json", content).records()
+        list(ResultFile("a.json", content).records())
     assert str(caught.value).startswith("a.json: ")
 
 
@@ -182,10 +182,10 @@ def test_what_is_no_list_of_records_is_refused(content: bytes, message: str) -> 
 )
 def test_encodings_of_json_are_read(content: bytes) -> None:
     """UTF-8 with a byte order mark and UTF-16 are read as JSON allows them."""
-    assert ResultFile("a.json", content).records() == ["ä"]
+    assert list(ResultFile("a.json", content).records()) == ["ä"]
 
 
 def test_control_characters_and_surrogates_survive() -> None:
     """Raw control characters and lone surrogates, escaped or as bytes, are kept as they are."""
     raw = b'["a\tb\x01", "\\ud800", "' + "\udfff".encode("utf-8", "surrogatepass") + b'"]'
-    assert ResultFile("a.json", raw).records() == ["a\tb\x01", "\ud800", "\udfff"]
+    assert list(ResultFile("a.json", raw).records()) == ["a\tb\x01", "\ud800", "\udfff"]

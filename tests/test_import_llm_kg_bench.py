@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from difflib import SequenceMatcher, unified_diff
 from typing import Any
@@ -26,8 +27,9 @@ from tests.archives import (
 
 
 def runs(*records: dict[str, Any], suite: str | None = None) -> list[ImportedRun]:
-    """The runs in a file of ``records``."""
-    return read_runs(ResultFile("f.json", as_json(records)), Iris(), suite)
+    """The runs in a file of ``records``, gone through: tasks, cases and models are known."""
+    found = read_runs(ResultFile("f.json", as_json(records)), Iris(), suite)
+    return [run for run in found if list(run.items)]
 
 
 def the_run(*records: dict[str, Any]) -> ImportedRun:
@@ -216,7 +218,8 @@ def test_iterations_follow_the_record_order() -> None:
 
 def test_same_input_gives_the_same_iris() -> None:
     """Nothing in the conversion depends on time or chance."""
-    assert the_run(record_v3(), dialogue_v3()) == the_run(record_v3(), dialogue_v3())
+    one, other = (the_run(record_v3(), dialogue_v3()) for _ in range(2))
+    assert replace(one, items=list(one.items)) == replace(other, items=list(other.items))
 
 
 def test_equal_cases_are_one() -> None:

@@ -15,7 +15,7 @@ from kgbench.errors import ImportRefused, StoreError
 from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import ImportedRun, read_runs
 from kgbench.importers.load import Summary, load
-from kgbench.record import reading
+from kgbench.record import reading, turns
 from kgbench.store import EmbeddedStore, Iris, open_store
 from kgbench.store.protocol import Block
 from kgbench.validation import Data, complaints, result_shapes
@@ -41,6 +41,7 @@ def store() -> Iterator[EmbeddedStore]:
 def the_run(*records: dict[str, Any], suite: str | None = None) -> ImportedRun:
     """The one run in a file of ``records``."""
     (found,) = read_runs(ResultFile("f.json", as_json(records)), Iris(), suite)
+    assert list(found.items)  # tasks, cases and models are known after it
     return found
 
 
@@ -164,7 +165,7 @@ def test_hostile_texts_come_back_exactly(store: EmbeddedStore, text: str) -> Non
     run = the_run(record_v3(texts=["ask", text]))
     load(store, run)
     ((dialogue, _),) = run.items
-    (turn,) = reading.stored_turns(store, store.iris.mint("runGraph", run=run.run_id), dialogue.iri)
+    (turn,) = turns.of_dialogue(store, store.iris.mint("runGraph", run=run.run_id), dialogue.iri)
     assert turn.answer == text
 
 

@@ -176,6 +176,22 @@ def test_installed_wheel_finds_its_declared_files(built, tmp_path):
     assert [Path(name) for name in found] == [site / "kgbench/declared" / name for name in FOLDERS]
 
 
+def test_the_wheel_serves_authors(built, tmp_path):
+    """From the wheel a new package is made and has no findings, and a configuration is written."""
+    site = tmp_path / "site"
+    with zipfile.ZipFile(built.wheel) as archive:
+        archive.extractall(site)
+    code = "import sys; sys.path.insert(0, sys.argv.pop(1)); from kgbench.cli import main; main()"
+
+    def kgbench(*words):
+        return run(sys.executable, "-I", "-c", code, str(site), *words, cwd=tmp_path)
+
+    kgbench("tasks", "new", "TeaGarden", "--kind", "dialogue", "--answers", "graph")
+    assert "no findings in 1 task class" in kgbench("tasks", "check", "tea-garden")
+    kgbench("init", "first", "--yes")
+    assert "accepted" in kgbench("validate", "first/kgbench.yaml")
+
+
 def test_checkout_without_git_is_refused_with_words(built, tmp_path):
     """A checkout whose git cannot answer is not packed by guessing; the message says why."""
     broken = tmp_path / "broken"

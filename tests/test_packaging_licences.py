@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgbench.doctor import licences, sbom
-from kgbench.doctor.distributions import brought_along
-from kgbench.doctor.licences import Standing
+from tools import licences, sbom
+from tools.distributions import brought_along
+from tools.licences import Standing
 
 #: Copyleft that ends at the library: used unchanged, installed apart, never copied into kgbench.
 WEAK = {"certifi", "frozendict", "orjson", "tqdm"}

@@ -16,7 +16,8 @@ from kgbench.resources import FOLDERS
 
 EXTRAS = {
     *("openai", "anthropic", "google", "google-legacy", "vllm"),
-    *("plots", "serve", "publish", "dask", "inspect", "keyring", "all", "dev"),
+    *("plots", "serve", "mcp", "tables", "publish", "dask", "inspect", "keyring", "nanopub"),
+    *("all", "dev"),
 }
 #: The distribution that provides a module, where the names differ.
 PROVIDED_BY = {
@@ -26,7 +27,7 @@ PROVIDED_BY = {
     "sklearn": "scikit-learn",
 }
 #: Packages that whoever asks for their objects has installed.
-BROUGHT = {"pandas", "pytest"}
+BROUGHT = {"build", "pandas", "pyproject_hooks", "pytest"}
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +59,7 @@ def test_all_leaves_out_what_conflicts(project):
     (everything,) = project["optional-dependencies"]["all"]
     named = set(re.search(r"\[(.*)\]", everything)[1].split(","))
 
-    assert named == EXTRAS - {"all", "dev", "vllm", "google-legacy", "inspect"}
+    assert named == EXTRAS - {"all", "dev", "vllm", "google-legacy", "inspect", "nanopub"}
 
 
 def test_build_hook_packs_the_folders_that_resources_reads(repository):

@@ -11,7 +11,7 @@ import json
 
 import pytest
 
-from kgbench.analysis import queries
+from kgbench.rdf import queries
 from kgbench.vocab import BASE
 from tests.analysis_store import GRAPHS, graph, iri
 

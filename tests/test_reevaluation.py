@@ -12,7 +12,6 @@ import pyoxigraph as ox
 import pytest
 
 from kgbench import config
-from kgbench.analysis import queries
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.selection import select
 from kgbench.engine import Settings, run_plan
@@ -21,8 +20,10 @@ from kgbench.execution.pools import executor
 from kgbench.importers.archives import open_results
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
+from kgbench.rdf import queries
 from kgbench.record import reading
-from kgbench.reevaluation import Selection, first_pass, reevaluate
+from kgbench.reevaluation import first_pass, reevaluate
+from kgbench.run_selection import Selection
 from kgbench.store import open_reader, open_store
 from kgbench.vocab import KGB, PROV
 from tests.validation import assert_conforms

@@ -12,10 +12,12 @@ from kgbench.causes import cause
 from kgbench.execution import scope
 from kgbench.execution.engines import engine
 from kgbench.model import Outcome, Verdict
+from kgbench.record.reading import Seen
 
 PREFIXES = {"e": "http://example.org/"}
-BEFORE = {0: {"answerParse": 1.0, "combined": 1.0}}
-THEIRS = Verdict(BEFORE[0], {"answerResultLength": 2}, Outcome.SCORED)
+SCORES = {"answerParse": 1.0, "combined": 1.0}
+BEFORE = {0: Seen("e", SCORES)}
+THEIRS = Verdict(SCORES, {"answerResultLength": 2}, Outcome.SCORED)
 
 UNGROUPED = "although the query groups or aggregates"
 
@@ -88,14 +90,43 @@ def test_kinds_of_causes(ours: Verdict, theirs: Verdict, kind: str) -> None:
 def test_a_more_tolerant_engine_is_one() -> None:
     """What rdflib refused and still refuses, and the default engine takes."""
     theirs = refused("found '}'")
-    said = cause({0: theirs.scores}, [found(1)], [theirs])
+    said = cause({0: Seen("e", dict(theirs.scores))}, [found(1)], [theirs])
     assert said == f"{causes.LAXER}: rdflib refuses the answer of round 0: found '}}'"
 
 
 def test_what_the_engines_do_not_explain_has_no_cause() -> None:
     """Another answer, case or rule than before: rdflib gives other scores, too."""
-    assert cause(BEFORE, [found(1)], [found(1)]) is None
-    assert cause(BEFORE, [THEIRS], [THEIRS]) is None
+    assert cause(BEFORE, [found(1)], [found(1)]) == "unexplained"
+    assert cause(BEFORE, [THEIRS], [THEIRS]) == "unexplained"
+
+
+def test_the_engines_are_named_as_they_judged() -> None:
+    """Judged again by rdflib, what Oxigraph judged before, the words are the other way round."""
+    engines = ("rdflib", "Oxigraph")
+    said = cause(BEFORE, [found(1)], [THEIRS], engines=engines)
+    assert said == f"{causes.SEMANTICS}: rdflib finds 1 rows in round 0, Oxigraph 2"
+
+
+def test_an_answer_without_earlier_scores_says_so() -> None:
+    """What the compared pass could not judge is no difference of engines or rules."""
+    assert cause({0: Seen("e", {})}, [THEIRS], [THEIRS]).startswith(causes.NOT_BEFORE)
+    assert cause({}, [THEIRS], [THEIRS]).startswith(causes.NOT_BEFORE)
+
+
+def test_repaired_answers_are_a_cause_where_others_repaired_them() -> None:
+    """Which lines published runs removed is not known; what kgbench removed is."""
+    removed = found(1, removedLines=2)
+    assert cause(BEFORE, [removed], [removed]).startswith(f"{causes.REPAIR}: the answer of round 0")
+    assert cause(BEFORE, [removed], [removed], published=False) == "unexplained"
+
+
+def test_new_metrics_and_decimals_are_no_difference() -> None:
+    """The first round that differs is found past new metrics and values that agree rounded."""
+    now = Verdict({"combined": 1 / 3, "strict": 1.0}, {}, Outcome.SCORED)
+    later = Verdict({"combined": 0.0}, {"removedLines": 1}, Outcome.SCORED)
+    before = {0: Seen("e", {"combined": 0.33}, 2), 1: Seen("f", {"combined": 1.0}, 2)}
+    said = cause(before, [now, later], [now, later], new={"strict"})
+    assert said.startswith(f"{causes.REPAIR}: the answer of round 1")
 
 
 def test_rdflib_names_its_own_limit() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kgbench.comparison import Reevaluated
 from kgbench.datasets import home
 from kgbench.errors import StoreError, TaskError
 from kgbench.execution.judging import JudgeLimits
@@ -16,7 +17,8 @@ from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
 from kgbench.record import reading
-from kgbench.reevaluation import Reevaluated, Selection, first_pass, reevaluate, runs_with
+from kgbench.reevaluation import first_pass, reevaluate, runs_with
+from kgbench.run_selection import Selection
 from kgbench.store import open_store
 from tests.analysis_store import GraphStore, graph, iri
 from tests.archives import Record, as_json, record_v3
@@ -64,7 +66,7 @@ def test_runs_are_chosen_by_what_they_hold() -> None:
 
 @pytest.mark.parametrize(("engine", "explain"), [("oxigraph", False), ("rdflib", True)])
 def test_differences_are_explained_where_that_is_wanted(engine: str, explain: bool) -> None:
-    """A published score that no engine gives differs, explained or not, and has no cause."""
+    """A published score that no engine gives differs, explained or not, and is unexplained."""
     data = {"graphFormat": "turtle", "taskUid": "u", "task": ":a :b", "optimal": ":a :b 1 ."}
     record = record_v3(
         "RdfSyntaxFixList",
@@ -78,7 +80,7 @@ def test_differences_are_explained_where_that_is_wanted(engine: str, explain: bo
     )
     done = judged_again(record, engine=engine, explain=explain)
     (entry,) = done.comparison.report()["dialogues_differing"]
-    assert entry["cause"] is None
+    assert entry["cause"] == "unexplained"
     changed = {(d["metric"], d["round"]): d["after"] for d in entry["differences"]}
     assert changed["parsableSyntax", 0] == 0.0
     assert done.passed_over == {}

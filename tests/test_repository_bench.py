@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from kgbench.analysis import queries
+from kgbench.rdf import queries
 from kgbench.store import open_reader
 from tests.validation import assert_conforms
 

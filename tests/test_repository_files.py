@@ -34,7 +34,17 @@ def tracked(repository):
     [
         *("pyproject.toml", "README.md", "Makefile", "CHANGELOG.md", "CONTRIBUTING.md"),
         *("LICENSE", "CITATION.cff", ".ci/run", "kgbench/py.typed"),
-        *("ontology", "shapes", "tasks", "queries", "store", "kgbench", "tests", "bench"),
+        *(
+            "ontology",
+            "shapes",
+            "tasks",
+            "queries",
+            "rubrics",
+            "store",
+            "kgbench",
+            "tests",
+            "bench",
+        ),
     ],
 )
 def test_the_house_is_complete(repository, name):

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from kgbench.scoring.aggregation import aggregate
 from kgbench.scoring.agreement import agreement, compare_sets, harmonic
 from kgbench.scoring.brevity import by_blanks, by_block, by_length
-from kgbench.scoring.fences import fenced_blocks
 from kgbench.scoring.graphs import alike, compare_graphs, line_set
 from kgbench.scoring.ntriples import terms
 from kgbench.scoring.similarity import improvement, ratio
@@ -62,47 +61,6 @@ def test_agreement_under_score_names() -> None:
     }
     assert list(found.named(f1="f1measure")) == ["precision", "recall", "f1measure"]
     assert found.named() == {"precision": 0.5, "recall": 0.25, "f1": pytest.approx(1 / 3)}
-
-
-def test_fenced_block_with_text_around() -> None:
-    """A block has its body, its info string and its source; the text around is not part of it."""
-    (block,) = fenced_blocks("See:\n```turtle\n:a :b :c .\n\n```\nThat is all.")
-    assert block.body == ":a :b :c .\n\n"
-    assert block.info == "turtle"
-    assert block.source == "```turtle\n:a :b :c .\n\n```"
-
-
-@pytest.mark.parametrize(
-    ("answer", "bodies"),
-    [
-        ("", []),
-        ("no block", []),
-        ("```\n```", [""]),
-        ("```\nopen", []),
-        ("```a\n1\n```\n```b\n2\n```", ["1\n", "2\n"]),
-        ("   ```\nindented\n   ```", ["indented\n"]),
-        ("    ```\ncode\n    ```", []),
-        ("    ```\ncode\n```", []),
-        ("```\ncode\n    ```", []),
-        ("```\ncode\n``` \t", ["code\n"]),
-        ("```\ncode\n```t", []),
-        ("text ``` in a line\n```\nx\n```", ["x\n"]),
-        ("```x\r\ny\r\n```\r\n", ["y\r\n"]),
-        ("```json\n```turtle\nx\n```", ["```turtle\nx\n"]),
-        ("```inline```", []),
-    ],
-)
-def test_which_blocks_are_found(answer: str, bodies: list[str]) -> None:
-    """Fences stand at line beginnings; what is never closed is no block."""
-    assert [block.body for block in fenced_blocks(answer)] == bodies
-
-
-@given(TEXTS, st.lists(st.text(alphabet="ab \n.:", max_size=20), max_size=5))
-def test_blocks_are_parts_of_the_answer(prose: str, bodies: list[str]) -> None:
-    """Every block that is found stands in the answer, and what was put in blocks is found."""
-    answer = "".join(f"```\n{body}\n```\n" for body in bodies)
-    assert [block.body for block in fenced_blocks(answer)] == [f"{body}\n" for body in bodies]
-    assert all(block.source in prose + answer for block in fenced_blocks(prose + answer))
 
 
 def test_blank_nodes_are_alike_but_not_in_text() -> None:

@@ -20,7 +20,13 @@ from tests.shape_constraints import Constraint, focus_nodes
 from tests.validation import assert_conforms
 
 GRAPHS = Path(__file__).parent / "graphs"
-SAMPLES = (GRAPHS / "result.trig", GRAPHS / "records.trig")
+SAMPLES = tuple(
+    GRAPHS / f"{name}.trig"
+    for name in (
+        *("result", "records", "judged", "policies", "claims"),
+        "withheld",
+    )
+)
 
 
 def sample() -> ox.Store:
@@ -31,6 +37,7 @@ def sample() -> ox.Store:
     for path in (
         *resources.folder("ontology").glob("*.ttl"),
         *resources.folder("queries").glob("*.ttl"),
+        *resources.folder("rubrics").glob("*.ttl"),
         resources.path("store", "layout.ttl"),
     ):
         store.load(
@@ -154,6 +161,7 @@ REUSED = _iri("run/1/oracle/Spell-10/0-d1d1d1d1/0/answer")
 KEPT, LEFT_OUT = _iri(f"run/2/text/{'7' * 64}"), _iri(f"run/2/text/{'9' * 64}")
 EXTRACTED = _iri("run/1/parrot-2/Mend-turtle/0-d2d2d2d2/0/answer")
 UNANSWERED = _iri("pass/1/parrot-2/Mend-turtle/2-d4d4d4d4/0")
+CLAIMS = _iri("analysis/2/table")
 BOUNDED, COST, GAIN, FREE, MEAN = (
     _iri(f"metric/{name}")
     for name in (
@@ -219,6 +227,20 @@ COMBINATIONS: dict[str, tuple[str, URIRef, tuple[str, ...], tuple[tuple[str, Nod
         "Observation",
         _iri("analysis/1/table/0/mean"),
         (QB.measureType, KGB.mean),
+        (),
+    ),
+    "an analysis about something, by no method": (
+        "Inference",
+        _iri("analysis/2"),
+        (KGB.inferenceMethod,),
+        (),
+    ),
+    "a cube by a method, about nothing": ("Inference", CLAIMS, (KGB.estimand,), ()),
+    "intervals about nothing": ("AggregateTable", CLAIMS, (KGB.estimand, KGB.inferenceMethod), ()),
+    "intervals and tests at no level": (
+        "AggregateTable",
+        CLAIMS,
+        (KGB.confidenceLevel, KGB.significanceLevel),
         (),
     ),
     "component of no role": (

@@ -9,13 +9,14 @@ import pyoxigraph as ox
 import pytest
 
 from kgbench import resources, shapes
-from kgbench.vocab import BASE, KGB
+from kgbench.rdf.declared import quads
+from kgbench.vocab import KGB, XSD
 
 TASKS = sorted(resources.folder("tasks").glob("*/task.ttl"))
 
 
 def _triples(path: Path) -> list[ox.Quad]:
-    return list(ox.parse(path=str(path), format=ox.RdfFormat.TURTLE, base_iri=BASE))
+    return quads(path.read_bytes())
 
 
 @pytest.mark.parametrize("path", TASKS, ids=lambda path: path.parent.name)
@@ -48,6 +49,18 @@ def test_faulty_description_is_refused() -> None:
     found = shapes.report(spoilt, "tasks")
     assert any("kgb:mainMetric" in line for line in found)
     assert any("kgb:defaultValue" in line for line in found)
+
+
+def test_threshold_that_nothing_reaches_is_refused() -> None:
+    """A success threshold above the greatest value of its metric would make success impossible."""
+    (path,) = [path for path in TASKS if path.parent.name == "RdfSyntaxFixList"]
+    threshold = ox.NamedNode(KGB.successThreshold)
+    too_high = ox.Literal("1.5", datatype=ox.NamedNode(XSD.double))
+    spoilt = [
+        ox.Quad(quad.subject, quad.predicate, too_high) if quad.predicate == threshold else quad
+        for quad in _triples(path)
+    ]
+    assert any("kgb:successThreshold" in line for line in shapes.report(spoilt, "tasks"))
 
 
 def test_declared_catalogue_conforms() -> None:

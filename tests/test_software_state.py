@@ -12,7 +12,7 @@ import pytest
 
 import kgbench
 from kgbench import resources, software
-from kgbench.analysis import notebook
+from kgbench.api import opening
 from kgbench.errors import ResourceError
 
 
@@ -77,8 +77,8 @@ def test_code_that_is_not_installed_names_no_packages(monkeypatch):
 
 
 def test_store_opens_from_the_package():
-    """``kgbench.open`` is that of notebooks; what is not public has no name."""
-    assert kgbench.open is notebook.open
+    """``kgbench.open`` is that of the Python API; what is not public has no name."""
+    assert kgbench.open is opening.open
     with pytest.raises(AttributeError, match="module 'kgbench' has no attribute 'close'"):
         _ = kgbench.close
 

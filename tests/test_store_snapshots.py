@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 
 import pytest
 
-from kgbench.errors import StoreError
+from kgbench.cli import main
+from kgbench.errors import StoreError, WriteFailed
 from kgbench.store import Block, open_reader, open_store, snapshots
 
 GRAPH = "https://w3id.org/kgbench/graph/run/test"
@@ -56,6 +59,68 @@ def test_readers_see_what_is_hurried(place):
         store.publish_soon()
 
 
+def test_unfinished_snapshots_are_swept_away(place, monkeypatch):
+    """What kills left is gone when the owner opens again, also where no room is for a snapshot."""
+    open_store(str(place)).close()
+    folder = place / "snapshots"
+    before = {path.name for path in folder.iterdir()} - {"sequence"}
+    for number in (77, 78):
+        left = folder / f"{number:020d}.unfinished"
+        left.mkdir()
+        (left / "000001.sst").write_bytes(bytes(1_000))
+        (folder / f"{number:020d}.lock").touch()
+        (folder / f"{number:020d}.sums").write_text("{}")
+    (place / ".kgbench-0123.unfinished").write_bytes(bytes(1_000))
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(snapshots, "publish", full)
+        with pytest.raises(WriteFailed, match="No space left"):
+            open_store(str(place))
+
+    assert {path.name for path in folder.iterdir()} - {"sequence"} == before
+    assert not list(place.glob("*.unfinished"))
+    with open_store(str(place)):
+        assert snapshots.newest(folder) is not None
+
+
+@pytest.mark.parametrize("existing", [False, True])
+@pytest.mark.parametrize("room", [0, 100, 3_000, 60_000])
+def test_no_room_to_open_a_store(tmp_path, existing, room):
+    """A full disk on opening is exit code 4 and one line; with room again all is as it was."""
+    place = tmp_path / "s"
+    if existing:
+        open_store(str(place)).close()
+    words = ["kgbench", "store", "compact", "--store", str(place)]
+    code = f"""
+import resource, sys
+sys.dont_write_bytecode = True  # it would be cut off, and every later import would fail
+resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, resource.RLIM_INFINITY))
+sys.argv = {words!r}
+from kgbench.cli import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 4, done.stderr
+    assert done.stderr.startswith(f"kgbench: the store {place} cannot be written: ")
+    assert done.stderr.count("\n") == 1
+    with open_store(str(place)) as store:
+        assert store.graphs()
+
+
+def test_a_folder_that_cannot_be_made_is_exit_code_4(monkeypatch, capsys):
+    """A store where nothing may be written ends in the same way."""
+    monkeypatch.setattr(sys, "argv", ["kgbench", "store", "compact", "--store", "/proc/s/t"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+
+    assert ended.value.code == 4
+    assert "cannot be written" in capsys.readouterr().err
+
+
 def test_what_came_after_a_snapshot_is_in_the_next(place):
     """Closing makes a snapshot where the newest one lacks something, were it but a better order."""
     with open_store(str(place)) as store:
@@ -73,9 +138,8 @@ def test_what_came_after_a_snapshot_is_in_the_next(place):
     assert snapshots.newest(place / "snapshots") > opened
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_snapshot_that_fails_is_missing():
-    """Who could not publish says at the end that something is missing."""
+def test_a_snapshot_that_fails_is_missing(caplog):
+    """Where publishing fails, a warning says so, and the owner knows that a snapshot is missing."""
     tried = threading.Event()
 
     def take():
@@ -87,6 +151,7 @@ def test_a_snapshot_that_fails_is_missing():
     publisher.hurry()
     assert tried.wait(60)
     assert publisher.stop()
+    assert "No space left on device" in caplog.text
 
 
 def test_a_reader_cannot_publish(place):

@@ -96,7 +96,8 @@ def test_label_and_parameters_make_the_iri() -> None:
         ("RdfFriendCount", {"size": 1.5}, "must be a whole number"),
         ("RdfFriendCount", {"size": True}, "must be a whole number"),
         ("RdfFriendCount", {"size": float("inf")}, "must be a whole number"),
-        ("RdfFriendCount", {"size": 0}, "must be at least 1"),
+        ("RdfFriendCount", {"size": 0}, "must be at least 576 and at most 10,000,000 characters"),
+        ("TurtleSampleGeneration", {"size": 8000}, "must be at least 3 and at most 200 persons"),
         ("RdfSyntaxFixList", {"graphFormat": "xml"}, "cannot be 'xml'"),
     ],
 )
@@ -148,13 +149,13 @@ def declared(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("found", "instead", "message"),
     [
-        ("kgb:maxRounds 1 ;", "", "no https://w3id.org/kgbench/ns#maxRounds"),
-        ("kgb:maxRounds 1 ;", "kgb:maxRounds 1 , 2 ;", "2 values of"),
-        ("a kgb:TaskClass", "a kgb:Something", "0 subjects of type"),
+        ("kgb:maxRounds 1 ;", "", "has no <https://w3id.org/kgbench/ns#maxRounds>"),
+        ("kgb:maxRounds 1 ;", "kgb:maxRounds 1 , 2 ;", "has several values of"),
+        ("a kgb:TaskClass", "a kgb:Something", "must describe one TaskClass, not 0"),
         ("kgb:mainMetric metric:f1", "kgb:mainMetric metric:f2", "not among its metrics"),
         ("sh:datatype xsd:string", "sh:datatype xsd:date", "no Python type"),
         ("kgb:parameterValue 1 ]", 'kgb:parameterValue "x" ]', "must be a whole number"),
-        ("kgb:TaskClass ;", "kgb:TaskClass", "task.ttl does not declare"),
+        ("kgb:TaskClass ;", "kgb:TaskClass", "task.ttl cannot be read"),
     ],
 )
 def test_damaged_declarations_are_named(
@@ -167,3 +168,18 @@ def test_damaged_declarations_are_named(
     with pytest.raises(ResourceError, match=message) as raised:
         declaration.read(declared)
     assert str(declared) in str(raised.value)
+
+
+def test_every_size_has_a_range_and_a_unit() -> None:
+    """What a size counts differs between task classes, so each says it, and how far it goes."""
+    sizes = {
+        name: found.parameters["size"]
+        for name, found in catalogue.task_classes().items()
+        if "size" in found.parameters
+    }
+    assert {"RdfFriendCount", "TurtleSampleGeneration"} <= set(sizes)
+    for name, size in sizes.items():
+        assert size.unit, name
+        assert size.minimum is not None, name
+        assert size.maximum is not None, name
+        assert size.minimum <= size.default <= size.maximum

@@ -15,18 +15,15 @@ from kgbench.errors import TaskError
 from kgbench.tasks import catalogue
 from tests import documented_package
 
-NAME = "TurtleObjectList"
-MODULE = "turtle_objects"
+NAME, MODULE = documented_package.NAME, documented_package.MODULE
 DECLARATION = f"{MODULE}/task.ttl"
 
 
 def forget() -> None:
     """Let the catalogue look anew for what is installed."""
-    catalogue._entry_points.cache_clear()
-    catalogue._module.cache_clear()
-    catalogue._foreign.cache_clear()
-    catalogue._task_classes.cache_clear()
-    sys.modules.pop(MODULE, None)
+    catalogue.forget()
+    for name in (MODULE, f"{MODULE}.judge"):
+        sys.modules.pop(name, None)
 
 
 @pytest.fixture
@@ -61,9 +58,13 @@ def test_a_class_of_another_package_is_one_among_others(package: Path) -> None:
             *(DECLARATION, f'"{NAME}-terse"', '"RdfFriendCount-turtle-1"'),
             f"label RdfFriendCount-turtle-1 is declared by RdfFriendCount and {NAME}",
         ),
-        (f"{MODULE}.py", "FOLDER =", "PLACE =", "nor does the module name one with FOLDER"),
-        (f"{MODULE}.py", "import Path", "import Path, Road", "cannot import name 'Road'"),
-        (f"{MODULE}.py", 'NAME = "', 'assert False\nNAME = "', "AssertionError"),
+        (
+            *(DECLARATION, "kgb:maxRounds 1", "kgb:maxRounds 3"),
+            "main metric f1 is a score of each round.*an aggregate such as max_f1",
+        ),
+        (f"{MODULE}/judge.py", "FOLDER =", "PLACE =", "nor does the module name one with FOLDER"),
+        (f"{MODULE}/judge.py", "import Path", "import Path, Road", "cannot import name 'Road'"),
+        (f"{MODULE}/judge.py", 'NAME = "', 'assert False\nNAME = "', "AssertionError"),
     ],
 )
 def test_a_class_that_cannot_be_used_says_why(
@@ -77,7 +78,7 @@ def test_a_class_that_cannot_be_used_says_why(
     assert f"{NAME}-terse" not in catalogue.labelled_tasks()
     assert catalogue.unusable().keys() == {NAME}
     assert MODULE in catalogue.unusable()[NAME]
-    with pytest.raises(TaskError, match=f"'{NAME}' cannot be used: {MODULE}: .*{why}"):
+    with pytest.raises(TaskError, match=f"'{NAME}' cannot be used: {MODULE}.judge: .*{why}"):
         catalogue.task_class(NAME)
 
 

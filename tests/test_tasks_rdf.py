@@ -161,7 +161,7 @@ def test_the_prompt_fills_the_size(size: int) -> None:
 
 def test_a_size_that_is_too_small_is_refused() -> None:
     """The smallest size that would do is named."""
-    task = catalogue.make_task("RdfFriendCount", "small", {"size": 100})
+    task = catalogue.make_task("RdfFriendCount", "small", {"size": 600})
     with pytest.raises(TaskError, match="needs a size of at least"):
         rdf_friend_count.cases(task, "test", 0, 1)
 

@@ -18,15 +18,18 @@ from typer.testing import CliRunner
 from kgbench import resources
 from kgbench.cli import app
 from kgbench.errors import ResourceError
-from kgbench.tasks import canary, catalogue, keys, sealed_files, sealing, texts
+from kgbench.tasks import canary, catalogue, class_files, keys, sealed_files, sealing, texts
 
 KEY = "a key that nobody else has"
 OTHER = "another key, of somebody else"
-PLAIN = ("task.ttl", "files.sha256", "published.json")  # declarations, checksums, printed numbers
+DECLARATION = (
+    "@prefix kgb: <https://w3id.org/kgbench/ns#> .\n"
+    "<https://w3id.org/kgbench/task-class/Mine/1> a kgb:TaskClass .\n"
+)
 FILES = sorted(
     path
     for path in resources.folder("tasks").glob("*/*")
-    if path.is_file() and path.name not in PLAIN
+    if path.is_file() and path.name != "task.ttl" and path.suffix != ".sha256"
 )
 
 
@@ -74,7 +77,9 @@ def test_what_is_sealed_opens_again(content: bytes, name: str) -> None:
 def test_another_key_does_not_open() -> None:
     """The message names the file and where a key can be given."""
     sealed = sealing.seal("cases.json", b"content", KEY)
-    with pytest.raises(ResourceError, match=r"folder/cases.*another key.*KGBENCH_TASK_KEY"):
+    with pytest.raises(
+        ResourceError, match=r"folder/cases.*key that was not given.*KGBENCH_TASK_KEY"
+    ):
         sealing.unseal("folder/cases.json.enc", "cases.json", sealed, [OTHER])
 
 
@@ -113,7 +118,7 @@ def folder(tmp_path: Path) -> Path:
     """The folder of a task class, with a declaration and two files."""
     found = tmp_path / "task"
     found.mkdir()
-    (found / "task.ttl").write_text("# what it is\n")
+    (found / "task.ttl").write_text(DECLARATION)
     (found / "prompt.txt").write_text("Ask $this\n")
     (found / "cases.json").write_bytes(b'[\r\n{"a": 1}]\n')
     (tmp_path / "my.key").write_text(f"# mine\n\n{KEY}\n")
@@ -131,7 +136,7 @@ def test_a_folder_is_encrypted_and_decrypted(folder: Path) -> None:
     """Every file but the declaration is encrypted; decrypting gives the same bytes."""
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     key = ("--key-file", folder.parent / "my.key")
-    assert "cases.json.enc" in run("tasks", "encrypt", folder, *key)
+    assert "cases.json.enc" in run("tasks", "encrypt", "--yes", folder, *key)
     names = sorted(path.name for path in folder.iterdir())
     assert names == ["cases.json.enc", "prompt.txt.enc", "task.ttl"]
     assert b'"a"' not in (folder / "cases.json.enc").read_bytes()
@@ -145,18 +150,21 @@ def test_commands_refuse_with_words(folder: Path, monkeypatch: pytest.MonkeyPatc
     prompt = folder / "prompt.txt"
     assert "KGBENCH_TASK_KEY" in run("tasks", "encrypt", prompt, code=1)
     monkeypatch.setenv(keys.VARIABLE, KEY)
-    assert "cannot be encrypted" in run("tasks", "encrypt", folder / "task.ttl", code=1)
+    assert "without a key" in run("tasks", "encrypt", folder / "task.ttl", code=1)
     assert "nothing to decrypt" in run("tasks", "decrypt", folder, code=1)
     assert "is not encrypted" in run("tasks", "decrypt", prompt, code=1)
-    run("tasks", "encrypt", prompt)
+    run("tasks", "encrypt", "--yes", prompt)
+    assert "already encrypted" in run("tasks", "encrypt", folder / "prompt.txt.enc", code=1)
     sealed = folder / "prompt.txt.enc"
     prompt.write_text("in the way")
     assert "exists" in run("tasks", "decrypt", sealed, code=1)
+    assert "nothing" not in run("tasks", "encrypt", "--yes", prompt, code=1)
+    assert sealed.is_file()
     with pytest.raises(ResourceError, match="both"):
         texts._content(prompt)
     prompt.unlink()
     monkeypatch.setenv(keys.VARIABLE, OTHER)
-    assert "another key" in run("tasks", "decrypt", sealed, code=1)
+    assert "a key that was not given" in run("tasks", "decrypt", sealed, code=1)
     assert sealed.is_file()
 
 
@@ -171,19 +179,130 @@ def test_key_files_hold_one_key(tmp_path: Path) -> None:
         keys.from_file(tmp_path / "none")
 
 
-def test_files_are_chosen(folder: Path) -> None:
-    """Of folders everything is taken that is not needed without a key."""
-    (folder / "module.py").write_text("")
-    assert [path.name for path in sealed_files.plain([folder])] == ["cases.json", "prompt.txt"]
-    with pytest.raises(ResourceError, match="cannot be read"):
-        sealed_files.encrypt(folder / "missing.txt", KEY)
+def test_a_missing_file_is_refused(folder: Path) -> None:
+    """A file that is not there is named."""
+    with pytest.raises(ResourceError, match=r"missing\.txt cannot be read"):
+        class_files.data_files([folder / "missing.txt"])
+
+
+@pytest.fixture
+def project(folder: Path) -> Path:
+    """A project around the task folder: key, package, configurations, store, and other files."""
+    root = folder.parent
+    others = {
+        "pyproject.toml": "[project]\n",
+        "notes.txt": "mine\n",
+        "config.yaml": "models: []\n",
+        "task/module.py": "NAME = 1\n",
+        "task/pyproject.toml": "[project]\n",
+        "task/README.md": "what it is\n",
+        "task/copy-of-key.txt": f"{KEY}\n",
+        "task/mine.key": "a key\n",
+        "task/config.yaml": "models: []\n",
+        "task/config.json": '{"models": ["baseline:oracle"]}\n',
+        "task/config.ttl": "@prefix kgb: <https://w3id.org/kgbench/ns#> . [] a kgb:Configuration .",
+        "task/.hidden.txt": "hidden\n",
+        "task/build/left.txt": "built\n",
+    }
+    for name, content in others.items():
+        path = root / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(content)
+    (root / "task" / "more").mkdir()
+    (root / "task" / "more" / "graph.ttl").write_text("[] a [] .\n")
+    (root / "task" / "link.txt").symlink_to(root / "notes.txt")
+    for place in (root / "kgbench-results", folder / "kgbench-results"):
+        run(
+            *("run", "--task", "RdfFriendCount-turtle-1", "--model", "baseline:oracle"),
+            *("--iterations", "1", "--store", place),
+        )
+        (place / "left.txt").write_text("beside the database\n")
+    return root
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    """Every file of a folder with its content."""
+    files = (path for path in root.rglob("*") if path.is_file())
+    return {str(path.relative_to(root)): path.read_bytes() for path in files}
+
+
+DATA = ["task/cases.json", "task/more/graph.ttl", "task/prompt.txt"]
+
+
+def test_only_data_of_task_classes_are_encrypted(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Keys, stores, configurations, code, links and what lies elsewhere stay as they are."""
+    monkeypatch.chdir(project)
+    before = contents(project)
+    key = ("--key-file", "my.key")
+    assert run("tasks", "encrypt", ".", *key, "--dry-run").splitlines() == DATA
+    assert contents(project) == before
+    printed = run("tasks", "encrypt", ".", *key, "--yes").splitlines()
+    assert printed == [f"{name}.enc" for name in DATA]
+    after = contents(project)
+    assert before.keys() - after.keys() == set(DATA)
+    assert after.keys() - before.keys() == set(printed)
+    assert all(after[name] == before[name] for name in before.keys() & after.keys())
+    assert run("tasks", "decrypt", ".", *key).splitlines() == DATA
+    assert contents(project) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("my.key", "it is a key"),
+        ("notes.txt", "no folder with a task.ttl"),
+        ("task/copy-of-key.txt", "it holds the key"),
+        ("pyproject.toml", "it is a configuration"),
+        ("task/config.json", "it is a configuration"),
+        ("task/module.py", "it is code"),
+        ("task/link.txt", "it is a link"),
+        ("task/kgbench-results/left.txt", "it belongs to a result store"),
+    ],
+)
+def test_named_files_that_are_no_data_are_refused(project: Path, name: str, why: str) -> None:
+    """To name a key, a configuration or a file of a store says why it is not encrypted."""
+    before = contents(project)
+    key = ("--key-file", project / "my.key")
+    assert why in run("tasks", "encrypt", "--yes", project / name, *key, code=1)
+    assert contents(project) == before
+
+
+def test_encrypting_asks_first(folder: Path) -> None:
+    """Without --yes the files are listed; anything but a yes leaves them as they are."""
+    words = ["tasks", "encrypt", str(folder), "--key-file", str(folder.parent / "my.key")]
+    for reply in ("", "n\n"):
+        asked = CliRunner().invoke(app, words, input=reply)
+        assert asked.exit_code == 1
+        assert "cases.json" in asked.output
+        assert (folder / "cases.json").is_file()
+    assert CliRunner().invoke(app, words, input="y\n").exit_code == 0
+    assert not (folder / "cases.json").exists()
+
+
+def test_what_does_not_decrypt_is_not_replaced(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where one encrypted file is bad, all plain files stay and no encrypted one does."""
+    whole = sealing.seal
+
+    def bad(name: str, content: bytes, key: str) -> str:
+        sealed = whole(name, content, key)
+        return sealed if name == "cases.json" else sealed.replace("=", "A")[:-9] + "\n"
+
+    monkeypatch.setattr(sealing, "seal", bad)
+    before = contents(folder)
+    with pytest.raises(ResourceError, match="damaged"):
+        sealed_files.encrypt([folder / "cases.json", folder / "prompt.txt"], KEY)
+    assert contents(folder) == before
 
 
 def seal_on_a_full_disk(file: Path) -> None:
     """Encrypt a file where no file can have more than 1,000 bytes."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
     with pytest.raises(ResourceError, match=f"{file.name}.enc cannot be written"):
-        sealed_files.encrypt(file, KEY)
+        sealed_files.encrypt([file], KEY)
 
 
 def test_what_cannot_be_written_stays_as_it_is(folder: Path, repository: Path) -> None:
@@ -191,7 +310,7 @@ def test_what_cannot_be_written_stays_as_it_is(folder: Path, repository: Path) -
     long = folder / f"{'n' * 252}"
     long.write_text("content")
     with pytest.raises(ResourceError, match="cannot be written"):
-        sealed_files.encrypt(long, KEY)
+        sealed_files.encrypt([long], KEY)
     assert long.read_text() == "content"
     large = folder / "large.txt"
     large.write_bytes(bytes(5000))
@@ -227,4 +346,8 @@ def test_tasks_are_listed_and_shown() -> None:
     assert len(shown["case_names"]) == shown["cases"] == 5
     assert "errors" in shown["prompt"]
     assert "prompt" not in run("tasks", "show", "RdfFriendCount-turtle-1").splitlines()[0]
+    sample = run("tasks", "show", "TurtleSampleGeneration")
+    assert '"size": "at least 3 and at most 200 persons"' in sample
+    ranges = json.loads(run("tasks", "show", "RdfFriendCount-turtle-1", "--json"))["ranges"]
+    assert ranges["size"] == {"minimum": 576, "maximum": 10_000_000, "unit": "characters"}
     assert "RdfFriendCount-turtle-1" in run("tasks", "show", "RdfFriendCount-turtl-1", code=1)

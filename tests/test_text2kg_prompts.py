@@ -44,7 +44,7 @@ def words(text: str) -> str:
 
 def case_of(part: Part, number: int = 0, **parameters: object) -> Case:
     """The case of one test sentence."""
-    task = part_task(part, "test")
+    task = part_task(part, "test", prompt="revised")
     changed = {**task.parameters, **parameters}
     return part_cases(catalogue.make_task("Text2KG", "x", changed), "s", part)[number]
 
@@ -235,7 +235,7 @@ def test_what_is_outside_the_ontology_is_left_out() -> None:
 
 def test_both_forms_have_the_same_cases(part: Part) -> None:
     """The Turtle form asks about the same sentences under the same uid, with the same facts."""
-    verbal = part_cases(part_task(part, "test"), "s", part)
+    verbal = part_cases(part_task(part, "test", prompt="revised"), "s", part)
     turtle = part_cases(part_task(part, "test", "Text2KGRdf"), "s", part)
     assert [c.uid for c in verbal] == [c.uid for c in turtle]
     assert [asked(c).truth for c in verbal] == [asked(c).truth for c in turtle]
@@ -303,7 +303,7 @@ def test_prompts_have_the_content_of_the_published_ones(external_data: Path) -> 
     """Concepts, relations, example and sentence are those of all 2,014 published prompts."""
     compared = 0
     for part, prompts in published_prompts(external_data / "text2kgbench"):
-        for case in part_cases(part_task(part, "test"), "s", part):
+        for case in part_cases(part_task(part, "test", prompt="revised"), "s", part):
             ours, theirs = sections(text2kg.prompt(case)), published(prompts[str(case.uid)])
             assert ours[0] == theirs[0], case.uid
             assert ours[1] == theirs[1], case.uid
@@ -324,7 +324,7 @@ def test_no_published_sentence_is_its_own_example(external_data: Path) -> None:
         for split in ("test", "unseen"):
             if not getattr(part, split):
                 continue
-            for case in part_cases(part_task(part, split), "s", part):
+            for case in part_cases(part_task(part, split, prompt="revised"), "s", part):
                 content = asked(case)
                 assert words(content.sentence) not in [words(t) for t, _ in content.examples]
                 seen += 1

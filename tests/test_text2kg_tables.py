@@ -4,18 +4,16 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 
-import pytest
 from typer.testing import CliRunner
 
 from kgbench.analysis import text2kg
+from kgbench.analysis.declarations import printed_rows
 from kgbench.analysis.selection import Selection, select
 from kgbench.cli import app
 from kgbench.importers import text2kgbench
 from kgbench.importers.load import load
-from kgbench.store import open_reader, open_store
 from kgbench.store.embedded import EmbeddedStore
 from tests import text2kg_data
 
@@ -47,7 +45,13 @@ def test_sentences_without_answer_count_nothing(tmp_path: Path) -> None:
         chosen = imported(text2kg_data.write(tmp_path), store)
         each = text2kg.per_ontology(store, chosen).records()
         table = text2kg.overview(store, chosen)
-        averages = text2kg.averages(store, chosen).records()
+        averaged = text2kg.averages(store, chosen)
+        assert (averaged.context["method"], averaged.context["estimand"]) == (
+            "independent",
+            "dialogues",
+        )
+        assert any("about dialogues as if independent" in note for note in averaged.notes)
+        averages = averaged.records()
     by_split = {row["split"]: row for row in each}
     assert by_split["test"]["answered"] == 3
     assert by_split["test"]["f1"] == 1 / 4
@@ -75,13 +79,20 @@ def test_what_the_paper_prints_stands_below(tmp_path: Path) -> None:
         chosen = imported(folder, store)
         of_ontologies = text2kg.per_ontology(store, chosen).records()
         means = text2kg.overview(store, chosen).records()
-    printed = text2kg.published()
     (row,) = (r for r in of_ontologies if r["source"] == "paper")
-    (expected,) = (r[1:] for r in printed["perOntology"]["rows"] if r[0] == ontology)
+    (expected,) = (
+        [float(r[metric]) for metric in SHORT]
+        for r in printed_rows("text2kg-table-3")
+        if r["ontology"] == ontology
+    )
     assert (row["split"], row["ontology"], row["answered"]) == ("test", ontology, None)
     assert [row[metric] for metric in SHORT] == expected
     found = {r["split"]: [r[m] for m in SHORT] for r in means if r["source"] == "paper"}
-    averages = {r[2]: r[3:] for r in printed["averages"] if r[:2] == ["wikidata_tekgen", model]}
+    averages = {
+        r["split"]: [float(r[metric]) for metric in SHORT]
+        for r in printed_rows("text2kg-table-2")
+        if (r["collection"], r["model"]) == ("wikidata_tekgen", model)
+    }
     assert found == {split: averages[split] for split in ("test", "verified")}
 
 
@@ -114,65 +125,3 @@ def test_command_line(tmp_path: Path) -> None:
         result = CliRunner().invoke(app, arguments, catch_exceptions=False)
         assert result.exit_code == 0, result.output
         assert "Text2KGBench" in json.loads(result.stdout)["title"]
-
-
-@pytest.fixture(scope="module")
-def published_store(external_data: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A store with all published data."""
-    place = str(tmp_path_factory.mktemp("text2kg") / "store")
-    with open_store(place) as store:
-        imported(external_data / "text2kgbench", store)
-    return place
-
-
-@pytest.mark.external
-def test_table_1_of_the_paper(published_store: str) -> None:
-    """84 of the 87 printed counts are those of the data; the three others are known."""
-    with open_reader(published_store) as store:
-        rows = text2kg.ontologies(store, select(store)).rows
-    differing = {
-        (row[1], name): (ours, theirs)
-        for row in rows
-        for name, ours, theirs in zip(
-            ("concepts", "relations", "sentences"), row[2:5], row[5:], strict=True
-        )
-        if ours != theirs
-    }
-    assert len(rows) == 29
-    assert differing == {
-        ("sport", "concepts"): (20, 15),
-        ("sport", "sentences"): (1609, 1693),
-        ("computer", "relations"): (4, 12),
-    }
-
-
-@pytest.mark.external
-def test_table_3_of_the_paper(published_store: str) -> None:
-    """All 70 printed cells are the means of the stored values at two decimals."""
-    with open_reader(published_store) as store:
-        found = text2kg.per_ontology(store, select(store)).records()
-    printed = [row for row in found if row["source"] == "paper"]
-    ours = {
-        row["ontology"]: row
-        for row in found
-        if (row["source"], row["split"]) == ("Text2KG", "test")
-    }
-    cells = [(row[m], ours[row["ontology"]][m]) for row in printed for m in SHORT]
-    assert len(cells) == 70
-    # The values that the means are made of are rounded to two decimals themselves.
-    assert sum(abs(theirs - mine) <= 0.005 + 1e-3 for theirs, mine in cells) == 70
-
-
-@pytest.mark.external
-def test_table_2_of_the_paper(published_store: str) -> None:
-    """The rows with stored responses: unseen ones to the digit, the others within 0.01."""
-    with open_reader(published_store) as store:
-        found = text2kg.overview(store, select(store)).records()
-    rows = {(row["split"], row["source"]): row for row in found}
-    for split in ("test", "verified", "unseen"):
-        for metric in SHORT:
-            ours, theirs = rows[split, "Text2KG"][metric], rows[split, "paper"][metric]
-            if split == "unseen":
-                assert f"{ours:.2f}" == f"{theirs:.2f}", metric
-            else:  # the paper truncates the mean of rounded values there
-                assert math.isclose(ours, theirs, abs_tol=0.0101), (split, metric)

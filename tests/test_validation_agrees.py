@@ -113,7 +113,7 @@ def test_every_mutant_is_found() -> None:
         (
             "sh:path :p ; sh:qualifiedValueShape [ sh:class :C ] ; sh:qualifiedMaxCount 0",
             ":a :p :c . :c a :D . :D <http://www.w3.org/2000/01/rdf-schema#subClassOf> :C .",
-            "QualifiedValueShape",
+            "QualifiedMaxCount",
         ),
     ],
 )

@@ -87,7 +87,7 @@ def users() -> dict[str, set[str]]:
     for folder in ("queries", "store"):
         for path in sorted((ROOT / folder).glob("*.r[qu]")):
             found[path] = in_text(path)
-    for folder in ("queries", "store", "shapes", "tasks", "ontology"):
+    for folder in ("queries", "store", "shapes", "tasks", "rubrics", "ontology"):
         for path in sorted((ROOT / folder).glob("**/*.ttl")):
             if path != ONTOLOGY and "results" not in path.parts[len(ROOT.parts) :]:
                 found[path] = in_graph(path)
@@ -210,7 +210,7 @@ def test_errors_are_not_wrong_answers() -> None:
 
 
 def test_suites() -> None:
-    """The own suite is open; every suite of published cases is protected."""
+    """The own suite is open; those of published cases, and what judges are shown, are protected."""
     store = ox.Store()
     store.load(path=str(resources.path("ontology", "suites.ttl")), format=ox.RdfFormat.TURTLE)
     found = {
@@ -218,9 +218,15 @@ def test_suites() -> None:
         for q in store.quads_for_pattern(None, ox.NamedNode(KGB.protected), None)
     }
     assert found == {
+        "grasp": "true",
+        "judgements": "true",
         "kgbench-1": "false",
         "llm-kg-bench-1": "true",
         "llm-kg-bench-2": "true",
         "llm-kg-bench-3": "true",
+        "spinach": "true",
         "text2kgbench": "true",
+        "text2sparql": "true",
+        "text2sparql-2025": "true",
+        "text2sparql-2026": "true",
     }

@@ -10,6 +10,7 @@ from rdflib import SKOS, Graph, Namespace
 from rdflib.term import Identifier, Node
 
 from kgbench import resources
+from kgbench.rdf.declared import DERIVED
 
 KGB = Namespace("https://w3id.org/kgbench/ns#")
 SCHEMA = Namespace("https://schema.org/")
@@ -22,6 +23,8 @@ def graph(folder: str, pattern: str) -> Graph:
     found = Graph()
     for path in sorted(resources.folder(folder).glob(pattern)):
         found.parse(path, format="turtle")
+    for query in DERIVED.values():
+        found += found.query(resources.text(*query)).graph or Graph()
     return found
 
 

@@ -45,26 +45,32 @@ FLOORS = (
     Floor(
         "names, data, rules",
         (
-            *("errors", "nearest", "vocab", "model", "on_demand", "resources", "rdf", "shapes"),
-            *("files", "validation"),
+            *("errors", "nearest", "vocab", "tool_calls", "model", "on_demand", "resources"),
+            *("rdf", "shapes", "characters", "files", "validation", "declared_terms", "secrets"),
+            *("signing", "write_ahead", "net"),
         ),
     ),
-    Floor("formulas, stores, data", ("scoring", "store", "datasets")),
-    Floor("tasks, models, judging", ("tasks", "connectors", "execution")),
+    Floor(
+        "formulas, stores, data",
+        ("scoring", "tools", "policies", "variants", "worlds", "store", "datasets"),
+    ),
+    Floor("tasks, models, judging", ("tasks", "connectors", "tool_servers", "execution")),
     Floor("tests of others", ("testing", "pytest_plugin")),
     Floor("plans, records", ("record", "config", "software")),
     Floor(
         "runs, passes, imports",
         (
-            *("evaluation", "comparison", "causes", "recorded_results", "reevaluation", "engine"),
-            *("importers", "bridges"),
+            *("evaluation", "variant_outcomes", "comparison", "policy_causes", "causes"),
+            "recorded_results",
+            *("variant_passes", "run_selection", "reevaluation", "tool_audit", "engine"),
+            *("judges", "importers", "bridges"),
         ),
     ),
     Floor(
         "what is made of results",
-        ("analysis", "plots", "pages", "publish", "exports", "serve", "doctor"),
+        ("analysis", "plots", "pages", "publish", "harvest", "exports", "serve", "doctor"),
     ),
-    Floor("commands", ("cli", "__main__")),
+    Floor("commands and Python", ("api", "cli", "__main__")),
 )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from rdflib import DCTERMS, RDFS, SH, SKOS, Graph
 from rdflib.term import Node
 
+from docs.reference_pages import fences
 from docs.reference_pages.declared import KGB, SCHEMA, cell, graph, label, named, short, text
 
 METRICS = """\
@@ -18,7 +19,8 @@ A metric belongs to a version of a task class: its IRI is
 new version. Metrics of one name in two task classes are two metrics. The formula is the
 definition; the range is what the formula can reach. Where a task class gives feedback, `last_`,
 `max_`, `mean_` and `meanExt_` stand before the metrics of whole dialogues, which are made of the
-values of the single answers.
+values of the single answers. What counts as a block of code in an answer stands
+[below](#fenced-blocks).
 """
 
 TASKS = """\
@@ -49,6 +51,7 @@ def metrics_page() -> str:
         lines.append("")
         lines += [f"{number}. {_linked(source)}" for number, source in enumerate(sources, 1)]
         lines.append("")
+    lines.append(fences.table())
     return "\n".join(lines)
 
 
@@ -56,6 +59,8 @@ def _metric(found: Graph, metric: Node, sources: list[str], *, is_main: bool) ->
     name = f"`{label(found, metric)}`" + (" (main)" if is_main else "")
     low, high = (text(found, metric, each) for each in (SCHEMA.minValue, SCHEMA.maxValue))
     reach = f"{float(low):g}&nbsp;to&nbsp;{float(high):g}" if low and high else "unbounded"
+    if threshold := text(found, metric, KGB.successThreshold):
+        reach += f", solved from {float(threshold):g}"
     better = "higher" if text(found, metric, KGB.higherIsBetter) == "true" else "lower"
     told = sorted(sources.index(str(each)) + 1 for each in found.objects(metric, DCTERMS.source))
     formula = cell(text(found, metric, SKOS.definition))
@@ -113,8 +118,7 @@ def _parameters(found: Graph, each: Node) -> Iterator[str]:
         allowed = ", ".join(
             f"`{v}`" for v in sorted(map(str, found.objects(one, KGB.allowedValue)))
         )
-        least = text(found, one, SCHEMA.minValue)
-        limits = allowed or (f"at least {least}" if least else "")
+        limits = allowed or _range(found, one)
         default = text(found, one, KGB.defaultValue)
         cells = [
             f"`{name}`",
@@ -125,3 +129,9 @@ def _parameters(found: Graph, each: Node) -> Iterator[str]:
         ]
         yield f"| {' | '.join(cells)} |"
     yield ""
+
+
+def _range(found: Graph, parameter: Node) -> str:
+    bounds = (("at least", SCHEMA.minValue), ("at most", SCHEMA.maxValue))
+    ends = [f"{word} {end}" for word, p in bounds if (end := text(found, parameter, p))]
+    return " ".join(filter(None, (" and ".join(ends), text(found, parameter, SCHEMA.unitText))))

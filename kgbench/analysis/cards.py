@@ -6,19 +6,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
-from kgbench.analysis import queries
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.compass import Compass, compass, compass_table
+from kgbench.analysis.compass import Compass, compass_of, compass_table
 from kgbench.analysis.declarations import ScoreSet
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.outcomes import of_answers
-from kgbench.analysis.rendering import as_markdown, markdown_text, one_line, shown
+from kgbench.analysis.rendering import as_markdown, html_rows, html_text, markdown_text, shown
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
+from kgbench.rdf import queries
 from kgbench.store.protocol import Store
 
 _STYLE = (
@@ -68,7 +67,7 @@ def card(
         if name != "model"
     ]
     facts.append(("Models on the leaderboard", str(len(board.rows))))
-    tables = [_compass(store, selection, model, axes or compass("eswc"))]
+    tables = [_compass(store, selection, model, axes or compass_of(selection.suite))]
     tables.append(_only(task_scores(store, selection, models=model.id), model.name))
     tables.append(_outcomes(store, selection, model))
     return Card(
@@ -151,29 +150,18 @@ def as_markdown_card(made: Card) -> str:
 
 def as_html_card(made: Card) -> str:
     """The card as one HTML page without scripts; everything recorded is escaped."""
-
-    def text(value: str) -> str:
-        return escape(one_line(value))
-
-    name = text(made.model.name)
+    name = html_text(made.model.name)
     body = [f"<h1>{name}</h1>", "<dl>"]
-    body += [f"<dt>{text(title)}</dt><dd>{text(value)}</dd>" for title, value in made.facts]
+    body += [
+        f"<dt>{html_text(title)}</dt><dd>{html_text(value)}</dd>" for title, value in made.facts
+    ]
     body.append("</dl>")
-    body += [f'<p><img src="{text(f)}" alt="{text(f)}"></p>' for f in made.figures]
+    body += [f'<p><img src="{html_text(f)}" alt="{html_text(f)}"></p>' for f in made.figures]
     for table in made.tables:
-        heads = "".join(f"<th>{text(column.title)}</th>" for column in table.columns)
-        rows = "".join(
-            "<tr>"
-            + "".join(
-                f"<td>{text(shown(v, c))}</td>" for v, c in zip(row, table.columns, strict=True)
-            )
-            + "</tr>"
-            for row in table.rows
-        )
-        body.append(f"<h2>{text(table.title)}</h2>")
-        body.append(f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>")
+        body.append(f"<h2>{html_text(table.title)}</h2>")
+        body.append(f"<table>{html_rows(table)}</table>")
     links = "".join(
-        f'<li>{text(title)}: <a href="{text(iri)}">{text(iri)}</a></li>'
+        f'<li>{html_text(title)}: <a href="{html_text(iri)}">{html_text(iri)}</a></li>'
         for title, iri in made.evidence
     )
     body.append(f"<h2>Evidence</h2><ul>{links}</ul>")

@@ -4,14 +4,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 
-from kgbench.analysis import queries
 from kgbench.analysis import scores as fetch
+from kgbench.analysis.case_means import Claim, claim, missing_note
+from kgbench.analysis.choosing import chosen_scores
+from kgbench.analysis.estimands import CASES
 from kgbench.analysis.histogram import Histogram, mean
-from kgbench.analysis.intervals import mean_interval
+from kgbench.analysis.inference import inference
+from kgbench.analysis.intervals import Bounds, method_note
+from kgbench.analysis.repetitions import Item, repetitions
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError
+from kgbench.rdf import queries
 from kgbench.store.protocol import Store
 from kgbench.vocab import KGB
 
@@ -28,51 +34,70 @@ COLUMNS = (
     Column("n", "n", Kind.COUNT),
     Column("score", "Score", Kind.SCORE),
     Column("sd", "SD", Kind.SCORE),
+    Column("clusters", "Clusters", Kind.COUNT),
+    Column("ci_score", "Score of interval", Kind.SCORE),
     Column("ci_low", "95 % from", Kind.SCORE),
     Column("ci_high", "to", Kind.SCORE),
 )
-QUERIES = (
-    *("list-passes", "list-suites", "list-tasks", "list-models"),
-    *fetch.HISTOGRAMS,
-    "task-characteristics",
-)
+QUERIES = (*fetch.CHOOSING, *fetch.CASES, "task-characteristics")
 
 
-def characterization(store: Store, selection: Selection) -> Table:
+def characterization(store: Store, selection: Selection, *, about: str = CASES) -> Table:
     """One row per characteristic, level and model, over the main metrics of the tasks that have it.
 
-    The score is the mean of the task means; deviation and interval are of all values together. A
-    task with several levels of a characteristic counts in each of them. Raises
-    :class:`~kgbench.errors.QueryError` where no scored task class is characterised.
+    The score is the mean of the task means; the deviation is that of all values together. The
+    interval says of the estimand ``about`` what
+    :func:`~kgbench.analysis.case_means.claim` can say; ``ci_score`` is the score over the tasks
+    that support such a claim, which the interval is about. A task with several levels of a
+    characteristic counts in each of them. Raises :class:`~kgbench.errors.QueryError` where no
+    scored task class is characterised, and for an unknown estimand.
     """
-    tasks, levels = fetch.tasks(store), levels_of(store)
-    metrics = {task.main_metric for task in tasks.values() if task.main_metric is not None}
-    parts: dict[tuple[str, str, str], list[Histogram]] = defaultdict(list)
+    how = inference(about)
+    tasks, levels, named = fetch.tasks(store), levels_of(store), fetch.metrics(store)
+    chosen = chosen_scores(store, "*", None)
+    parts: dict[tuple[str, str, str], dict[str, dict[Item, Histogram]]] = defaultdict(
+        lambda: defaultdict(dict)
+    )
     bare: set[str] = set()
-    for cell, histogram in fetch.histograms(store, selection, metrics).items():
-        task = tasks.get(cell.task)
-        if task is None or task.main_metric != cell.metric:
-            continue
+    for item, by_model in repetitions(store, selection, chosen).items():
+        task = tasks[item.task]
         found = levels.get(task.task_class, set())
         if not found:
             bare.add(task.class_name)
         for characteristic, level in found:
-            parts[characteristic, level, cell.model].append(histogram)
+            for model, answers in by_model.items():
+                parts[characteristic, level, model][item.task][item] = answers.values
     if not parts:
         raise QueryError("no task class with scores is characterised")
     names = fetch.models(store)
-    rows = [
-        (c, level, names.name(model), *_statistics(histograms))
-        for (c, level, model), histograms in parts.items()
-    ]
+    rows, methods, claims = [], set(), []
+    for (c, level, model), of_tasks in parts.items():
+        pooled = {task: Histogram.pooled(cases.values()) for task, cases in of_tasks.items()}
+        every = Histogram.pooled(pooled.values())
+        bounds = Bounds.around(named[chosen[task].metric].bounds for task in of_tasks)
+        claimed = claim(
+            how.about,
+            {item: values for cases in of_tasks.values() for item, values in cases.items()},
+            bounds,
+            {task: 1 / values.n for task, values in pooled.items()},
+        )
+        claims.append(claimed)
+        if every.n > 1 and not how.about.clustered:
+            methods.add(bounds.method(every))
+        rows.append((c, level, names.name(model), *_statistics(pooled, every, claimed)))
     notes = [f"Not characterised: {', '.join(sorted(bare))}."] if bare else []
+    notes += [how.note, *filter(None, [method_note(methods)]), *missing_note(claims)]
     return Table(
         title=f"Scores by characteristics of tasks ({selection.suite_name})",
         columns=COLUMNS,
         rows=tuple(sorted(rows, key=lambda row: [str(value) for value in row[:3]])),
         notes=tuple(notes),
         queries=QUERIES,
-        context=selection.context,
+        context={
+            **selection.context,
+            "interval": " ".join(sorted(methods)) or None,
+            **how.context,
+        },
     )
 
 
@@ -84,14 +109,11 @@ def levels_of(store: Store) -> dict[str, set[tuple[str, str]]]:
     return levels
 
 
-def _statistics(parts: list[Histogram]) -> tuple[Value, ...]:
-    pooled = Histogram.pooled(parts)
-    interval = mean_interval(pooled)
+def _statistics(
+    parts: Mapping[str, Histogram], every: Histogram, claimed: Claim
+) -> tuple[Value, ...]:
+    score = mean(part.mean for part in parts.values() if part.mean is not None)
     return (
-        len(parts),
-        pooled.n,
-        mean(part.mean for part in parts if part.mean is not None),
-        pooled.sd,
-        None if interval is None else interval.low,
-        None if interval is None else interval.high,
+        *(len(parts), every.n, score, every.sd),
+        *(claimed.number, claimed.mean, claimed.low, claimed.high),
     )

@@ -3,16 +3,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.histogram import Histogram
-from kgbench.analysis.scores import MetricInfo, TaskInfo
+from kgbench.analysis.scores import MetricInfo, ScoreRow, TaskInfo
 from kgbench.analysis.selection import Selection
+from kgbench.analysis.tables import Table
 from kgbench.errors import QueryError
 from kgbench.store.protocol import Store
 
@@ -25,55 +26,173 @@ class Score(NamedTuple):
     round: int | None
 
 
+ANSWERS: Mapping[str, str | None] = {"first": None, "last": "last", "best": "max"}
+"""The words for answers of a dialogue, with the aggregation that summarises them."""
+_OF_ROUND = re.compile(r"(?P<round>\d{1,4})_(?P<name>.+)")
+
+
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """Tasks whose label matches ``glob``, by the metric ``metric`` or else their main metric."""
+    """Tasks whose label matches ``glob``, by the metric ``metric`` or else their main metric.
+
+    A metric may carry its round as published names do: ``0_combined``. ``answers`` says which
+    answers count for tasks with several rounds: ``first``, ``last``, ``best``, or a round as text,
+    counted from 0. Then ``metric`` must be a metric of single answers.
+    """
 
     glob: str
     metric: str | None = None
     round: int | None = None
+    answers: str | None = None
 
     def scores(self, tasks: Iterable[TaskInfo], metrics: Iterable[MetricInfo]) -> list[Score]:
         """What it selects, in the order of the tasks; tasks without such a metric are left out.
 
-        Raises :class:`~kgbench.errors.QueryError` for a metric of single answers of a task with
-        several rounds, unless a round is named: their values would be pooled.
+        Tasks whose main metric is a score of each round are left out, too (:func:`left_out`).
+        Raises :class:`~kgbench.errors.QueryError` for a named metric of single answers of a task
+        with several rounds, unless a round is named: their values would be pooled. Also raised
+        where ``answers`` contradicts a round or an aggregate that is named.
         """
-        named = {(m.task_class, m.name): m for m in metrics}
-        by_iri = {m.iri: m for m in named.values()}
+        known = _Metrics(metrics)
+        name, round_ = name_and_round(self.metric)
+        round_ = self.round if self.round is not None else round_
         found = []
         for task in tasks:
-            if not fnmatchcase(task.label, self.glob):
+            if not task.fits(self.glob):
                 continue
-            metric = (
-                by_iri.get(task.main_metric or "")
-                if self.metric is None
-                else named.get((task.task_class, self.metric))
-            )
+            metric = known.metric(task, name)
             if metric is None:
                 continue
-            if task.rounds > 1 and metric.aggregation is None and self.round is None:
+            if self.answers is not None:
+                if round_ is not None or (name is not None and metric.aggregation is not None):
+                    said = self.metric or metric.name
+                    raise QueryError(
+                        f"'{said}' of {task.label} already says which answers "
+                        f"count: leave out '{self.answers}', or name a metric of single answers"
+                    )
+                score = known.at(task, metric, self.answers)
+            elif task.rounds > 1 and metric.aggregation is None and round_ is None:
+                if name is None:
+                    continue  # its declaration is at fault: see left_out
                 raise QueryError(
                     f"'{metric.name}' of {task.label} is a score of each round: name a round, "
                     f"or an aggregate such as max_{metric.name}"
                 )
-            found.append(Score(task.iri, metric.iri, self.round))
+            elif task.rounds == 1 and round_ is not None:
+                score = Score(task.iri, metric.iri, None) if round_ == 0 else None
+            else:
+                score = Score(task.iri, metric.iri, round_)
+            if score is not None:
+                found.append(score)
         return found
 
 
-def chosen_metrics(store: Store, glob: str, metric: str | None) -> dict[str, str]:
-    """Which metric (IRI) stands for which task (IRI) whose label fits ``glob``.
+class _Metrics:
+    """The metrics of a catalogue, by name, IRI and what they summarise."""
 
-    ``metric`` is a short name; without one it is each task's main metric. Raises
+    def __init__(self, metrics: Iterable[MetricInfo]) -> None:
+        self._by_iri = {metric.iri: metric for metric in metrics}
+        every = self._by_iri.values()
+        self._named = {(m.task_class, m.name): m for m in every}
+        self._summaries = {(m.base, m.aggregation): m for m in every if m.base is not None}
+
+    def metric(self, task: TaskInfo, name: str | None) -> MetricInfo | None:
+        """The metric of a task by its short name, or its main metric."""
+        if name is None:
+            return self._by_iri.get(task.main_metric or "")
+        return self._named.get((task.task_class, name))
+
+    def at(self, task: TaskInfo, metric: MetricInfo, answers: str) -> Score | None:
+        """The score by which ``answers`` are judged; ``None`` where a task has no such answers."""
+        if task.rounds == 1:
+            there = answers in ANSWERS or int(answers) == 0
+            return Score(task.iri, metric.iri, None) if there else None
+        base = metric.iri if metric.base is None else metric.base
+        if answers not in ANSWERS or answers == "first":
+            return Score(task.iri, base, 0 if answers == "first" else int(answers))
+        summary = self._summaries.get((base, ANSWERS[answers]))
+        return None if summary is None else Score(task.iri, summary.iri, None)
+
+
+def checked_answers(text: str) -> str:
+    """``text`` if it names answers of a dialogue: ``first``, ``last``, ``best`` or a round from 0.
+
+    Raises :class:`~kgbench.errors.QueryError` otherwise.
+    """
+    if text in ANSWERS or re.fullmatch(r"[0-9]{1,4}", text):
+        return text
+    raise QueryError(f"'{text}' is no round: choose first, last, best, or a number from 0")
+
+
+def answers_words(answers: str) -> str:
+    """Which answers count, in words: ``first answers``, ``answers of round 2``."""
+    return f"{answers} answers" if answers in ANSWERS else f"answers of round {answers}"
+
+
+def score_name(score: Score, metrics: Mapping[str, MetricInfo]) -> str:
+    """The published short name of a score: that of its metric, behind its round if it has one."""
+    name = metrics[score.metric].name
+    return name if score.round is None else f"{score.round}_{name}"
+
+
+def name_and_round(metric: str | None) -> tuple[str | None, int | None]:
+    """A metric's name and round from a short name such as ``f1`` or ``0_combined``."""
+    found = _OF_ROUND.fullmatch(metric or "")
+    return (metric, None) if found is None else (found["name"], int(found["round"]))
+
+
+def chosen_scores(
+    store: Store, glob: str, metric: str | None, answers: str | None = None
+) -> dict[str, Score]:
+    """Which score stands for which task (IRI) whose label fits ``glob``.
+
+    ``metric`` is a short name, without or with a round (``0_combined``); without one it is each
+    task's main metric. ``answers`` is as in :class:`Selector`. Raises
     :class:`~kgbench.errors.QueryError` when no task or metric fits.
     """
     tasks = fetch.tasks(store).values()
-    if not any(fnmatchcase(task.label, glob) for task in tasks):
+    if not any(task.fits(glob) for task in tasks):
         raise QueryError(f"no task label fits '{glob}'")
-    chosen = Selector(glob, metric).scores(tasks, fetch.metrics(store).values())
+    selector = Selector(glob, metric, answers=None if answers is None else checked_answers(answers))
+    chosen = selector.scores(tasks, fetch.metrics(store).values())
     if not chosen:
-        raise QueryError(f"no task that fits '{glob}' has a metric '{metric or 'main'}'")
-    return {score.task: score.metric for score in chosen}
+        of = "" if answers is None else f" for {answers_words(answers)}"
+        raise QueryError(f"no task that fits '{glob}' has a metric '{metric or 'main'}'{of}")
+    return {score.task: score for score in chosen}
+
+
+def chosen_rows(
+    store: Store, selection: Selection, chosen: Mapping[str, Score], *, model: str | None = None
+) -> list[ScoreRow]:
+    """Every value of the score that stands for each task (IRI), of one ``model`` (IRI) if given."""
+    metrics = {score.metric for score in chosen.values()}
+    found = fetch.score_rows(store, selection, metrics, model=model)
+    return [row for row in found if _stands_for(row, chosen.get(row.task))]
+
+
+def _stands_for(row: ScoreRow, score: Score | None) -> bool:
+    same = score is not None and row.metric == score.metric
+    return same and score is not None and score.round in (None, row.round)
+
+
+def left_out(store: Store) -> list[str]:
+    """Which task classes of the catalogue have a main metric that no dialogue has one value of."""
+    metrics = fetch.metrics(store)
+    found = set()
+    for task in fetch.tasks(store).values():
+        main = metrics.get(task.main_metric or "")
+        if task.rounds > 1 and main is not None and main.aggregation is None:
+            found.add(
+                f"Left out: the task class {task.class_name} {task.version}, whose main metric "
+                f"'{main.name}' is a score of each round, not of a dialogue. Declare an aggregate "
+                f"such as max_{main.name} in a new version of the class, or name a metric."
+            )
+    return sorted(found)
+
+
+def noted(store: Store, table: Table) -> Table:
+    """The table with a note for each task class that it leaves out (:func:`left_out`)."""
+    return replace(table, notes=(*table.notes, *left_out(store)))
 
 
 def reached(

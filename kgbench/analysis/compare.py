@@ -2,24 +2,31 @@
 """Two models, two runs or two evaluation passes, compared task by task.
 
 Values are paired where both sides have the same case and iteration; where they share none, the
-sides are compared unpaired, and the table says so.
+sides are compared unpaired, and the table says so. What intervals and tests generalise to is an
+:class:`~kgbench.analysis.estimands.Estimand`.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import zip_longest
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.choosing import chosen_metrics
+from kgbench.analysis.clusters import FEWEST_FOR_T, Apart, Clusters
+from kgbench.analysis.estimands import CASES, Estimand
 from kgbench.analysis.histogram import Histogram
+from kgbench.analysis.inference import inference
+from kgbench.analysis.intervals import (
+    DIFFERENCE_NOTE,
+    Bounds,
+    difference_interval,
+    score_interval,
+)
+from kgbench.analysis.matching import Match
 from kgbench.analysis.scores import ScoreRow
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.sides import Side, items
+from kgbench.analysis.sides import Side
 from kgbench.analysis.significance import (
+    benjamini_hochberg,
     bootstrap_means,
     bootstrap_p,
     cohens_d,
@@ -30,12 +37,10 @@ from kgbench.analysis.significance import (
     t_test,
 )
 from kgbench.analysis.tables import Column, Kind, Table, Value
-from kgbench.errors import QueryError
-from kgbench.store.protocol import Store
 
 ALL_TASKS = "All tasks"
 SOLVED = 0.5
-COLUMNS = (
+_MEANS = (
     Column("task", "Task"),
     Column("pairing", "Pairing"),
     Column("n_a", "n A", Kind.COUNT),
@@ -43,13 +48,27 @@ COLUMNS = (
     Column("mean_a", "Mean A", Kind.SCORE),
     Column("mean_b", "Mean B", Kind.SCORE),
     Column("difference", "A - B", Kind.SCORE),
+)
+_TESTS = (
     Column("ci_low", "95 % from", Kind.SCORE),
     Column("ci_high", "to", Kind.SCORE),
     Column("p", "p", Kind.P),
     Column("p_holm", "p (Holm)", Kind.P),
+)
+_CLUSTERED = (
+    Column("clusters", "Clusters", Kind.COUNT),
+    *_TESTS,
+    Column("p_bh", "p (BH)", Kind.P),
+    Column("no_claim", "No claim"),
+)
+_EQUIVALENT = (Column("p_equivalent", "p (equal)", Kind.P),)
+_INDEPENDENT = (
+    *_TESTS,
     Column("boot_low", "Bootstrap from", Kind.SCORE),
     Column("boot_high", "to", Kind.SCORE),
     Column("p_boot", "p (bootstrap)", Kind.P),
+)
+_EFFECTS = (
     Column("effect", "Effect", Kind.SCORE),
     Column("only_a", "Only A solved", Kind.COUNT),
     Column("only_b", "Only B solved", Kind.COUNT),
@@ -66,164 +85,97 @@ FLIP_COLUMNS = (
 QUERIES = (*fetch.CHOOSING, *fetch.ROWS)
 
 
-class Pair(NamedTuple):
-    """What the two sides reached on the same case in the same iteration."""
-
-    a: ScoreRow
-    b: ScoreRow
-
-    @property
-    def difference(self) -> float:
-        """A less B."""
-        return self.a.value - self.b.value
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """One task: the pairs, and what either side has beside them."""
-
-    pairs: tuple[Pair, ...]
-    rest_a: tuple[ScoreRow, ...]
-    rest_b: tuple[ScoreRow, ...]
-
-    @property
-    def paired(self) -> bool:
-        """Whether there is anything to pair."""
-        return bool(self.pairs)
-
-    def used(self) -> tuple[list[ScoreRow], list[ScoreRow]]:
-        """The values of both sides that are compared: the pairs, or else everything."""
-        if self.paired:
-            return [p.a for p in self.pairs], [p.b for p in self.pairs]
-        return list(self.rest_a), list(self.rest_b)
-
-
-def matches(
-    store: Store,
-    selection: Selection,
-    a: Side,
-    b: Side,
-    *,
-    metric: str | None = None,
-    tasks: str = "*",
-) -> dict[str, Match]:
-    """The values of both sides, matched, by the name of the task.
-
-    Raises :class:`~kgbench.errors.QueryError` where the sides share no task.
-    """
-    chosen = chosen_metrics(store, tasks, metric)
-    names = {task.iri: task.name for task in fetch.tasks(store).values()}
-    ours = items(store, selection, a, chosen)
-    theirs = items(store, selection, b, chosen)
-    both = sorted({i.task for i in ours} & {i.task for i in theirs}, key=lambda t: names[t])
-    if not both:
-        raise QueryError(f"'{a.name}' and '{b.name}' have no task in common")
-    by_model = a.kind != "model" and bool({i.model for i in ours} & {i.model for i in theirs})
-
-    def key(item: ScoreRow) -> tuple[object, ...]:
-        if a.kind == "pass" and by_model:
-            return (item.dialogue,)
-        return (item.model if by_model else None, item.case, item.iteration)
-
-    return {
-        names[task]: _match(
-            _by_key((i for i in ours if i.task == task), key),
-            _by_key((i for i in theirs if i.task == task), key),
-        )
-        for task in both
-    }
-
-
-def _by_key(
-    found: Iterable[ScoreRow], key: Callable[[ScoreRow], tuple[object, ...]]
-) -> dict[tuple[object, ...], list[ScoreRow]]:
-    by_key: dict[tuple[object, ...], list[ScoreRow]] = defaultdict(list)
-    for item in sorted(found, key=lambda i: i.dialogue):
-        by_key[key(item)].append(item)
-    return by_key
-
-
-def _match(
-    ours: Mapping[tuple[object, ...], Sequence[ScoreRow]],
-    theirs: Mapping[tuple[object, ...], Sequence[ScoreRow]],
-) -> Match:
-    pairs: list[Pair] = []
-    rest_a: list[ScoreRow] = []
-    rest_b: list[ScoreRow] = []
-    for key in sorted({*ours, *theirs}, key=str):
-        for a, b in zip_longest(ours.get(key, ()), theirs.get(key, ())):
-            if a is not None and b is not None:
-                pairs.append(Pair(a, b))
-            elif a is not None:
-                rest_a.append(a)
-            else:
-                rest_b.append(b)
-    return Match(tuple(pairs), tuple(rest_a), tuple(rest_b))
-
-
 def compare(
     found: Mapping[str, Match],
     a: Side,
     b: Side,
     *,
+    about: str = CASES,
+    margin: float | None = None,
     solved: float = SOLVED,
     samples: int = 10_000,
     seed: int = 0,
 ) -> Table:
     """One row per task and one over all: difference, tests, effect, and what only one side solved.
 
-    The t-test is paired or Student's with equal variances, the effect Cohen's dz or d; the
-    bootstrap draws cases (dialogues where a task has a single case). A dialogue is solved from the
-    score ``solved`` on. Holm's correction is over the tasks.
+    ``about`` names what intervals and tests generalise to, by default cases of this kind: see
+    :mod:`kgbench.analysis.clusters`. A part that supports no such claim (a task with one case) has
+    none in its row. Then one more row is about all parts that do. With a ``margin`` the sides are
+    tested for equivalence, too. P is corrected over the tasks by Holm and
+    by Benjamini and Hochberg (BH).
+
+    About ``dialogues`` the tests are the published ones: the t-test is paired or Student's with
+    equal variances, and the bootstrap draws cases (dialogues where a task has a single case).
+    The effect is Cohen's dz or d. A dialogue is solved from the score ``solved`` on.
     """
-    rows = [_row(task, [match], solved, samples, seed) for task, match in found.items()]
-    corrected = holm([row["p"] if isinstance(row["p"], float) else None for row in rows])
-    for row, p in zip(rows, corrected, strict=True):
-        row["p_holm"] = p
+    how = inference(about)
+    goal = how.about
+    equal = goal.clustered and margin is not None
+
+    def row(name: str, several: list[Match]) -> dict[str, Value]:
+        if goal.clustered:
+            return _row(name, several, solved, clustered(several, goal, margin))
+        return _row(name, several, solved, _independent(several, samples, seed))
+
+    rows = [row(task, [match]) for task, match in found.items()]
+    ps = [row["p"] if isinstance(row["p"], float) else None for row in rows]
+    for one, holms, hochbergs in zip(rows, holm(ps), benjamini_hochberg(ps), strict=True):
+        one["p_holm"], one["p_bh"] = holms, hochbergs
+    whole = list(found.values())
     if len(found) > 1:
-        rows.append(_row(ALL_TASKS, list(found.values()), solved, samples, seed))
-    unpaired = [task for task, match in found.items() if not match.paired]
-    partly = sum(len(m.rest_a) + len(m.rest_b) for m in found.values() if m.paired)
-    notes = [f"A is {a.kind} {a.name}, B is {b.kind} {b.name}."]
-    if unpaired:
-        notes.append(
-            f"Unpaired, because the sides share no case and iteration: {', '.join(unpaired)}."
-        )
-    if partly:
-        notes.append(f"{partly} dialogues of paired tasks have no partner and are left out.")
+        rows.append(row(ALL_TASKS, whole))
+    left_out, some = _left_out(whole, goal), informative(whole, goal)
+    if left_out and some:
+        rows.append(row(goal.informative, some))
+    notes = [f"A is {a.kind} {a.name}, B is {b.kind} {b.name}.", how.note]
+    notes += _notes(found, goal, len(left_out), margin)
+    if any(row.get("no_claim") for row in rows):
+        notes.append("No claim: why a row cannot tell A from B at p < 0.05, whatever its values.")
+    tested = _CLUSTERED if goal.clustered else _INDEPENDENT
+    columns = (*_MEANS, *tested, *(_EQUIVALENT if equal else ()), *_EFFECTS)
+    options: dict[str, Value] = (
+        {"margin": margin} if goal.clustered else {"samples": samples, "seed": seed}
+    )
     return Table(
         title=f"{a.name} against {b.name}",
-        columns=COLUMNS,
-        rows=tuple(tuple(row.get(c.name) for c in COLUMNS) for row in rows),
+        columns=columns,
+        rows=tuple(tuple(row.get(c.name) for c in columns) for row in rows),
         notes=tuple(notes),
         queries=QUERIES,
-        context={"a": a.iri, "b": b.iri, "samples": samples, "seed": seed, "solved": solved},
+        context={"a": a.iri, "b": b.iri, **how.context, **options, "solved": solved},
     )
 
 
-def _row(task: str, found: list[Match], solved: float, samples: int, seed: int) -> dict[str, Value]:
+def _notes(
+    found: Mapping[str, Match], about: Estimand, left_out: int, margin: float | None
+) -> Iterator[str]:
+    if left_out:
+        yield (
+            f"Number of {about.fixed}s with one {about.sampled}: {left_out}. They support no "
+            f"claim about {about.label}. '{about.informative}' is about the others."
+        )
+    if margin is not None and about.clustered:
+        yield (
+            f"p (equal): two one-sided t-tests that A and B differ by less than {margin:g}; "
+            f"from {FEWEST_FOR_T} clusters on."
+        )
+    if not about.clustered:
+        yield DIFFERENCE_NOTE
+    unpaired = [task for task, match in found.items() if not match.paired]
+    partly = sum(len(m.rest_a) + len(m.rest_b) for m in found.values() if m.paired)
+    if unpaired:
+        yield f"Unpaired, because the sides share no case and iteration: {', '.join(unpaired)}."
+    if partly:
+        yield f"{partly} dialogues of paired tasks have no partner and are left out."
+
+
+def _row(
+    task: str, found: list[Match], solved: float, tested: Mapping[str, Value]
+) -> dict[str, Value]:
     paired = all(match.paired for match in found)
-    ours = [item for match in found for item in match.used()[0]]
-    theirs = [item for match in found for item in match.used()[1]]
-    first = Histogram.of(i.value for i in ours)
-    second = Histogram.of(i.value for i in theirs)
+    ours, theirs = _values(found)
+    first, second = Histogram.of(ours), Histogram.of(theirs)
     pairs = [pair for match in found for pair in match.pairs] if paired else []
-    if paired:
-        differences = [pair.difference for pair in pairs]
-        test = paired_test(differences)
-        effect = cohens_dz(differences)
-        drawn = bootstrap_means(
-            _units([(p.a, p.difference) for p in pairs]), samples=samples, seed=seed
-        )
-    else:
-        test = t_test(first, second)
-        effect = cohens_d(first, second)
-        drawn_a = bootstrap_means(_units([(i, i.value) for i in ours]), samples=samples, seed=seed)
-        drawn_b = bootstrap_means(
-            _units([(i, i.value) for i in theirs]), samples=samples, seed=seed + 1
-        )
-        drawn = [x - y for x, y in zip(drawn_a, drawn_b, strict=True)]
-    interval = percentile_interval(drawn)
     known = first.mean is not None and second.mean is not None
     return {
         "task": task,
@@ -233,15 +185,103 @@ def _row(task: str, found: list[Match], solved: float, samples: int, seed: int) 
         "mean_a": first.mean,
         "mean_b": second.mean,
         "difference": (first.mean or 0.0) - (second.mean or 0.0) if known else None,
-        "ci_low": None if test is None else test.interval.low,
-        "ci_high": None if test is None else test.interval.high,
+        **tested,
+        "effect": cohens_dz(p.difference for p in pairs) if paired else cohens_d(first, second),
+        "only_a": sum(p.a.value >= solved > p.b.value for p in pairs) if paired else None,
+        "only_b": sum(p.b.value >= solved > p.a.value for p in pairs) if paired else None,
+    }
+
+
+def _values(found: list[Match]) -> tuple[list[float], list[float]]:
+    used = [match.used() for match in found]
+    return [i.value for ours, _ in used for i in ours], [i.value for _, b in used for i in b]
+
+
+def _sides(found: list[Match], about: Estimand) -> tuple[Clusters, ...]:
+    """The clusters of the differences of pairs, or else those of each side."""
+    if all(match.paired for match in found):
+        return (about.clusters((p.a, p.difference) for match in found for p in match.pairs),)
+    used = [match.used() for match in found]
+    return (
+        about.clusters((i, i.value) for ours, _ in used for i in ours),
+        about.clusters((i, i.value) for _, theirs in used for i in theirs),
+    )
+
+
+def informative(found: list[Match], about: Estimand) -> list[Match]:
+    """What of some tasks supports a claim about an estimand."""
+    left_out = _left_out(found, about)
+    some = [match.without(lambda one: about.stratum(one) in left_out) for match in found]
+    return [match for match in some if match.pairs or (match.rest_a and match.rest_b)]
+
+
+def _left_out(found: list[Match], about: Estimand) -> frozenset[object]:
+    """The strata that support no claim."""
+    if not about.clustered:
+        return frozenset()
+    return frozenset(name for side in _sides(found, about) for name in side.left_out)
+
+
+def clustered(found: list[Match], about: Estimand, margin: float | None) -> dict[str, Value]:
+    """What is claimed of some tasks; nothing where a part of them supports no claim.
+
+    The cells are those of the columns ``clusters``, ``ci_low``, ``ci_high``, ``p``,
+    ``p_equivalent`` and ``no_claim`` of :func:`compare`.
+    """
+    clusters = _sides(found, about)
+    bounds = Bounds.around(match.bounds for match in found)
+    test = clusters[0] if len(clusters) == 1 else Apart(*clusters)
+    claim = about.no_claim(test)
+    if test.lone:
+        return {"clusters": None, "p": None, "no_claim": claim}
+    between = test.interval(bounds.differences if len(clusters) == 1 else bounds)
+    return {
+        "clusters": test.number,
+        "ci_low": None if between is None else between.low,
+        "ci_high": None if between is None else between.high,
+        "p": test.p,
+        "p_equivalent": None if margin is None else test.p_equivalent(margin),
+        "no_claim": claim,
+    }
+
+
+def _independent(found: list[Match], samples: int, seed: int) -> dict[str, Value]:
+    """The published tests, which take all dialogues for independent."""
+    bounds = Bounds.around(match.bounds for match in found)
+    if all(match.paired for match in found):
+        pairs = [pair for match in found for pair in match.pairs]
+        differences = [pair.difference for pair in pairs]
+        test = paired_test(differences)
+        between = score_interval(Histogram.of(differences), bounds.differences)
+        drawn = bootstrap_means(
+            _units([(p.a, p.difference) for p in pairs]), samples=samples, seed=seed
+        )
+    else:
+        ours, theirs = (Histogram.of(values) for values in _values(found))
+        test = t_test(ours, theirs)
+        between = difference_interval(ours, theirs, bounds)
+        drawn = [
+            x - y
+            for x, y in zip(
+                *(
+                    bootstrap_means(
+                        _units([(i, i.value) for match in found for i in match.used()[side]]),
+                        samples=samples,
+                        seed=seed + side,
+                    )
+                    for side in (0, 1)
+                ),
+                strict=True,
+            )
+        ]
+    interval = percentile_interval(drawn)
+    return {
+        "ci_low": None if between is None else between.low,
+        "ci_high": None if between is None else between.high,
         "p": None if test is None else test.p,
         "boot_low": None if interval is None else interval.low,
         "boot_high": None if interval is None else interval.high,
         "p_boot": bootstrap_p(drawn),
-        "effect": effect,
-        "only_a": sum(p.a.value >= solved > p.b.value for p in pairs) if paired else None,
-        "only_b": sum(p.b.value >= solved > p.a.value for p in pairs) if paired else None,
     }
 
 

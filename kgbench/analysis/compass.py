@@ -6,13 +6,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyoxigraph as ox
+
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.choosing import Selector, reached
-from kgbench.analysis.declarations import Declared
+from kgbench.analysis.declarations import own_or_shipped, selectors
+from kgbench.analysis.declared_scores import check_selectors, without_results
 from kgbench.analysis.histogram import Histogram, mean
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
-from kgbench.errors import QueryError, ResourceError
+from kgbench.errors import QueryError
+from kgbench.nearest import nearest
+from kgbench.rdf.declared import shipped
 from kgbench.store.protocol import Store
 from kgbench.vocab import KGB, RDFS, SKOS
 
@@ -28,15 +33,17 @@ COLUMNS = (
     Column("high", "to", Kind.SCORE),
 )
 QUERIES = (*fetch.CHOOSING, *fetch.HISTOGRAMS, "round-histograms")
+DEFAULT = "eswc"
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A declared axis (``dqv:Dimension``) over scores."""
+    """A declared axis (``dqv:Dimension``) over scores; ``iri`` is that of a shipped one."""
 
     name: str
     label: str
     selectors: tuple[Selector, ...]
+    iri: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +51,7 @@ class Compass:
     """A declared compass: axes in their order, and how its band is drawn.
 
     ``band`` is half the band's width in standard deviations; ``population`` says which deviation.
+    ``file`` is the user's own that declares it.
     """
 
     name: str
@@ -51,40 +59,61 @@ class Compass:
     axes: tuple[Axis, ...]
     band: float
     population: bool
+    file: Path | None = None
 
 
-def compass(name: str = "eswc", file: Path | None = None) -> Compass:
+def compass(name: str = DEFAULT, file: Path | None = None) -> Compass:
     """The declared compass called ``name``, as shipped or from one's own file."""
-    declared = Declared.of(file, "compass.ttl")
+    declared = own_or_shipped(file, "compass.ttl")
     node = declared.named(KGB.Compass, name)
     axes = tuple(
         Axis(
             declared.required(axis, SKOS.notation),
             declared.required(axis, RDFS.label),
-            declared.selectors(axis),
+            selectors(declared, axis),
+            axis.value if file is None else None,
         )
         for axis in declared.ordered(node, KGB.axis)
     )
-    band = declared.read(node, KGB.bandWidth, float)
-    if band is None:
-        raise ResourceError(f"{declared.file}: the compass '{name}' has no <{KGB.bandWidth}>")
     return Compass(
         name=name,
         label=declared.required(node, RDFS.label),
         axes=axes,
-        band=band,
-        population=declared.required(node, KGB.deviationKind) == "population",
+        band=declared.needed(node, KGB.bandWidth, float),
+        population=declared.needed(node, KGB.deviationKind, _population),
+        file=file,
     )
+
+
+def compass_of(suite: str, name: str | None = None, file: Path | None = None) -> Compass:
+    """The compass called ``name``, or else the default one of a suite (IRI).
+
+    The suite declares its default (``kgb:defaultCompass``); the default of other suites is
+    :data:`DEFAULT`. A ``file`` of one's own that declares a single compass has that one as its
+    default. Raises :class:`~kgbench.errors.QueryError` for an unknown name.
+    """
+    if name is None and file is not None:
+        own = own_or_shipped(file)
+        names = [own.required(node, SKOS.notation) for node in own.instances(KGB.Compass)]
+        name = names[0] if len(names) == 1 else None
+    if name is None and file is None:
+        suites = shipped("ontology", "suites.ttl")
+        for node in suites.objects(ox.NamedNode(suite), KGB.defaultCompass):
+            name = shipped("queries", "compass.ttl").required(node, SKOS.notation)
+    return compass(name or DEFAULT, file)
 
 
 def compass_table(store: Store, selection: Selection, declared: Compass | None = None) -> Table:
     """One row per model and axis: the radius, the deviation of all values, and the band.
 
     The radius is the mean, over the scores of the axis, of their means; the band is cut to 0..1.
-    An axis on which a model has no value has no radius. Raises
-    :class:`~kgbench.errors.QueryError` where no model has a value on any axis.
+    An axis on which a model has no value has no radius. Without ``declared`` it is the compass of
+    the suite (:func:`compass_of`). Raises :class:`~kgbench.errors.QueryError` where no model has a
+    value on any axis.
     """
-    declared = declared or compass()
+    declared = declared or compass_of(selection.suite)
+    selectors = [selector for axis in declared.axes for selector in axis.selectors]
+    check_selectors(store, selectors, declared.file)
     tasks, metrics = fetch.tasks(store), fetch.metrics(store)
     ordered = sorted(tasks.values(), key=lambda task: task.iri)
     wanted = {
@@ -95,6 +124,7 @@ def compass_table(store: Store, selection: Selection, declared: Compass | None =
     if not found:
         raise QueryError(f"no model has scores on any axis of the compass '{declared.name}'")
     names = fetch.models(store)
+    scored = {score for parts in found.values() for score in parts}
     rows = []
     for model in sorted(found, key=names.name):
         for axis in declared.axes:
@@ -104,9 +134,25 @@ def compass_table(store: Store, selection: Selection, declared: Compass | None =
         title=f"Compass: {declared.label} ({selection.suite_name})",
         columns=COLUMNS,
         rows=tuple(rows),
+        notes=tuple(without_results(store, selectors, scored, declared.file)),
         queries=QUERIES,
-        context={**selection.context, "compass": declared.name},
+        context={
+            **selection.context,
+            "compass": declared.name,
+            "band": declared.band,
+            "deviation": "population" if declared.population else "sample",
+        },
+        iris={
+            "model": {names.name(model): model for model in found},
+            "axis": {axis.name: axis.iri for axis in declared.axes if axis.iri is not None},
+        },
     )
+
+
+def _population(kind: str) -> bool:
+    if kind not in ("population", "sample"):
+        raise ValueError(nearest(kind, ("population", "sample")))
+    return kind == "population"
 
 
 def _row(model: str, axis: Axis, parts: list[Histogram], declared: Compass) -> tuple[Value, ...]:

@@ -4,19 +4,26 @@
 The dimensions are the suite, the choice of the pass and what the rows of the table are about; the
 measures are those of its columns that the vocabulary declares. Where a row lacks a value, a number
 is ``NaN`` and a row without any number is left out, so that the cube is complete (integrity
-constraint 17 of the Data Cube recommendation).
+constraint 17 of the Data Cube recommendation). Estimand, method and levels of intervals and tests
+are attributes of the data set.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from kgbench.analysis.inference import statements
 from kgbench.analysis.tables import Table, Value
 from kgbench.rdf import double, integer, string
-from kgbench.vocab import KGB, QB, RDF, RDFS, XSD
+from kgbench.vocab import DQV, KGB, QB, RDF, RDFS, XSD
 
-DIMENSIONS: Mapping[str, str] = {"model": KGB.model, "task": KGB.task, "metric": KGB.metric}
+DIMENSIONS: Mapping[str, str] = {
+    "model": KGB.model,
+    "task": KGB.task,
+    "metric": KGB.metric,
+    "axis": KGB.axis,
+}
 MEASURES: Mapping[str, tuple[str, str]] = {
     "rank": (KGB.rank, XSD.integer),
     "score": (KGB.mean, XSD.double),
@@ -25,39 +32,89 @@ MEASURES: Mapping[str, tuple[str, str]] = {
     "median": (KGB.median, XSD.double),
     "n": (KGB["count"], XSD.integer),
     "errors": (KGB.errorCount, XSD.integer),
+    "clusters": (KGB.clusterCount, XSD.integer),
+    "ci_score": (KGB.claimedMean, XSD.double),
+    "ci_low": (KGB.lowerBound, XSD.double),
+    "ci_high": (KGB.upperBound, XSD.double),
+    "low": (KGB.bandFrom, XSD.double),
+    "high": (KGB.bandTo, XSD.double),
+    "p_best": (KGB.pValue, XSD.double),
 }
+ATTRIBUTES = (KGB.estimand, KGB.inferenceMethod, KGB.confidenceLevel, KGB.significanceLevel)
 _ERRORS = ("failed", "not_judged")
-_RANGES = {KGB.model: KGB.Model, KGB.task: KGB.Task, KGB.metric: KGB.Metric, KGB.suite: KGB.Suite}
+_RANGES = {
+    KGB.model: KGB.Model,
+    KGB.task: KGB.Task,
+    KGB.metric: KGB.Metric,
+    KGB.suite: KGB.Suite,
+    KGB.axis: DQV.Dimension,
+}
 
 
 def is_cube(table: Table) -> bool:
     """Whether the dimensions that a table has IRIs for tell its rows apart."""
-    names = [name for name in table.names if name in DIMENSIONS and name in table.iris]
+    names = [name for name in table.names if name in DIMENSIONS and table.iris.get(name)]
     about = [tuple(row[name] for name in names) for row in table.records()]
     return "n" in table.names and bool(names) and len(set(about)) == len(about)
 
 
-def cube_triples(table: Table, dataset: str, suite: str, pass_choice: str) -> Iterator[str]:
+def observations(
+    table: Table, dataset: str
+) -> Iterator[tuple[Mapping[str, Value], Mapping[str, str]]]:
+    """The rows of the cube ``dataset``, each with the IRIs of its observations by measure.
+
+    Measures are named as in :data:`MEASURES`.
+    """
+    between = "-" if "#" in dataset else "/"
+    rows = [_measured(row) for row in table.records() if row.get("n")]
+    known = measures_of(table)
+    measures = [
+        name
+        for name in (*table.names, "errors")
+        if name in known and all(name in row for row in rows)
+    ]
+    for number, row in enumerate(rows):
+        yield row, {name: f"{dataset}{between}{number}{between}{name}" for name in measures}
+
+
+def cube_triples(
+    table: Table,
+    dataset: str,
+    suite: str,
+    pass_choice: str,
+    links: Callable[[Mapping[str, Value]], Iterable[tuple[str, str]]] = lambda _: (),
+) -> Iterator[str]:
     """The N-Triples lines of a table as a ``qb:DataSet`` with the IRI ``dataset``.
 
-    ``table.iris`` gives the IRIs of the names in its columns of models, tasks and metrics.
+    ``table.iris`` gives the IRIs of the names in its columns of models, tasks, metrics and axes;
+    ``links`` gives further properties of a row's observations with the IRIs that they lead to.
     """
-    dimensions = [name for name in table.names if name in DIMENSIONS and name in table.iris]
-    measures = [name for name in (*table.names, "errors") if name in MEASURES]
-    rows = [_measured(row) for row in table.records() if row.get("n")]
-    measures = [m for m in measures if all(m in row for row in rows)]
-    yield from _structure(dataset, dimensions, measures)
+    between = "-" if "#" in dataset else "/"
+    measure_of = measures_of(table)
+    dimensions = [name for name in table.names if name in DIMENSIONS and table.iris.get(name)]
+    rows = list(observations(table, dataset))
+    measures = list(rows[0][1]) if rows else []
+    said = list(statements(dataset, table))
+    attributes = [term for term in ATTRIBUTES if any(f"<{term}>" in line for line in said)]
+    roles = [(QB.dimension, KGB.suite), (QB.dimension, KGB.passChoice)]
+    roles += [(QB.dimension, DIMENSIONS[name]) for name in dimensions]
+    roles += [(QB.dimension, QB.measureType)]
+    roles += [(QB.measure, measure_of[name][0]) for name in measures]
+    roles += [(QB.attribute, term) for term in attributes]
+    yield from _structure(dataset, f"{dataset}{between}structure", roles)
+    yield from said
     fixed = f"<{KGB.suite}> <{suite}>", f"<{KGB.passChoice}> {string(pass_choice)}"
-    for number, row in enumerate(rows):
+    for row, iris in rows:
         about = [
             f"<{DIMENSIONS[name]}> <{table.iris[name][str(row[name])]}>" for name in dimensions
         ]
-        for name in measures:
-            node = f"<{dataset}/{number}/{name}>"
-            measure, datatype = MEASURES[name]
+        linked = [f"<{prop}> <{iri}>" for prop, iri in links(row)]
+        for name, iri in iris.items():
+            node = f"<{iri}>"
+            measure, datatype = measure_of[name]
             yield f"{node} <{RDF.type}> <{QB.Observation}> ."
             yield f"{node} <{QB.dataSet}> <{dataset}> ."
-            yield from (f"{node} {said} ." for said in (*fixed, *about))
+            yield from (f"{node} {pair} ." for pair in (*fixed, *about, *linked))
             yield f"{node} <{QB.measureType}> <{measure}> ."
             yield f"{node} <{measure}> {_number(row[name], datatype)} ."
 
@@ -79,20 +136,25 @@ def _number(value: Value, datatype: str) -> str:
     return double(math.nan if value is None else float(value))
 
 
-def _structure(dataset: str, dimensions: list[str], measures: list[str]) -> Iterator[str]:
-    structure = f"{dataset}/structure"
+def measures_of(table: Table) -> Mapping[str, tuple[str, str]]:
+    """The measures that columns of a table stand for: property and datatype by column."""
+    if table.context.get("deviation") == "population":
+        return {**MEASURES, "sd": (KGB.populationDeviation, XSD.double)}
+    return MEASURES
+
+
+def _structure(dataset: str, structure: str, roles: list[tuple[str, str]]) -> Iterator[str]:
+    between = "-" if "#" in structure else "/"
     yield f"<{dataset}> <{RDF.type}> <{QB.DataSet}> ."
     yield f"<{dataset}> <{QB.structure}> <{structure}> ."
     yield f"<{structure}> <{RDF.type}> <{QB.DataStructureDefinition}> ."
-    wanted = [(QB.dimension, KGB.suite), (QB.dimension, KGB.passChoice)]
-    wanted += [(QB.dimension, DIMENSIONS[name]) for name in dimensions]
-    wanted += [(QB.dimension, QB.measureType)]
-    wanted += [(QB.measure, MEASURES[name][0]) for name in measures]
-    for number, (role, term) in enumerate(wanted, 1):
-        component = f"<{structure}/{number}>"
+    for number, (role, term) in enumerate(roles, 1):
+        component = f"<{structure}{between}{number}>"
         yield f"<{structure}> <{QB.component}> {component} ."
         yield f"{component} <{role}> <{term}> ."
         yield f"{component} <{QB.order}> {integer(number)} ."
+        if role == QB.attribute:
+            yield f"{component} <{QB.componentAttachment}> <{QB.DataSet}> ."
         if role == QB.dimension and term != QB.measureType:
             yield f"<{term}> <{RDF.type}> <{QB.DimensionProperty}> ."
             yield f"<{term}> <{RDFS.range}> <{_RANGES.get(term, XSD.string)}> ."

@@ -3,130 +3,193 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypeVar
-
-import pyoxigraph as ox
 
 from kgbench import resources
-from kgbench.analysis.choosing import Score, Selector
+from kgbench.analysis.choosing import Score, Selector, answers_words, checked_answers
+from kgbench.analysis.estimands import CASES, estimands
 from kgbench.analysis.scores import MetricInfo, TaskInfo
-from kgbench.errors import QueryError, ResourceError
-from kgbench.vocab import DCTERMS, KGB, RDF, RDFS, SH, SKOS
+from kgbench.declared_terms import check_terms
+from kgbench.errors import ResourceError
+from kgbench.nearest import nearest
+from kgbench.rdf.declared import Declared, Node
+from kgbench.vocab import DCTERMS, KGB, RDFS, SKOS
 
-T = TypeVar("T")
+TESTS = ("clustered", "bootstrap", "paired")
+"""How models are tested against the best: see :func:`kgbench.analysis.leaders.leaders`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreGroup:
+    """Scores of a score set that count together, by ``weight`` among the groups of the set."""
+
+    name: str
+    selectors: tuple[Selector, ...]
+    weight: Fraction = Fraction(1)
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreSet:
-    """A declared set of scores."""
+    """A declared set of scores: ``selectors``, or ``groups`` of them.
+
+    With groups, the combined score is the weighted mean over groups of the mean over the scores of
+    each, and the deviation is pooled with the same weights. ``test`` is the test against the best
+    model that its source uses, one of :data:`TESTS`, and ``about`` the name of the estimand that
+    intervals and tests generalise to. ``file`` is the user's own that declares it.
+    """
 
     name: str
     label: str
     description: str
-    selectors: tuple[Selector, ...]
+    selectors: tuple[Selector, ...] = ()
+    groups: tuple[ScoreGroup, ...] = ()
+    test: str = TESTS[0]
+    about: str = CASES
+    file: Path | None = None
+
+    @property
+    def every_selector(self) -> tuple[Selector, ...]:
+        """Its selectors and those of its groups."""
+        return (*self.selectors, *(s for group in self.groups for s in group.selectors))
 
     def scores(
         self, tasks: Mapping[str, TaskInfo], metrics: Mapping[str, MetricInfo]
     ) -> list[Score]:
         """What its selectors select, each score once, by task label and metric."""
-        ordered = sorted(tasks.values(), key=lambda task: (task.name, task.iri))
-        chosen = {s: None for sel in self.selectors for s in sel.scores(ordered, metrics.values())}
-        return list(chosen)
+        return list(self.weights(tasks, metrics))
 
+    def weights(
+        self, tasks: Mapping[str, TaskInfo], metrics: Mapping[str, MetricInfo]
+    ) -> dict[Score, Fraction]:
+        """What its selectors select with its weight in the combined score; weights add up to 1.
 
-class Declared:
-    """What Turtle files declare, those in ``queries/`` or one of one's own."""
-
-    def __init__(self, *files: Path) -> None:
-        self.file = files[0]
-        self.graph = ox.Store()
-        for file in files:
-            try:
-                self.graph.bulk_load(path=str(file), format=ox.RdfFormat.TURTLE)
-            except (SyntaxError, OSError) as error:
-                raise ResourceError(f"the declarations {file} cannot be read: {error}") from error
-
-    @classmethod
-    def of(cls, own: Path | None, *shipped: str) -> Declared:
-        """One's own file where there is one, else the files called ``shipped`` in ``queries/``."""
-        return cls(own) if own else cls(*(resources.path("queries", name) for name in shipped))
-
-    def named(self, kind: str, name: str) -> ox.NamedNode:
-        """The resource of a class with the notation ``name``.
-
-        Raises :class:`~kgbench.errors.QueryError` with the names there are.
+        A group without any score is left out, and the others count by their weights.
         """
-        known = {self.required(node, SKOS.notation): node for node in self.instances(kind)}
-        if name not in known:
-            what = kind.rpartition("#")[2]
-            listed = ", ".join(sorted(known)) or "none"
-            raise QueryError(f"{self.file} declares no {what} '{name}'; there are: {listed}")
-        return known[name]
-
-    def ordered(self, node: Any, predicate: str) -> list[Any]:
-        """The values of a property in the order of their ``sh:order``."""
-        return sorted(
-            self.objects(node, predicate),
-            key=lambda part: (self.read(part, SH.order, float) or 0.0, str(part)),
-        )
-
-    def instances(self, kind: str) -> list[ox.NamedNode]:
-        """The resources of a class, by IRI."""
-        quads = self.graph.quads_for_pattern(None, ox.NamedNode(RDF.type), ox.NamedNode(kind))
-        found = [q.subject for q in quads if isinstance(q.subject, ox.NamedNode)]
-        return sorted(found, key=str)
-
-    def objects(self, node: Any, predicate: str) -> list[Any]:
-        """The values of a property, sorted."""
-        quads = self.graph.quads_for_pattern(node, ox.NamedNode(predicate), None)
-        return sorted((quad.object for quad in quads), key=str)
-
-    def text(self, node: Any, predicate: str) -> str | None:
-        """The lexical value of a property that has at most one, or ``None``."""
-        found = self.objects(node, predicate)
-        if len(found) > 1:
-            raise ResourceError(f"{self.file}: {node} has several values of <{predicate}>")
-        return str(found[0].value) if found else None
-
-    def read(self, node: Any, predicate: str, kind: Callable[[str], T]) -> T | None:
-        """The value of a property that has at most one, by ``kind``, which raises ValueError."""
-        text = self.text(node, predicate)
-        try:
-            return None if text is None else kind(text)
-        except ValueError as error:
-            raise ResourceError(
-                f"{self.file}: the <{predicate}> of {node} cannot be '{text}': {error}"
-            ) from error
-
-    def required(self, node: Any, predicate: str) -> str:
-        """The lexical value of a property that has exactly one."""
-        found = self.text(node, predicate)
-        if found is None:
-            raise ResourceError(f"{self.file}: {node} has no <{predicate}>")
-        return found
-
-    def selectors(self, node: Any) -> tuple[Selector, ...]:
-        """The score selectors of a set or an axis."""
-        return tuple(
-            Selector(
-                glob=self.required(selector, KGB.taskGlob),
-                metric=self.text(selector, KGB.metricName),
-                round=self.read(selector, KGB.round, int),
+        ordered = sorted(tasks.values(), key=lambda task: (task.name, task.iri))
+        groups = self.groups or (ScoreGroup(self.name, self.selectors),)
+        found = {
+            group: list(
+                dict.fromkeys(s for sel in group.selectors for s in sel.scores(ordered, every))
             )
-            for selector in self.objects(node, KGB.scoreSelector)
+            for every in [list(metrics.values())]
+            for group in groups
+        }
+        total = sum((group.weight for group, scores in found.items() if scores), Fraction(0))
+        weights: dict[Score, Fraction] = {}
+        for group, scores in found.items():
+            for score in scores:
+                share = group.weight / total / len(scores)
+                weights[score] = weights.get(score, Fraction(0)) + share
+        return weights
+
+    def at(self, answers: str | None) -> ScoreSet:
+        """The set for some answers of each dialogue: see :class:`Selector`."""
+        if answers is None:
+            return self
+        from_round = checked_answers(answers)
+
+        def chosen(selectors: tuple[Selector, ...]) -> tuple[Selector, ...]:
+            return tuple(replace(selector, answers=from_round) for selector in selectors)
+
+        return replace(
+            self,
+            label=f"{self.label}, {answers_words(answers)}",
+            selectors=chosen(self.selectors),
+            groups=tuple(replace(g, selectors=chosen(g.selectors)) for g in self.groups),
         )
+
+
+def own_or_shipped(own: Path | None, *names: str) -> Declared:
+    """One's own file where there is one, else the files called ``names`` in ``queries/``.
+
+    Each term of one's own file must be one that its vocabulary has.
+    """
+    if own is None:
+        return Declared(*(resources.path("queries", name) for name in names))
+    found = Declared(own)
+    check_terms(found.graph, own)
+    return found
+
+
+def selectors(source: Declared, node: Node) -> tuple[Selector, ...]:
+    """The score selectors of a set or an axis, of which there is at least one."""
+    if not source.objects(node, KGB.scoreSelector):
+        raise ResourceError(f"{source.file}: {node} has no <{KGB.scoreSelector}>")
+    return tuple(
+        Selector(
+            glob=source.required(selector, KGB.taskGlob),
+            metric=source.text(selector, KGB.metricName),
+            round=source.read(selector, KGB.round, int),
+        )
+        for selector in source.objects(node, KGB.scoreSelector)
+    )
 
 
 def score_set(name: str, file: Path | None = None) -> ScoreSet:
     """The declared score set called ``name``, as shipped or from one's own file."""
-    declared = Declared.of(file, "leaderboard.ttl", "compass.ttl")
-    node = declared.named(KGB.ScoreSet, name)
+    source = own_or_shipped(file, "leaderboard.ttl", "compass.ttl")
+    node = source.named(KGB.ScoreSet, name)
     return ScoreSet(
         name=name,
-        label=declared.required(node, RDFS.label),
-        description=declared.required(node, DCTERMS.description),
-        selectors=declared.selectors(node),
+        label=source.required(node, RDFS.label),
+        description=source.required(node, DCTERMS.description),
+        selectors=() if source.objects(node, KGB.axis) else selectors(source, node),
+        groups=tuple(
+            ScoreGroup(
+                source.required(axis, SKOS.notation),
+                selectors(source, axis),
+                source.read(axis, KGB.weight, _weight) or Fraction(1),
+            )
+            for axis in source.ordered(node, KGB.axis)
+        ),
+        test=source.read(node, KGB.significanceTest, _test) or TESTS[0],
+        about=source.read(node, KGB.estimand, _estimand) or CASES,
+        file=file,
     )
+
+
+def score_sets() -> list[tuple[str, str]]:
+    """Name and label of each score set that is shipped, the set of all tasks first."""
+    source = own_or_shipped(None, "leaderboard.ttl", "compass.ttl")
+    named = [
+        (source.required(node, SKOS.notation), source.required(node, RDFS.label))
+        for node in source.instances(KGB.ScoreSet)
+    ]
+    return sorted(named, key=lambda one: (one[0] != "main", one[1]))
+
+
+def printed_rows(name: str) -> list[dict[str, str]]:
+    """The cells of a published table as printed, by column; none where a paper prints no values.
+
+    They are kept in ``queries/published/NAME.csv``. A cell that is not printed is empty.
+    """
+    file = resources.path("queries", "published").joinpath(f"{name}.csv")
+    if not file.is_file():
+        return []
+    with file.open(encoding="utf-8", newline="") as text:
+        return list(csv.DictReader(text))
+
+
+def _weight(text: str) -> Fraction:
+    weight = Fraction(text)
+    if weight <= 0:
+        raise ValueError("a weight is a positive number")
+    return weight
+
+
+def _test(text: str) -> str:
+    if text not in TESTS:
+        raise ValueError(nearest(text, TESTS))
+    return text
+
+
+def _estimand(iri: str) -> str:
+    """The name of the declared estimand with an IRI."""
+    known = {one.iri: one.name for one in estimands()}
+    if iri not in known:
+        raise ValueError(nearest(iri, known))
+    return known[iri]

@@ -4,18 +4,82 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from kgbench.analysis import queries
+from kgbench.characters import one_line
 from kgbench.errors import QueryError
+from kgbench.rdf import iri, queries
+from kgbench.record import tool_uses
+from kgbench.record.withheld import removed
 from kgbench.store.protocol import Store
+from kgbench.tool_calls import TOOL_RESULTS, ToolUse
+from kgbench.tools import arguments, wording
 from kgbench.vocab import BASE, OUTCOME
+
+_BRIEF = 100  # characters
+_MILLISECOND = 0.001  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class ToolView:
+    """A tool call in an answer: how it ended, why it was not passed on, what went in and out.
+
+    ``server`` is the name of the server that gave the result, ``seconds`` how long that took.
+    """
+
+    tool: str
+    outcome: str
+    fault: str | None
+    arguments: str
+    result: str
+    server: str | None = None
+    seconds: float | None = None
+
+    @property
+    def brief(self) -> str:
+        """The call in one short line.
+
+        >>> ToolView("search", "ok", None, '{"text": "Ada", "limit": 5}', "").brief
+        'search(text: Ada, limit: 5)'
+        """
+        try:
+            given = arguments.read(self.arguments)
+        except ValueError:
+            words = one_line(self.arguments)
+        else:
+            words = ", ".join(f"{name}: {_short(value)}" for name, value in given.items())
+        words = words if len(words) <= _BRIEF else words[: _BRIEF - 1] + "\u2026"
+        return f"{one_line(self.tool) or 'no tool'}({words})"
+
+    @property
+    def size(self) -> str:
+        """How much the result is, in words."""
+        lines = self.result.count("\n") + 1
+        return "1 line" if lines == 1 else f"{lines} lines"
+
+    @property
+    def took(self) -> str:
+        """How long the tool worked, in words; empty where nobody knows, or no tool worked.
+
+        >>> [ToolView("query", "ok", None, "", "", None, s).took for s in (0, 4.8e-05, 0.25, 75)]
+        ['', 'under 1 ms', '250 ms', '75.0 s']
+        """
+        if not self.seconds:
+            return ""
+        if self.seconds < _MILLISECOND:
+            return "under 1 ms"
+        return f"{self.seconds:.1f} s" if self.seconds >= 1 else f"{1000 * self.seconds:.0f} ms"
+
+
+def _short(value: Any) -> str:
+    return one_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
 @dataclass(frozen=True, slots=True)
 class RoundView:
-    """A prompt with its calls and, where one came, the answer."""
+    """A prompt with its calls and, where one came, the answer with the tools that it calls."""
 
     round: int
     prompt: str
@@ -24,6 +88,20 @@ class RoundView:
     answer: str | None
     reasoning: str | None
     note: str | None
+    tools: tuple[ToolView, ...] = ()
+
+    @property
+    def of_tools(self) -> bool:
+        """Whether the prompt gives the results of the calls before it, and nothing else."""
+        return self.feedback == TOOL_RESULTS
+
+    @property
+    def beside(self) -> str:
+        """What an answer with tool calls says beside them."""
+        text, native = wording.spoken(self.answer or "")
+        if native or not self.tools:
+            return text.strip()
+        return "" if text.lstrip().startswith("{") else text.partition("```")[0].strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +141,7 @@ def view(store: Store, dialogue: str, evaluation_pass: str | None = None) -> Dia
     return DialogueView(
         iri=dialogue,
         facts=_facts(found[0]),
-        rounds=_rounds(store, dialogue),
+        rounds=_rounds(store, dialogue, found[0]["runGraph"].value),
         verdicts=_verdicts(store, dialogue, evaluation_pass),
     )
 
@@ -92,7 +170,7 @@ def _facts(row: Any) -> tuple[tuple[str, str | None], ...]:
     )
 
 
-def _rounds(store: Store, dialogue: str) -> tuple[RoundView, ...]:
+def _rounds(store: Store, dialogue: str, graph: str) -> tuple[RoundView, ...]:
     by_round: dict[int, list[Any]] = {}
     for row in queries.run(store, "dialogue-turns", dialogue=dialogue):
         by_round.setdefault(int(row["round"].value), []).append(row)
@@ -100,12 +178,15 @@ def _rounds(store: Store, dialogue: str) -> tuple[RoundView, ...]:
         int(row["round"].value): row
         for row in queries.run(store, "dialogue-answers", dialogue=dialogue)
     }
+    only = f"VALUES ?dialogue {{ {iri(dialogue)} }}"
+    used = tool_uses.read(store, graph, only).get(dialogue, {})
     return tuple(
-        _round(number, rows, answers.get(number)) for number, rows in sorted(by_round.items())
+        _round(number, rows, answers.get(number), used.get(number, ()))
+        for number, rows in sorted(by_round.items())
     )
 
 
-def _round(number: int, calls: list[Any], answered: Any) -> RoundView:
+def _round(number: int, calls: list[Any], answered: Any, used: Sequence[ToolUse]) -> RoundView:
     altered = answered is not None and answered["answerOriginal"] is not None
     return RoundView(
         round=number,
@@ -115,6 +196,16 @@ def _round(number: int, calls: list[Any], answered: Any) -> RoundView:
         answer=None if answered is None else _said(answered["answerText"], answered["answerNode"]),
         reasoning=None if answered is None else _text(answered["reasoningText"]),
         note="the answer has lone surrogates, shown as U+FFFD" if altered else None,
+        tools=tuple(map(_tool, used)),
+    )
+
+
+def _tool(use: ToolUse) -> ToolView:
+    call, result = use.call, use.result
+    return ToolView(
+        *(call.name, result.outcome, result.fault, call.arguments, result.text),
+        server=None if use.server is None else f"{use.server.name} {use.server.version}".strip(),
+        seconds=(use.ended - use.started).total_seconds(),
     )
 
 
@@ -122,7 +213,7 @@ def _said(text: Any, node: Any) -> str:
     """A text, or where it was removed for publication, what is left of it."""
     if text is not None:
         return str(text.value)
-    return f"[the text was removed; its SHA-256 is {node.value.rpartition('/')[2]}]"
+    return removed(str(node.value))
 
 
 def _call(row: Any) -> str:

@@ -1,27 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a cell of a table down to its dialogues: the query asked, and every value behind it."""
+"""From a cell of a table down to its dialogues: the query, the parts, the values behind it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from typing import Any
 
-from kgbench.analysis import queries
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.characterization import levels_of
-from kgbench.analysis.choosing import Score, chosen_metrics
+from kgbench.analysis.choosing import Score, chosen_scores
 from kgbench.analysis.compass import Compass
 from kgbench.analysis.declarations import ScoreSet
 from kgbench.analysis.feedback import metrics_of_answers
 from kgbench.analysis.format_preference import FormatComparison
+from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.superseded import Superseded
-from kgbench.analysis.tables import Column, Kind, Table
+from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.analysis.worst import Scored, worst
 from kgbench.errors import QueryError
+from kgbench.rdf import queries
 from kgbench.store.protocol import Store
 
 SEPARATOR = "::"
-COLUMNS = (
+QUERY = "score-rows"
+PART_COLUMNS = (
+    Column("part", "Part"),
+    Column("metric", "Metric"),
+    Column("n", "n", Kind.COUNT),
+    Column("mean", "Mean", Kind.SCORE),
+    Column("minimum", "Min", Kind.SCORE),
+    Column("maximum", "Max", Kind.SCORE),
+)
+VALUE_COLUMNS = (
     Column("part", "Part"),
     Column("metric", "Metric"),
     Column("round", "Round", Kind.COUNT),
@@ -29,6 +43,44 @@ COLUMNS = (
     Column("value", "Value", Kind.SCORE),
     Column("dialogue", "Dialogue"),
 )
+MOST_PARTS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What stands behind a cell of a table.
+
+    ``values`` holds every value with its dialogue, ``parts`` their means, the lowest first, and
+    ``worst`` the dialogues that reached least. ``parameters`` are those of the query ``score-rows``
+    that has these values among its rows.
+    """
+
+    model: str
+    parts: Table
+    values: Table
+    worst: tuple[Scored, ...]
+    parameters: Mapping[str, queries.Value | Sequence[queries.Value] | None]
+
+    def query(self, *, whole: bool) -> str:
+        """The query behind the cell; where not ``whole``, without long lists of values."""
+        return queries.compact(queries.load(QUERY), None if whole else 1, **self.parameters)
+
+    def first_parts(self) -> Table:
+        """The parts with the lowest means, as many as fit a screen."""
+        left = len(self.parts.rows) - MOST_PARTS
+        if left <= 0:
+            return self.parts
+        note = f"The {MOST_PARTS} parts with the lowest means; --all shows {left} more."
+        return replace(self.parts, rows=self.parts.rows[:MOST_PARTS], notes=(note,))
+
+    def as_json(self, *, whole: bool) -> dict[str, Any]:
+        """The same as a JSON object; with the single values where ``whole``."""
+        found = {
+            "query": self.query(whole=True),
+            "parts": self.parts.as_json(),
+            "worst": [one.as_json() for one in self.worst],
+        }
+        return {**found, "values": self.values.as_json()} if whole else found
 
 
 def of_score_set(store: Store, combined: ScoreSet) -> dict[str, list[Score]]:
@@ -40,11 +92,13 @@ def of_score_set(store: Store, combined: ScoreSet) -> dict[str, list[Score]]:
     return parts
 
 
-def of_tasks(store: Store, glob: str, metric: str | None) -> dict[str, list[Score]]:
+def of_tasks(
+    store: Store, glob: str, metric: str | None, answers: str | None = None
+) -> dict[str, list[Score]]:
     """The scores behind tables of single tasks, by task."""
     names = fetch.tasks(store)
-    chosen = chosen_metrics(store, glob, metric)
-    return {names[task].name: [Score(task, found, None)] for task, found in chosen.items()}
+    chosen = chosen_scores(store, glob, metric, answers)
+    return {names[task].name: [score] for task, score in chosen.items()}
 
 
 def of_compass(store: Store, declared: Compass) -> dict[str, list[Score]]:
@@ -80,19 +134,19 @@ def of_characteristics(store: Store) -> dict[str, list[Score]]:
     return parts
 
 
-def of_answers(store: Store) -> dict[str, list[Score]]:
+def of_answers(store: Store, glob: str = "*") -> dict[str, list[Score]]:
     """The scores of single answers behind what feedback brings, by task; every round of them."""
     names = fetch.tasks(store)
     return {
         names[task].name: [Score(task, metric.iri, None)]
-        for task, metric in metrics_of_answers(store).items()
+        for task, metric in metrics_of_answers(store, glob).items()
     }
 
 
 def explain(
     store: Store, selection: Selection, parts: Mapping[str, list[Score]], cell: str
-) -> tuple[str, Table]:
-    """The query behind a cell with its parameters, and the values and dialogues it rests on.
+) -> Explanation:
+    """The query behind a cell, its parts, and the values with the dialogues it rests on.
 
     ``cell`` is ``MODEL`` or ``MODEL::PART``, where a part is a task, an axis, a pair or a level of
     ``parts`` (a glob). Raises :class:`~kgbench.errors.QueryError` for a cell that is not there.
@@ -104,41 +158,67 @@ def explain(
     }
     if not any(chosen.values()):
         raise QueryError(f"no part fits '{part_glob}'; there are: {', '.join(sorted(parts))}")
-    everything = {score for scores in chosen.values() for score in scores}
-    later = Superseded(store, selection)
-    given: dict[str, queries.Value | list[str] | None] = {
-        "passGraph": list(selection.pass_graphs),
-        "metric": later.with_later(score.metric for score in everything),
-        "task": sorted({score.task for score in everything}),
-        "model": model.iri,
-        "latest": selection.latest,
-    }
-    text = queries.bind(queries.load("score-rows"), **given)
-    named = {metric.iri: metric.name for metric in fetch.metrics(store).values()}
-    rows = []
-    for row in store.query(text):
-        task = row["task"].value
-        metric = later.of_task(task, row["metric"].value)
-        round_ = None if row["round"] is None else int(row["round"].value)
-        mine = {Score(task, metric, None), Score(task, metric, round_)}
-        rows += [
-            (
-                part,
-                named.get(metric, metric),
-                round_,
-                int(row["iteration"].value),
-                float(row["value"].value),
-                row["dialogue"].value.removeprefix(store.iris.base),
+    parts_of: dict[Score, list[str]] = defaultdict(list)
+    for part, scores in chosen.items():
+        for score in scores:
+            parts_of[score].append(part)
+    metrics = fetch.metrics(store)
+    asked = {score.metric for score in parts_of}
+    found: list[Scored] = []
+    tasks: set[str] = set()
+    for row in fetch.score_rows(store, selection, asked, model=model.iri):
+        mine = {Score(row.task, row.metric, None), Score(row.task, row.metric, row.round)}
+        for part in dict.fromkeys(part for score in mine for part in parts_of.get(score, ())):
+            tasks.add(row.task)
+            found.append(
+                Scored(
+                    part,
+                    metrics[row.metric].name,
+                    row.round,
+                    row.iteration,
+                    row.value,
+                    row.dialogue.removeprefix(store.iris.base),
+                    model.name,
+                    metrics[row.metric].higher_is_better,
+                )
             )
-            for part, scores in chosen.items()
-            if mine & scores
-        ]
-    table = Table(
-        title=f"{len(rows)} values of {model.name}",
-        columns=COLUMNS,
-        rows=tuple(sorted(rows, key=lambda row: (row[0], row[1], row[3], row[2] or 0, row[5]))),
-        notes=("`kgbench show DIALOGUE` shows what was asked, answered and judged.",),
-        queries=fetch.ROWS,
-        context={**selection.context, "cell": cell},
+    found.sort(key=lambda one: (one.part, one.metric, one.iteration, one.round or 0, one.dialogue))
+    context = {**selection.context, "cell": cell}
+    return Explanation(
+        model=model.name,
+        parts=Table(
+            title=f"{len(found)} values of {model.name}",
+            columns=PART_COLUMNS,
+            rows=tuple(_of_parts(found)),
+            queries=fetch.ROWS,
+            context=context,
+        ),
+        values=Table(
+            title=f"All values of {model.name}",
+            columns=VALUE_COLUMNS,
+            rows=tuple(one[: len(VALUE_COLUMNS)] for one in found),
+            queries=fetch.ROWS,
+            context=context,
+        ),
+        worst=tuple(worst(found)),
+        parameters={
+            "model": model.iri,
+            "passGraph": selection.pass_graphs,
+            "metric": Superseded(store, selection).with_later(asked),
+            "task": sorted(tasks),
+            "latest": selection.latest,
+        },
     )
-    return text, table
+
+
+def _of_parts(values: Iterable[Scored]) -> list[tuple[Value, ...]]:
+    """A row for each part and metric, the lowest mean first."""
+    grouped: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for one in values:
+        grouped[one.part, one.metric].append(one.value)
+    rows = []
+    for (part, metric), group in grouped.items():
+        of_part = Histogram.of(group)
+        about = (of_part.n, of_part.mean, of_part.minimum, of_part.maximum)
+        rows.append((part, metric, *about))
+    return sorted(rows, key=lambda row: (row[3] or 0, row[0], row[1]))

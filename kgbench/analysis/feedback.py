@@ -4,17 +4,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kgbench.analysis import queries
 from kgbench.analysis import scores as fetch
+from kgbench.analysis.clusters import Clusters
+from kgbench.analysis.estimands import CASES, Estimand
 from kgbench.analysis.histogram import Histogram, mean
-from kgbench.analysis.scores import MetricInfo, TaskInfo
+from kgbench.analysis.inference import inference
+from kgbench.analysis.intervals import DIFFERENCE_NOTE, Bounds, Interval, score_interval
+from kgbench.analysis.scores import MetricInfo, ScoreRow, TaskInfo
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.significance import paired_test
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError
+from kgbench.rdf import queries
 from kgbench.store.protocol import Store
 
 ALL = "all dialogues"
@@ -28,9 +32,11 @@ COLUMNS = (
     Column("first", "First", Kind.SCORE),
     Column("best", "Best", Kind.SCORE),
     Column("gain", "Gain", Kind.SCORE),
+    Column("clusters", "Clusters", Kind.COUNT),
     Column("ci_low", "95 % from", Kind.SCORE),
     Column("ci_high", "to", Kind.SCORE),
     Column("p", "p", Kind.P),
+    Column("no_claim", "No claim"),
     Column("improved", "Improved", Kind.SHARE),
     Column("worse_at_end", "Worse at end", Kind.SHARE),
 )
@@ -39,10 +45,11 @@ QUERIES = (*fetch.CHOOSING, *fetch.ROWS, "feedback-kinds")
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """How the score of one dialogue went: round by round."""
+    """How the score of one dialogue went: round by round; ``row`` is that of its first answer."""
 
     scores: tuple[float, ...]
     higher_is_better: bool
+    row: ScoreRow
 
     @property
     def first(self) -> float:
@@ -61,17 +68,31 @@ class Course:
         return last < self.first if self.higher_is_better else last > self.first
 
 
-def feedback_gains(store: Store, selection: Selection) -> Table:
+def feedback_gains(
+    store: Store,
+    selection: Selection,
+    *,
+    tasks: str = "*",
+    models: str = "*",
+    about: str = CASES,
+) -> Table:
     """One row per dialogue task, model and kind of first feedback, and one over all dialogues.
 
     Compared is the metric of single answers that the task's main metric summarises: the first
-    answer with the best of the dialogue, paired, with Student's test of the gain. ``improved`` is
-    the share of dialogues whose best answer is better than their first. Raises
-    :class:`~kgbench.errors.QueryError` where no task has several rounds.
+    answer with the best of the dialogue, paired, with interval and test of the gain, which are
+    about the estimand ``about``. ``improved`` is the share of dialogues whose best answer is better
+    than their first. ``tasks`` and ``models`` are globs over labels and model ids. Raises
+    :class:`~kgbench.errors.QueryError` where no task that fits has several rounds, and for an
+    unknown estimand.
     """
-    tasks, watched = fetch.tasks(store), metrics_of_answers(store)
+    how = inference(about)
+    known, watched = fetch.tasks(store), metrics_of_answers(store, tasks)
     if not watched:
-        raise QueryError("the store has no tasks with several rounds")
+        raise QueryError(
+            "the store has no tasks with several rounds"
+            if tasks == "*"
+            else f"no task that fits '{tasks}' has several rounds"
+        )
     kinds = _first_feedback(store, selection)
     groups: dict[tuple[str, str, str], list[Course]] = defaultdict(list)
     for (model, task, dialogue), course in _courses(store, selection, watched).items():
@@ -83,13 +104,14 @@ def feedback_gains(store: Store, selection: Selection) -> Table:
     names = fetch.models(store)
     rows = [
         (
-            tasks[task].name,
+            known[task].name,
             names.name(model),
             kind,
             watched[task].name,
-            *_statistics(courses),
+            *_statistics(courses, _gains(watched[task]), how.about),
         )
         for (task, model, kind), courses in groups.items()
+        if names.fits(model, models)
     ]
     order = {ALL: 0, WITH: 1}
     return Table(
@@ -98,19 +120,21 @@ def feedback_gains(store: Store, selection: Selection) -> Table:
         rows=tuple(sorted(rows, key=lambda r: (r[0], r[1], order.get(str(r[2]), 2), r[2]))),
         notes=(
             "Feedback follows only answers that need it: rows of a kind hold harder dialogues.",
+            how.note,
+            *([] if how.about.clustered else [DIFFERENCE_NOTE]),
         ),
         queries=QUERIES,
-        context=selection.context,
+        context={**selection.context, **how.context},
     )
 
 
-def metrics_of_answers(store: Store) -> dict[str, MetricInfo]:
-    """The metric of single answers for each task (IRI) with several rounds."""
+def metrics_of_answers(store: Store, glob: str = "*") -> dict[str, MetricInfo]:
+    """The metric of single answers for each task (IRI) with several rounds whose label fits."""
     metrics = fetch.metrics(store)
     return {
         task.iri: base
         for task in fetch.tasks(store).values()
-        if task.rounds > 1 and (base := _base(task, metrics)) is not None
+        if task.rounds > 1 and task.fits(glob) and (base := _base(task, metrics)) is not None
     }
 
 
@@ -133,30 +157,50 @@ def _first_feedback(store: Store, selection: Selection) -> dict[str, str]:
 def _courses(
     store: Store, selection: Selection, watched: dict[str, MetricInfo]
 ) -> dict[tuple[str, str, str], Course]:
-    scores: dict[tuple[str, str, str], dict[int, float]] = defaultdict(dict)
+    scores: dict[tuple[str, str, str], dict[int, ScoreRow]] = defaultdict(dict)
     for row in fetch.score_rows(store, selection, [metric.iri for metric in watched.values()]):
         base = watched.get(row.task)
         if base is not None and base.iri == row.metric and row.round is not None:
-            scores[row.model, row.task, row.dialogue][row.round] = row.value
+            scores[row.model, row.task, row.dialogue][row.round] = row
     return {
-        key: Course(tuple(by_round[k] for k in sorted(by_round)), watched[key[1]].higher_is_better)
+        key: Course(
+            tuple(by_round[k].value for k in sorted(by_round)),
+            watched[key[1]].higher_is_better,
+            by_round[0],
+        )
         for key, by_round in scores.items()
         if 0 in by_round
     }
 
 
-def _statistics(courses: Iterable[Course]) -> tuple[Value, ...]:
-    courses = list(courses)
+def _gains(metric: MetricInfo) -> Bounds:
+    """The range of gains: the best answer of a dialogue is never worse than the first."""
+    low, high = metric.bounds.differences
+    return Bounds(0.0, high) if metric.higher_is_better else Bounds(low, 0.0)
+
+
+def _statistics(courses: Sequence[Course], bounds: Bounds, about: Estimand) -> tuple[Value, ...]:
     gains = [course.best - course.first for course in courses]
-    test = paired_test(gains)
     return (
         len(courses),
         mean(course.first for course in courses),
         mean(course.best for course in courses),
         Histogram.of(gains).mean,
-        None if test is None else test.interval.low,
-        None if test is None else test.interval.high,
-        None if test is None else test.p,
+        *_claim(courses, gains, bounds, about),
         sum(gain != 0 for gain in gains) / len(courses),
         sum(course.worse_at_end for course in courses) / len(courses),
     )
+
+
+def _claim(
+    courses: Sequence[Course], gains: Sequence[float], bounds: Bounds, about: Estimand
+) -> tuple[Value, ...]:
+    """Clusters, both ends of the interval, p, and why nothing can be claimed."""
+    if about.clustered:
+        rows = (course.row for course in courses)
+        clusters: Clusters = about.clusters(zip(rows, gains, strict=True))
+        ends: Interval | tuple[None, None] = clusters.interval(bounds) or (None, None)
+        return (clusters.number, *ends, clusters.p, about.no_claim(clusters))
+    test, interval = paired_test(gains), score_interval(Histogram.of(gains), bounds)
+    ends = interval or (None, None)
+    return (len(gains), *ends, None if test is None else test.p, None)

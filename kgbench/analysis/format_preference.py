@@ -15,8 +15,11 @@ from pathlib import Path
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.choosing import Score, Selector, reached
-from kgbench.analysis.declarations import Declared
+from kgbench.analysis.declarations import own_or_shipped
+from kgbench.analysis.declared_scores import check_selectors
 from kgbench.analysis.histogram import Histogram
+from kgbench.analysis.inference import inference
+from kgbench.analysis.intervals import DIFFERENCE_NOTE, UNBOUNDED, Bounds, difference_interval
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.significance import cohens_d, holm, t_test
 from kgbench.analysis.tables import Column, Kind, Table, Value
@@ -26,6 +29,8 @@ from kgbench.vocab import KGB, RDFS
 
 ALL_MODELS = "All models"
 ALL_TASKS = "All tasks"
+METHOD = "formats"
+"""The published method of the tests, as declared."""
 QUERIES = (*fetch.CHOOSING, *fetch.HISTOGRAMS)
 _DETAILS = (
     Column("model", "Model"),
@@ -61,6 +66,7 @@ class FormatComparison:
     label: str
     formats: tuple[str, str]
     pairs: tuple[Pair, ...]
+    file: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +77,12 @@ class Contest:
     column: str
     first: Histogram
     second: Histogram
+    bounds: Bounds = UNBOUNDED
 
 
 def comparison(name: str = "turtle-jsonld", file: Path | None = None) -> FormatComparison:
     """The declared format comparison called ``name``, as shipped or from one's own file."""
-    declared = Declared.of(file, "format-preference.ttl")
+    declared = own_or_shipped(file, "format-preference.ttl")
     node = declared.named(KGB.FormatComparison, name)
     pairs = []
     for pair in declared.ordered(node, KGB.formatPair):
@@ -91,13 +98,15 @@ def comparison(name: str = "turtle-jsonld", file: Path | None = None) -> FormatC
         declared.required(node, KGB.firstFormat),
         declared.required(node, KGB.secondFormat),
     )
-    return FormatComparison(name, declared.required(node, RDFS.label), formats, tuple(pairs))
+    return FormatComparison(name, declared.required(node, RDFS.label), formats, tuple(pairs), file)
 
 
 def contests(
     store: Store, selection: Selection, declared: FormatComparison
 ) -> tuple[list[Pair], list[Contest]]:
     """The pairs that the store has tasks for, and the contests, by model and in their order."""
+    sides_of = (side for pair in declared.pairs for side in (pair.first, pair.second))
+    check_selectors(store, sides_of, declared.file)
     tasks, metrics = fetch.tasks(store), fetch.metrics(store)
     ordered = sorted(tasks.values(), key=lambda task: task.iri)
     sides: dict[str, tuple[list[Score], list[Score]]] = {}
@@ -112,14 +121,18 @@ def contests(
         raise QueryError(f"the store has no tasks that '{declared.name}' compares")
     wanted = [score for both in sides.values() for side in both for score in side]
     names = fetch.models(store)
+    found = reached(store, selection, wanted)
+    if not found:
+        raise QueryError(f"no model has scores on the tasks that '{declared.name}' compares")
     single = [
         Contest(
             names.name(model),
             label,
             Histogram.pooled(parts[s] for s in first if s in parts),
             Histogram.pooled(parts[s] for s in second if s in parts),
+            Bounds.around(metrics[s.metric].bounds for s in (*first, *second)),
         )
-        for model, parts in reached(store, selection, wanted).items()
+        for model, parts in found.items()
         for label, (first, second) in sides.items()
     ]
     return pairs, _with_totals(single)
@@ -149,6 +162,7 @@ class _Pool:
             column,
             Histogram.pooled(part.first for part in parts),
             Histogram.pooled(part.second for part in parts),
+            Bounds.around(part.bounds for part in parts),
         )
 
 
@@ -166,6 +180,7 @@ def format_preference(
     empty where a format has no values.
     """
     declared = declared or comparison()
+    how = inference(by=METHOD, confidence=None, alpha=alpha)
     pairs, found = contests(store, selection, declared)
     labels = [pair.label for pair in pairs]
     by_model: dict[str, dict[str, Value]] = {}
@@ -183,6 +198,7 @@ def format_preference(
         columns=tuple(columns),
         rows=tuple(rows),
         notes=(
+            how.note,
             f"Two-sided t-tests with equal variances: marked p < {alpha:g}, bold p < {strong:g}.",
             "No correction for the number of tests; the details have corrected p values.",
         ),
@@ -190,7 +206,9 @@ def format_preference(
         context={
             **selection.context,
             "comparison": declared.name,
-            "alpha": alpha,
+            "first_format": declared.formats[0],
+            "second_format": declared.formats[1],
+            **how.context,
             "strong": strong,
         },
     )
@@ -214,19 +232,21 @@ def format_preference_details(
     The correction is over the tests of single models on single pairs; pooled tests are not among
     them and have no corrected p.
     """
+    how = inference(by=METHOD)
     _, found = contests(store, selection, declared)
     tests = [t_test(one.first, one.second) for one in found]
     pooled = [ALL_MODELS in one.model or one.column == ALL_TASKS for one in found]
     corrected = holm([None if t is None or p else t.p for t, p in zip(tests, pooled, strict=True)])
     rows: list[tuple[Value, ...]] = []
     for one, test, p_holm in zip(found, tests, corrected, strict=True):
+        interval = difference_interval(one.first, one.second, one.bounds)
         statistics: Mapping[str, Value] = (
             {}
             if test is None
             else {
                 "difference": test.difference,
-                "ci_low": test.interval.low,
-                "ci_high": test.interval.high,
+                "ci_low": None if interval is None else interval.low,
+                "ci_high": None if interval is None else interval.high,
                 "t": test.statistic,
                 "p": test.p,
             }
@@ -250,7 +270,11 @@ def format_preference_details(
         title=f"Format preference, details: {declared.label} ({selection.suite_name})",
         columns=tuple(Column(c.name, heads.get(c.name, c.title), c.kind) for c in _DETAILS),
         rows=tuple(rows),
-        notes=("Holm's correction is over the tests of single models on single tasks.",),
+        notes=(
+            how.note,
+            "Holm's correction is over the tests of single models on single tasks.",
+            DIFFERENCE_NOTE,
+        ),
         queries=QUERIES,
-        context={**selection.context, "comparison": declared.name},
+        context={**selection.context, "comparison": declared.name, **how.context},
     )

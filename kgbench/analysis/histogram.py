@@ -137,6 +137,29 @@ class Histogram:
         return self._sorted[bisect(self._ends, index)][0]
 
 
+def mixture(parts: Iterable[tuple[Histogram, Fraction]]) -> tuple[float, float] | None:
+    """Mean and standard deviation of a mixture of histograms with the given weights.
+
+    Each histogram counts by its weight, whatever its number of values, and weights need not add up
+    to 1. The deviation is that of the whole mixture (``sqrt(E[x^2] - E[x]^2)``), which covers the
+    spread within and between its parts. ``None`` where nothing has any weight.
+
+    >>> mixture([(Histogram.of([1.0]), Fraction(1)), (Histogram.of([0.0, 0.0]), Fraction(1))])
+    (0.5, 0.5)
+    """
+    total = first = second = Fraction(0)
+    for part, weight in parts:
+        if part.n:
+            values, squares = part._moments  # noqa: SLF001 - the same module
+            total += weight
+            first += weight * values / part.n
+            second += weight * squares / part.n
+    if not total:
+        return None
+    centre = first / total
+    return float(centre), math.sqrt(float(second / total - centre * centre))
+
+
 def mean(values: Iterable[float]) -> float | None:
     """The mean of single values, correctly rounded; ``None`` without values."""
     return Histogram.of(values).mean

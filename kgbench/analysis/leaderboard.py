@@ -1,17 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The leaderboard: one combined score per model over a declared set of scores."""
+"""The leaderboard: one combined score per model over a declared set of scores.
+
+Models that were scored on all tasks are ranked. The others stand below them without a rank, because
+a mean over fewer tasks is no better or worse than one over all.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from math import inf
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.choosing import Score, reached
+from kgbench.analysis.common import common_note, common_tasks
 from kgbench.analysis.declarations import ScoreSet, score_set
-from kgbench.analysis.histogram import Histogram, mean
+from kgbench.analysis.declared_scores import check_selectors, without_results
+from kgbench.analysis.histogram import Histogram, mean, mixture
 from kgbench.analysis.scores import Errors
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, ranks
@@ -33,16 +40,34 @@ QUERIES = (*fetch.CHOOSING, *fetch.HISTOGRAMS, "round-histograms", *fetch.ERRORS
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What one model (IRI) reached: its histogram per score of the set, and what went wrong."""
+    """What one model (IRI) reached: its histogram per score of the set, and what went wrong.
+
+    ``weights`` are those of a set of groups, and ``None`` where all scores count alike.
+    ``complete`` says whether the model was scored on every task that any model was scored on.
+    """
 
     model: str
     parts: Mapping[Score, Histogram]
     errors: Errors
+    weights: Mapping[Score, Fraction] | None = None
+    complete: bool = True
 
     @property
     def score(self) -> float | None:
         """The mean over scores of the mean over dialogues; ``None`` where nothing was scored."""
-        return mean(part.mean for part in self.parts.values() if part.mean is not None)
+        if self.weights is None:
+            return mean(part.mean for part in self.parts.values() if part.mean is not None)
+        return None if (found := self._mixture(self.weights)) is None else found[0]
+
+    @property
+    def sd(self) -> float | None:
+        """The deviation of all values, weighted as the score where the scores have weights."""
+        if self.weights is None:
+            return self.pooled.sd
+        return None if (found := self._mixture(self.weights)) is None else found[1]
+
+    def _mixture(self, weights: Mapping[Score, Fraction]) -> tuple[float, float] | None:
+        return mixture((part, weights[score]) for score, part in self.parts.items())
 
     @property
     def pooled(self) -> Histogram:
@@ -58,57 +83,122 @@ class Standing:
 def standings(
     store: Store,
     selection: Selection,
-    wanted: Iterable[Score],
+    combined: ScoreSet,
     tasks: Mapping[str, fetch.TaskInfo],
+    *,
+    common: bool = False,
 ) -> list[Standing]:
-    """What every model reached on the ``wanted`` scores, the best first, the unscored last."""
-    wanted = list(wanted)
-    covered = {score.task for score in wanted}
+    """What every model reached on the scores of a set, with ``common`` on the tasks that all share.
+
+    First stand the models with values on all tasks, the best first, then those with values on some,
+    then the unscored. Raises :class:`~kgbench.errors.QueryError` where no task is ``common``.
+    """
+    check_selectors(store, combined.every_selector, combined.file)
+    metrics = fetch.metrics(store)
+    wanted = combined.weights(tasks, metrics)
     parts = reached(store, selection, wanted)
+    if common:
+        names = fetch.models(store)
+        shared = common_tasks(
+            {names.name(model): {s.task for s in found} for model, found in parts.items()}
+        )
+        wanted = combined.weights({t: tasks[t] for t in tasks if t in shared}, metrics)
+        parts = {
+            model: {score: values for score, values in found.items() if score in wanted}
+            for model, found in parts.items()
+        }
+    covered = {score.task for score in wanted}
     wrong: dict[str, Errors] = defaultdict(Errors)
     for (model, task), errors in fetch.errors(store, selection, dict(tasks)).items():
         if task in covered:
             wrong[model] += errors
-    found = [Standing(m, parts.get(m, {}), wrong[m]) for m in sorted({*parts, *wrong})]
-    return sorted(found, key=lambda one: -inf if one.score is None else one.score, reverse=True)
+    scored = {score.task for reached_ in parts.values() for score in reached_}
+    found = []
+    for model in sorted({*parts, *wrong}):
+        mine = parts.get(model, {})
+        complete = bool(mine) and {score.task for score in mine} == scored
+        weights = wanted if combined.groups else None
+        found.append(Standing(model, mine, wrong[model], weights, complete))
+    return sorted(found, key=_order, reverse=True)
 
 
-def leaderboard(store: Store, selection: Selection, combined: ScoreSet | None = None) -> Table:
+def _order(one: Standing) -> tuple[bool, float]:
+    return one.complete, -inf if one.score is None else one.score
+
+
+def leaderboard(
+    store: Store,
+    selection: Selection,
+    combined: ScoreSet | None = None,
+    *,
+    common: bool = False,
+) -> Table:
     """The leaderboard over a score set (default: the main metric of every task).
 
     The score of a model is the mean, over the scores of the set, of the mean over dialogues;
-    the deviation is that of all values together. Failed dialogues have no score and are counted
-    apart; ``unreadable`` is the share of dialogues whose answer was empty or did not parse.
+    the deviation is that of all values together. In a set of groups both are weighted (see
+    :class:`~kgbench.analysis.declarations.ScoreSet`). Failed dialogues have no score and are
+    counted apart; ``unreadable`` is the share of dialogues whose answer was empty or did not parse.
+    With ``common`` only the tasks count that all models with scores were scored on; raises
+    :class:`~kgbench.errors.QueryError` where there are none.
     """
     combined = combined or score_set("main")
-    tasks = fetch.tasks(store)
-    wanted = combined.scores(tasks, fetch.metrics(store))
-    return table_of(store, selection, combined, standings(store, selection, wanted, tasks))
+    found = standings(store, selection, combined, fetch.tasks(store), common=common)
+    return table_of(store, selection, combined, found, common=common)
 
 
 def table_of(
-    store: Store, selection: Selection, combined: ScoreSet, found: list[Standing]
+    store: Store,
+    selection: Selection,
+    combined: ScoreSet,
+    found: list[Standing],
+    *,
+    common: bool = False,
 ) -> Table:
     """The table of :func:`leaderboard` from standings that are known."""
     models = fetch.models(store)
     present = {score.task for one in found for score in one.parts}
+    places = ranks([one.score if one.complete else None for one in found])
     rows = [
-        _row(one, rank, models.name(one.model))
-        for one, rank in zip(found, ranks([one.score for one in found]), strict=True)
+        _row(one, rank, models.name(one.model)) for one, rank in zip(found, places, strict=True)
     ]
+    notes = [*_notes(found, len(present)), *_lacking(store, combined, found)]
+    scored = {score for one in found for score in one.parts}
+    if not common:
+        notes += without_results(store, combined.every_selector, scored, combined.file)
+    if common:
+        known = fetch.tasks(store)
+        compared = sum(bool(one.parts) for one in found)
+        notes.insert(0, common_note([known[task].name for task in present], compared))
     return Table(
         title=f"Leaderboard: {combined.label} ({selection.suite_name})",
         columns=COLUMNS,
         rows=tuple(rows),
-        notes=tuple(_notes(found, len(present))),
+        notes=tuple(notes),
         queries=QUERIES,
         context={
             **selection.context,
+            **({"common": True} if common else {}),
             "score_set": combined.name,
             "tasks": len(present),
         },
         iris={"model": {str(row[1]): one.model for row, one in zip(rows, found, strict=True)}},
     )
+
+
+def _lacking(store: Store, combined: ScoreSet, found: list[Standing]) -> Iterable[str]:
+    """Which groups of a set no model has any score of: the others then count for more."""
+    if not combined.groups:
+        return
+    tasks, metrics = list(fetch.tasks(store).values()), list(fetch.metrics(store).values())
+    scored = {score for one in found for score in one.parts}
+    lacking = [
+        group.name
+        for group in combined.groups
+        if scored.isdisjoint(s for sel in group.selectors for s in sel.scores(tasks, metrics))
+    ]
+    if lacking:
+        yield f"Not in the score, because no model has results: {', '.join(lacking)}."
 
 
 def _row(one: Standing, rank: int | None, name: str) -> tuple[int | str | float | None, ...]:
@@ -118,7 +208,7 @@ def _row(one: Standing, rank: int | None, name: str) -> tuple[int | str | float 
         rank,
         name,
         score,
-        pooled.sd,
+        one.sd,
         pooled.n,
         one.tasks,
         one.errors.failed,
@@ -136,10 +226,10 @@ def _dialogues(one: Standing) -> int:
 
 
 def _notes(found: list[Standing], tasks: int) -> Iterable[str]:
-    if any(one.tasks < tasks for one in found):
+    if any(one.parts and not one.complete for one in found):
         yield (
-            f"Not every model was scored on all {tasks} tasks: a score covers only the tasks "
-            "counted beside it."
+            f"Not ranked, and below those that are: models that were not scored on all {tasks} "
+            "tasks. Their scores cover only the tasks counted beside them."
         )
     failed = sum(one.errors.failed for one in found)
     if failed:

@@ -1,26 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who leads: the leaderboard with tests against the best model, intervals, and ranks in doubt.
+"""The leaderboard with one test against the best model, intervals, and ranges of ranks.
 
-The first test is that of the published leaderboard (LLM-KG-Bench 3, Semantic Web Journal 2025,
-section 4.2.2 and table 6): t-tests of the best model against each other one over all values, and
-the leaders are those without a significant difference. Beside it stands a bootstrap over cases,
-which neither takes answers to the same case for independent nor tests without correction.
+``clustered`` is about an :class:`~kgbench.analysis.estimands.Estimand`, by default cases of this
+kind: see :mod:`kgbench.analysis.clusters`. ``bootstrap`` draws cases (dialogues where a task has a
+single case) with the same draws for every model. ``paired`` is the test of the published
+leaderboard (LLM-KG-Bench 3, Semantic Web Journal 2025, section 4.2.2 and table 6): a paired t-test
+of the best model against each other one over all values, unweighted and uncorrected.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.choosing import Score
-from kgbench.analysis.declarations import ScoreSet, score_set
-from kgbench.analysis.leaderboard import standings, table_of
+from kgbench.analysis.declarations import TESTS, ScoreSet, score_set
+from kgbench.analysis.inference import Inference, inference
+from kgbench.analysis.intervals import Bounds
+from kgbench.analysis.leaderboard import Standing, standings, table_of
+from kgbench.analysis.ranking import Case, Rivals, Units, groups, rank_ranges, told_apart
 from kgbench.analysis.selection import Selection
-from kgbench.analysis.significance import bootstrap_p, holm, t_test
+from kgbench.analysis.significance import bootstrap_p, holm, paired_test
 from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.errors import QueryError
 from kgbench.model import Json
 from kgbench.store.protocol import Store
 
@@ -28,12 +34,13 @@ ALPHA, SAMPLES, SEED = 0.05, 2_000, 0  # unless others are asked for
 COLUMNS = (
     Column("p_best", "p to best", Kind.P),
     Column("leads", "Leads"),
-    Column("boot_low", "Bootstrap from", Kind.SCORE),
-    Column("boot_high", "to", Kind.SCORE),
+    Column("clusters", "Clusters", Kind.COUNT),
+    Column("ci_score", "Score of interval", Kind.SCORE),
+    Column("ci_low", "95 % from", Kind.SCORE),
+    Column("ci_high", "to", Kind.SCORE),
     Column("rank_low", "Rank from", Kind.COUNT),
     Column("rank_high", "to", Kind.COUNT),
-    Column("p_boot", "p (Holm)", Kind.P),
-    Column("leads_boot", "Leads (bootstrap)"),
+    Column("group", "Group"),
 )
 
 
@@ -41,15 +48,29 @@ def arguments(
     name: str = "main",
     declared: str | None = None,
     *,
+    answers: str | None = None,
+    test: str | None = None,
+    about: str | None = None,
     alpha: float = ALPHA,
     samples: int = SAMPLES,
     seed: int = SEED,
+    common: bool = False,
 ) -> dict[str, Json]:
     """What :func:`leaders` of a set of scores is kept under, the same for all who ask the same.
 
     ``name`` is that of the set, ``declared`` the text of the file with declarations of one's own.
     """
-    return {"set": name, "declared": declared, "alpha": alpha, "samples": samples, "seed": seed}
+    return {
+        "set": name,
+        "declared": declared,
+        "round": answers,
+        "test": test,
+        "estimand": about,
+        "alpha": alpha,
+        "samples": samples,
+        "seed": seed,
+        "common": common,
+    }
 
 
 def leaders(
@@ -57,55 +78,158 @@ def leaders(
     selection: Selection,
     combined: ScoreSet | None = None,
     *,
+    test: str | None = None,
+    about: str | None = None,
     alpha: float = ALPHA,
     samples: int = SAMPLES,
     seed: int = SEED,
+    common: bool = False,
 ) -> Table:
     """The leaderboard, with what can be said of differences to the best model.
 
-    Per model: p against the best (Student, all values), bootstrap interval and rank interval at
-    95 %, p against the best by bootstrap with Holm's correction, and whether the model belongs to
-    the leaders by either.
+    Per ranked model: p against the best by ``test`` (``clustered`` and ``bootstrap`` with Holm's
+    correction, or ``paired``; default: that of the score set), whether the model belongs to the
+    leaders (it is not told to be worse at ``alpha``), a 95 % interval and a range of ranks. Models
+    that are not ranked have an interval alone. ``about`` names what the test ``clustered``
+    generalises to, by default what the score set declares; ``clusters`` is their number,
+    ``ci_score`` the score over what supports such a claim, and ``group`` has a letter for each
+    group of models that are not told apart. ``samples`` and ``seed`` are those of the bootstrap,
+    which the other tests use for intervals and ranks. With ``common`` only tasks count that all
+    models were scored on, as in :func:`~kgbench.analysis.leaderboard.leaderboard`. Raises
+    :class:`~kgbench.errors.QueryError` for an unknown test or estimand, and where no task is
+    common.
     """
     combined = combined or score_set("main")
+    test = combined.test if test is None else test
+    if test not in TESTS:
+        raise QueryError(f"there is no test '{test}'; there are: {', '.join(TESTS)}")
     tasks = fetch.tasks(store)
-    wanted = combined.scores(tasks, fetch.metrics(store))
-    found = standings(store, selection, wanted, tasks)
-    table = table_of(store, selection, combined, found)
-    scored = [one.model for one in found if one.score is not None]
-    drawn = _Resampled(store, selection, wanted, scored, samples=samples, seed=seed)
-    tests = [t_test(found[0].pooled, one.pooled) for one in found]
-    against = [None, *(drawn.p_against(scored[0], model) for model in scored[1:])]
-    by_model = dict(zip(scored, holm(against[: len(scored)]), strict=True))
-    extra: list[tuple[Value, ...]] = []
-    for place, (one, test) in enumerate(zip(found, tests, strict=True)):
-        if one.score is None:
-            extra.append((None,) * len(COLUMNS))
-            continue
-        p = None if place == 0 or test is None else test.p
-        p_boot = by_model[one.model]
-        extra.append(
-            (
-                p,
-                p is None or p >= alpha,
-                *drawn.interval(one.model),
-                *drawn.ranks(one.model),
-                p_boot,
-                p_boot is None or p_boot >= alpha,
-            )
-        )
+    found = standings(store, selection, combined, tasks, common=common)
+    scored = {score.task for one in found for score in one.parts}
+    counted = {iri: task for iri, task in tasks.items() if iri in scored} if common else tasks
+    metrics = fetch.metrics(store)
+    wanted = combined.weights(counted, metrics)
+    table = table_of(store, selection, combined, found, common=common)
+    units = _units(store, selection, wanted)
+    if test == "clustered":
+        how = inference(about or combined.about, "clustered", alpha=alpha)
+        bounds = Bounds.around(metrics[score.metric].bounds for score in units)
+        rivals = Rivals(units, wanted, [one.model for one in found if one.parts], how.about)
+        extra = _clustered(found, rivals, bounds, alpha)
+        notes = _claims(how, rivals, alpha)
+        more: dict[str, Value] = {"claimed_tasks": rivals.tasks}
+    else:
+        ranked = [one.model for one in found if one.complete]
+        others = [one.model for one in found if one.parts and not one.complete]
+        drawn = _Resampled(units, wanted, ranked, others, samples=samples, seed=seed)
+        extra = _resampled(found, units, drawn, test, alpha)
+        how = inference(by=test, alpha=alpha)
+        notes = (*_notes(test, alpha, samples), how.note)
+        more = {"samples": samples, "seed": seed}
     return replace(
         table,
         columns=(*table.columns, *COLUMNS),
         rows=tuple((*row, *more) for row, more in zip(table.rows, extra, strict=True)),
-        notes=(
-            *table.notes,
-            f"Leads: no significant difference to the best model (alpha {alpha:g}).",
-            f"Bootstrap over cases, or dialogues where a task has one case ({samples} samples).",
-        ),
+        notes=(*table.notes, *notes),
         queries=(*table.queries, "score-rows"),
-        context={**table.context, "alpha": alpha, "samples": samples, "seed": seed},
+        context={**table.context, "test": test, **how.context, **more},
     )
+
+
+def _clustered(
+    found: Sequence[Standing], rivals: Rivals, bounds: Bounds, alpha: float
+) -> list[tuple[Value, ...]]:
+    """The further cells of each model, tested in clusters."""
+    ranked = [one.model for one in found if one.complete]
+    against = [rivals.between(ranked[0], model) for model in ranked[1:]]
+    p_of = dict(zip(ranked[1:], holm([one.p for one in against]), strict=True))
+    behind = {m for m, one in zip(ranked[1:], against, strict=True) if (one.mean or 0) > 0}
+    worse = told_apart(rivals, ranked, alpha)
+    ranges, lettered = rank_ranges(worse), groups(ranked, worse)
+    rows: list[tuple[Value, ...]] = []
+    for one in found:
+        if not one.parts:
+            rows.append((None,) * len(COLUMNS))
+            continue
+        clusters = rivals.of(one.model)
+        interval = clusters.interval(bounds) or (None, None)
+        p = p_of.get(one.model)
+        lost = p is not None and p < alpha and one.model in behind
+        rows.append(
+            (
+                p,
+                not lost if one.complete else None,
+                clusters.number,
+                clusters.mean,
+                *interval,
+                *ranges.get(one.model, (None, None)),
+                lettered.get(one.model),
+            )
+        )
+    return rows
+
+
+def _resampled(
+    found: Sequence[Standing], units: Units, drawn: _Resampled, test: str, alpha: float
+) -> list[tuple[Value, ...]]:
+    """The further cells of each model, with the bootstrap."""
+    ranked = [one.model for one in found if one.complete]
+    if test == "paired":
+        against = [_paired(units, ranked[0], model) for model in ranked[1:]]
+    else:
+        against = holm([drawn.p_against(ranked[0], model) for model in ranked[1:]])
+    p_of = dict(zip(ranked[1:], against, strict=True))
+    rows: list[tuple[Value, ...]] = []
+    for one in found:
+        p = p_of.get(one.model)
+        leads = (p is None or p >= alpha) if one.complete else None
+        interval = drawn.interval(one.model) if one.parts else (None, None)
+        ranks = drawn.ranks(one.model) if one.complete else (None, None)
+        score = one.score if one.parts else None
+        rows.append((p, leads, None, score, *interval, *ranks, None))
+    return rows
+
+
+def _claims(how: Inference, rivals: Rivals, alpha: float) -> Iterable[str]:
+    about = how.about
+    yield (
+        f"Leads: not significantly worse than the best model (clustered t-test, p corrected by "
+        f"Holm; alpha {alpha:g})."
+    )
+    yield how.note
+    if rivals.left_out:
+        yield (
+            f"Number of {about.fixed}s with one {about.sampled}: {rivals.left_out}. They support "
+            f"no claim about {about.label}. Number of tasks that score of interval, tests and "
+            f"ranks are about: {rivals.tasks}."
+        )
+    yield (
+        "Ranges of ranks hold together, from tests of all pairs corrected by Holm. Models with a "
+        "common letter (Group) are not told apart."
+    )
+
+
+def _notes(test: str, alpha: float, samples: int) -> Iterable[str]:
+    named = {
+        "bootstrap": "bootstrap, p corrected by Holm",
+        "paired": "paired t-test over all values that both have, unweighted",
+    }
+    return (
+        f"Leads: no significant difference to the best model ({named[test]}; alpha {alpha:g}).",
+        f"Bootstrap over cases, or dialogues where a task has one case ({samples} samples).",
+    )
+
+
+def _paired(units: Units, best: str, model: str) -> float | None:
+    """P of the paired differences of two models; ``None`` where it is undefined."""
+    differences = [
+        a - b
+        for dialogues in units.values()
+        for by_model in dialogues.values()
+        for a, b in zip(by_model.get(best, ()), by_model.get(model, ()), strict=False)
+    ]
+    found = paired_test(differences)
+    return None if found is None else found.p
 
 
 class _Resampled:
@@ -113,10 +237,10 @@ class _Resampled:
 
     def __init__(
         self,
-        store: Store,
-        selection: Selection,
-        wanted: Iterable[Score],
-        models: list[str],
+        units: Units,
+        weights: Mapping[Score, Fraction],
+        ranked: list[str],
+        others: list[str],
         *,
         samples: int,
         seed: int,
@@ -124,22 +248,25 @@ class _Resampled:
         import numpy as np
 
         generator = np.random.default_rng(seed)
+        models = [*ranked, *others]
+        self._ranked = len(ranked)
         self._place = {model: place for place, model in enumerate(models)}
         total = np.zeros((samples, len(models)))
-        count = np.zeros((samples, len(models)))
-        for _, cases in sorted(_values(store, selection, wanted).items(), key=str):
-            sums, sizes = self._matrices(cases)
-            weights = generator.multinomial(
+        weight = np.zeros((samples, len(models)))
+        for score, dialogues in sorted(units.items(), key=str):
+            sums, sizes = self._matrices(_by_case(dialogues))
+            drawn = generator.multinomial(
                 sums.shape[1], np.full(sums.shape[1], 1 / sums.shape[1]), size=samples
             )
-            values, numbers = weights @ sums.T, weights @ sizes.T
+            values, numbers = drawn @ sums.T, drawn @ sizes.T
             there = numbers > 0
-            total[there] += values[there] / numbers[there]
-            count[there] += 1
+            share = float(weights[score] * len(weights))  # 1.0 where all count alike
+            total[there] += share * values[there] / numbers[there]
+            weight[there] += share
         with np.errstate(invalid="ignore"):
-            self._scores = total / count
+            self._scores = total / weight
 
-    def _matrices(self, cases: dict[tuple[str, int | None], dict[str, list[float]]]) -> Any:
+    def _matrices(self, cases: Mapping[Case, Mapping[str, Sequence[float]]]) -> Any:
         import numpy as np
 
         sums = np.zeros((len(self._place), len(cases)))
@@ -158,7 +285,10 @@ class _Resampled:
         return self._scores[~np.isnan(self._scores[:, places]).any(axis=1)]
 
     def interval(self, model: str) -> tuple[float | None, float | None]:
-        """The middle 95 % of the model's score; ``None`` where no sample has one."""
+        """The middle 95 % of the model's score; ``None`` where no sample has one.
+
+        Both ends are scores of samples, so they never leave the range of the metrics.
+        """
         import numpy as np
 
         scores = self._with(model)[:, self._place[model]]
@@ -168,10 +298,10 @@ class _Resampled:
         return float(low), float(high)
 
     def ranks(self, model: str) -> tuple[int | None, int | None]:
-        """The middle 95 % of the model's rank; ``None`` where no sample has one."""
+        """The middle 95 % of a ranked model's rank; ``None`` where no sample has one."""
         import numpy as np
 
-        scores = self._with(model)
+        scores = self._with(model)[:, : self._ranked]
         if not len(scores):
             return None, None
         ranks = 1 + (scores > scores[:, [self._place[model]]]).sum(axis=1)
@@ -185,29 +315,25 @@ class _Resampled:
         return bootstrap_p([float(d) for d in differences])
 
 
-def _values(
-    store: Store, selection: Selection, wanted: Iterable[Score]
-) -> dict[Score, dict[tuple[str, int | None], dict[str, list[float]]]]:
-    """Values by score, unit of resampling (case, or dialogue where there is one case) and model."""
-    chosen = set(wanted)
-    found: dict[Score, dict[tuple[str, int | None], dict[str, list[float]]]] = {}
-    for row in fetch.score_rows(store, selection, {score.metric for score in chosen}):
+def _units(store: Store, selection: Selection, wanted: Mapping[Score, Fraction]) -> Units:
+    """Values by score, by case and iteration, and by model."""
+    found: dict[Score, dict[Case, dict[str, list[float]]]] = {}
+    for row in fetch.score_rows(store, selection, {score.metric for score in wanted}):
         of_row = (Score(row.task, row.metric, r) for r in (row.round, None))
-        score = next((one for one in of_row if one in chosen), None)
+        score = next((one for one in of_row if one in wanted), None)
         if score is not None:
             units = found.setdefault(score, defaultdict(lambda: defaultdict(list)))
             units[row.case, row.iteration][row.model].append(row.value)
-    return {score: _by_case(units) for score, units in found.items()}
+    return found
 
 
 def _by_case(
-    units: dict[tuple[str, int | None], dict[str, list[float]]],
-) -> dict[tuple[str, int | None], dict[str, list[float]]]:
+    units: Mapping[Case, Mapping[str, Sequence[float]]],
+) -> Mapping[Case, Mapping[str, Sequence[float]]]:
+    """The units of resampling: cases, or dialogues where there is a single case."""
     if len({case for case, _ in units}) == 1:
         return units
-    cases: dict[tuple[str, int | None], dict[str, list[float]]] = defaultdict(
-        lambda: defaultdict(list)
-    )
+    cases: dict[Case, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for (case, _), by_model in units.items():
         for model, values in by_model.items():
             cases[case, None][model] += values

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from fnmatch import fnmatchcase
 
-from kgbench.analysis import queries
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.errors import QueryError
 from kgbench.model import Outcome
+from kgbench.rdf import queries
 from kgbench.store.protocol import Store
 from kgbench.vocab import OUTCOME
 
@@ -64,6 +64,7 @@ def of_answers(
     store: Store, selection: Selection, model: str | None = None
 ) -> dict[tuple[str, str], Counter[str]]:
     """How many answers had which outcome, by model and task (IRIs); of one ``model`` if given."""
+    selected = fetch.selection_test(store, selection)
     found: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for row in queries.run(
         store,
@@ -72,7 +73,7 @@ def of_answers(
         model=model,
         latest=selection.latest,
     ):
-        if row["round"] is not None:  # answers; whole dialogues have no round
-            name = row["outcome"].value.removeprefix(OUTCOME)
-            found[row["model"].value, row["task"].value][name] += int(row["count"].value)
+        cell = (row["model"].value, row["task"].value)
+        if row["round"] is not None and selected(*cell):  # whole dialogues have no round
+            found[cell][row["outcome"].value.removeprefix(OUTCOME)] += int(row["count"].value)
     return found

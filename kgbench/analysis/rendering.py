@@ -11,28 +11,23 @@ import io
 import json
 import math
 import os
+import re
 import shutil
 import sys
-import unicodedata
 from collections.abc import Callable
+from html import escape
 from textwrap import wrap
+from typing import TYPE_CHECKING
 
 from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.characters import one_line
+
+if TYPE_CHECKING:
+    from kgbench.analysis.terminal import Grid
 
 _SMALLEST_P = 0.0001
 _DIGITS = {Kind.SCORE: 3, Kind.P: 4}
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-}
+_MARKDOWN = re.compile(r"[\\`*_\[\]|~]")  # what begins emphasis, code, links and cells
 
 
 def shown(value: Value, column: Column) -> str:
@@ -56,36 +51,10 @@ def shown(value: Value, column: Column) -> str:
     return str(value)
 
 
-def visible(text: str) -> str:
-    r"""``text`` with everything that could steer a terminal made visible; line ends and tabs stay.
-
-    >>> visible("red: \x1b[31m")
-    'red: \\x1b[31m'
-    """
-    return "".join(
-        character if character in "\n\t" or not _steers(character) else _escaped(character)
-        for character in text
-    )
-
-
-def _steers(character: str) -> bool:
-    # Controls, direction overrides, line separators, surrogates, unassigned: all but what prints.
-    return not character.isprintable() and unicodedata.category(character) != "Zs"
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
-
-
-def one_line(text: str) -> str:
-    """``text`` on one line, safe for a terminal."""
-    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
-
-
-def as_csv(table: Table) -> str:
-    """The table as CSV (RFC 4180, with a heading); absent values are empty."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+def as_csv(table: Table, line_end: str = "\n") -> str:
+    """The table as CSV (RFC 4180, but for line ends) with a heading; absent values are empty."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator=line_end)
     writer.writerow(table.names)
     writer.writerows([["" if v is None else v for v in row] for row in table.rows])
     return out.getvalue()
@@ -108,8 +77,13 @@ def _finite(value: Value) -> Value:
 
 
 def markdown_text(text: str) -> str:
-    """``text`` on one line of Markdown: no HTML, no table column, no escape can come of it."""
-    return one_line(text).replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|")
+    r"""``text`` on one line of Markdown: no HTML, link, emphasis or table column can come of it.
+
+    >>> markdown_text("[a](javascript:b) <i>")
+    '\\[a\\](javascript:b) &lt;i>'
+    """
+    escaped = _MARKDOWN.sub(r"\\\g<0>", one_line(text))
+    return escaped.replace("&", "&amp;").replace("<", "&lt;")
 
 
 def as_markdown(table: Table) -> str:
@@ -119,46 +93,56 @@ def as_markdown(table: Table) -> str:
     lines = [f"**{markdown_text(table.title)}**", ""]
     lines += [f"| {' | '.join(heads)} |", f"| {' | '.join(rules)} |"]
     for row in table.rows:
-        cells = [markdown_text(shown(v, c)) for v, c in zip(row, table.columns, strict=True)]
+        cells = [_markdown_cell(v, c) for v, c in zip(row, table.columns, strict=True)]
         lines.append(f"| {' | '.join(cells)} |")
     lines += ["", *(f"{markdown_text(note)}  " for note in table.notes)] if table.notes else []
     return "\n".join(lines) + "\n"
 
 
-def as_latex(table: Table) -> str:
-    r"""The table as a LaTeX ``table`` with booktabs rules; notes become the end of its caption."""
+def _markdown_cell(value: Value, column: Column) -> str:
+    text = shown(value, column)
+    if column.kind is Kind.MARK and text.startswith("**"):
+        return f"**{markdown_text(text.strip('*'))}**"
+    return markdown_text(text)
 
-    def cell(text: str) -> str:
-        return "".join(_LATEX.get(character, character) for character in one_line(text))
 
-    def value_cell(value: Value, column: Column) -> str:
-        text = shown(value, column)
-        if column.kind is Kind.MARK and text.startswith("**"):
-            return rf"\textbf{{{cell(text.strip('*'))}}}"
-        return cell(text)
+def as_html(table: Table) -> str:
+    """The table as HTML: its title as caption, its notes below; everything recorded is escaped.
 
-    alignment = "".join("l" if c.kind is Kind.TEXT else "r" for c in table.columns)
-    caption = " ".join([table.title + ".", *table.notes])
-    body = [
-        " & ".join(value_cell(v, c) for v, c in zip(row, table.columns, strict=True)) + r" \\"
+    >>> as_html(Table("<b>", (Column("n", "n", Kind.COUNT),), ((1,),))).splitlines()[1]
+    '<caption>&lt;b&gt;</caption>'
+    """
+    lines = ["<table>", f"<caption>{html_text(table.title)}</caption>", html_rows(table)]
+    lines += ["</table>", *(f"<p>{html_text(note)}</p>" for note in table.notes)]
+    return "\n".join(lines) + "\n"
+
+
+def html_rows(table: Table) -> str:
+    """The heading and the rows of an HTML table."""
+    heads = "".join(f"<th>{html_text(column.title)}</th>" for column in table.columns)
+    rows = "".join(
+        "<tr>"
+        + "".join(
+            f"<td>{html_text(shown(v, c))}</td>" for v, c in zip(row, table.columns, strict=True)
+        )
+        + "</tr>"
         for row in table.rows
-    ]
-    return "\n".join(
-        [
-            r"\begin{table}",
-            r"\centering",
-            rf"\caption{{{cell(caption)}}}",
-            rf"\begin{{tabular}}{{{alignment}}}",
-            r"\toprule",
-            " & ".join(cell(c.title) for c in table.columns) + r" \\",
-            r"\midrule",
-            *body,
-            r"\bottomrule",
-            r"\end{tabular}",
-            r"\end{table}",
-            "",
-        ]
     )
+    return f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody>"
+
+
+def html_text(text: str) -> str:
+    """``text`` on one line of HTML: no element, attribute or control character can come of it."""
+    return escape(one_line(text))
+
+
+def as_latex(table: Table) -> str:
+    """The table in LaTeX, within the width and height of a page (:mod:`kgbench.analysis.latex`)."""
+    from kgbench.analysis import latex
+
+    marks = [column.kind is Kind.MARK for column in table.columns]
+    notes = [one_line(note) for note in table.notes]
+    return latex.drawn(one_line(table.title), _grid(table), marks, notes)
 
 
 TEXT_FORMATS: dict[str, Callable[[Table], str]] = {
@@ -173,7 +157,20 @@ def as_terminal(table: Table, width: int | None = None) -> str:
     """The table for a terminal ``width`` columns wide; without one, as wide as it needs to be."""
     from kgbench.analysis import terminal
 
-    grid = terminal.Grid(
+    text = terminal.drawn(one_line(table.title), _grid(table), width)
+    lines = [
+        line
+        for note in table.notes
+        for line in (wrap(one_line(note), width) if width else [one_line(note)])
+    ]
+    return text + "".join(f"{line}\n" for line in lines)
+
+
+def _grid(table: Table) -> Grid:
+    """The table as people read it, in single lines."""
+    from kgbench.analysis import terminal
+
+    return terminal.Grid(
         [one_line(column.title) for column in table.columns],
         [
             [
@@ -184,13 +181,15 @@ def as_terminal(table: Table, width: int | None = None) -> str:
         ],
         [column.kind is Kind.TEXT for column in table.columns],
     )
-    text = terminal.drawn(one_line(table.title), grid, width)
-    lines = [
-        line
-        for note in table.notes
-        for line in (wrap(one_line(note), width) if width else [one_line(note)])
-    ]
-    return text + "".join(f"{line}\n" for line in lines)
+
+
+def _carries(character: str) -> bool:
+    """Whether standard output can show a character: terminals of ISO 8859-1 show no rules."""
+    try:
+        character.encode(sys.stdout.encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
 
 
 def render(table: Table, form: str) -> str:
@@ -199,8 +198,11 @@ def render(table: Table, form: str) -> str:
     Raises :class:`ValueError` for another format.
     """
     if form == "table":
+        from kgbench.analysis import terminal
+
         bounded = sys.stdout.isatty() or "COLUMNS" in os.environ
-        return as_terminal(table, shutil.get_terminal_size().columns if bounded else None)
+        text = as_terminal(table, shutil.get_terminal_size().columns if bounded else None)
+        return text if _carries(terminal.RULE) else text.replace(terminal.RULE, "-")
     if form not in TEXT_FORMATS:
         raise ValueError(f"no format '{form}'; there are: table, {', '.join(TEXT_FORMATS)}")
     return TEXT_FORMATS[form](table)

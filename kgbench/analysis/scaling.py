@@ -12,7 +12,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
-from kgbench.analysis.declarations import Declared, ScoreSet
+from kgbench.analysis.declarations import ScoreSet, own_or_shipped
+from kgbench.analysis.inference import inference
 from kgbench.analysis.intervals import half_width
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.scores import models
@@ -20,6 +21,8 @@ from kgbench.analysis.selection import Selection
 from kgbench.analysis.significance import two_sided
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError
+from kgbench.nearest import nearest
+from kgbench.rdf.declared import Declared, shipped
 from kgbench.store.protocol import Store
 from kgbench.vocab import DCTERMS, KGB, RDFS, SCHEMA
 
@@ -72,6 +75,10 @@ class ModelRecord:
     released: date | None
     license: str | None
 
+    def describes(self, model_id: str) -> bool:
+        """Whether the record is of the model with this identifier."""
+        return fnmatchcase(model_id, self.glob)
+
     def value(self, against: Against) -> float | None:
         """The explanatory variable: powers of ten of sizes, years for dates."""
         if against is Against.RELEASED:
@@ -96,13 +103,36 @@ class Line(NamedTuple):
 
 def records(file: Path | None = None) -> list[ModelRecord]:
     """The shipped model records, after those of one's own file, which therefore take precedence."""
-    found = [] if file is None else _read(Declared(file))
-    return found + _read(Declared.of(None, "models.ttl"))
+    return own_records(file) + _read(shipped("queries", "models.ttl"))
+
+
+def own_records(file: Path | None) -> list[ModelRecord]:
+    """The model records of one's own file; none without a file."""
+    return [] if file is None else _read(own_or_shipped(file))
+
+
+def family_of(model: str, known: Sequence[ModelRecord]) -> str:
+    """The recorded family of a model (its id); one without a record is a family of its own."""
+    record = recorded(model, known)
+    return model if record is None else record.family
 
 
 def recorded(model_id: str, known: Sequence[ModelRecord]) -> ModelRecord | None:
     """The first of the ``known`` records that describes the model with this identifier."""
-    return next((record for record in known if fnmatchcase(model_id, record.glob)), None)
+    return next((record for record in known if record.describes(model_id)), None)
+
+
+def _without_models(own: Sequence[ModelRecord], file: Path | None, ids: Sequence[str]) -> list[str]:
+    """A note on the records of a user's ``own`` file that describe no model of the store.
+
+    A store need not have all models of a file. Raises :class:`~kgbench.errors.QueryError` with the
+    nearest identifier where it has none of them: the file would change nothing.
+    """
+    unmatched = [record.glob for record in own if not any(map(record.describes, ids))]
+    hints = [f"'{glob}' ({nearest(glob.strip('*'), ids)})" for glob in dict.fromkeys(unmatched)]
+    if own and len(unmatched) == len(own):
+        raise QueryError(f"{file}: no model of the store matches {' or '.join(hints)}")
+    return [f"Declared, but no model of the store matches {', '.join(hints)}."] if hints else []
 
 
 def _read(declared: Declared) -> list[ModelRecord]:
@@ -173,11 +203,13 @@ def scaling(
     Trends are lines of the leaderboard's score against powers of ten of parameters, active
     parameters and context, and against years of release; one per family with at least three
     models, and one over all. Raises :class:`~kgbench.errors.QueryError` where no scored model has
-    a record.
+    a record, and where no record of one's own ``file`` describes a model of the store.
     """
     board = leaderboard(store, selection, combined)
     ids = {model.name: model.id for model in models(store).values()}
-    known = records(file)
+    own = own_records(file)
+    lacking = _without_models(own, file, list(ids.values()))
+    known = own + records()
     points, unknown = [], []
     for row in board.records():
         name, score = str(row["model"]), row["score"]
@@ -190,7 +222,9 @@ def scaling(
         raise QueryError(
             f"no model record fits any of: {', '.join(sorted(unknown)) or 'no scored model'}"
         )
-    notes = (f"Without a record: {', '.join(sorted(unknown))}.",) if unknown else ()
+    without = [f"Without a record: {', '.join(sorted(unknown))}."] if unknown else []
+    notes = (*without, *lacking)
+    how = inference(by="regression")
     shared: dict[str, Value] = dict(board.context)
     return (
         Table(
@@ -205,9 +239,9 @@ def scaling(
             title=f"Trends of scores ({selection.suite_name})",
             columns=TRENDS,
             rows=tuple(_trend_rows(points)),
-            notes=notes,
+            notes=(*notes, how.note),
             queries=board.queries,
-            context=shared,
+            context={**shared, **how.context},
         ),
     )
 

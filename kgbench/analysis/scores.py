@@ -4,16 +4,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from kgbench.analysis import queries
 from kgbench.analysis.histogram import Histogram
-from kgbench.analysis.selection import Selection
+from kgbench.analysis.intervals import UNBOUNDED, Bounds
+from kgbench.analysis.selection import ALL, Selection
 from kgbench.analysis.superseded import Superseded
+from kgbench.comparison import TOLERANCE
 from kgbench.errors import QueryError
+from kgbench.rdf import queries
 from kgbench.store.protocol import Store
 from kgbench.vocab import OUTCOME
 
@@ -21,7 +23,9 @@ from kgbench.vocab import OUTCOME
 CHOOSING = ("list-passes", "list-suites", "list-tasks", "list-metrics", "list-models")
 HISTOGRAMS = ("score-histograms", "superseding-metrics")
 ROWS = ("score-rows", "superseding-metrics")
+CASES = ("case-histograms", "superseding-metrics")
 ERRORS = ("failed-dialogues", "outcome-counts")
+_NARROW = 3  # models, and tasks, that a query names: the values of its parameters are multiplied
 _FEW = 40  # metrics that an engine finds sooner one by one than by reading all scores
 NOT_JUDGED = frozenset({"evaluator-error", "timeout"})
 UNREADABLE = frozenset({"unparsable", "empty"})
@@ -64,6 +68,10 @@ class TaskInfo:
     main_metric: str | None
     size: int | None
 
+    def fits(self, glob: str) -> bool:
+        """Whether the task's label, name or IRI is ``glob``, or its label matches it."""
+        return glob in (self.label, self.name, self.iri) or fnmatchcase(self.label, glob)
+
 
 @dataclass(frozen=True, slots=True)
 class MetricInfo:
@@ -75,6 +83,23 @@ class MetricInfo:
     higher_is_better: bool
     aggregation: str | None
     base: str | None
+    bounds: Bounds = UNBOUNDED
+    threshold: float | None = None
+
+    @property
+    def success(self) -> float | None:
+        """The value from which an answer is a success: the declared one, or the best of the range.
+
+        ``None`` where the metric declares neither (``kgb:successThreshold``).
+        """
+        if self.threshold is not None:
+            return self.threshold
+        return self.bounds.high if self.higher_is_better else self.bounds.low
+
+    def succeeds(self, value: float, threshold: float) -> bool:
+        """Whether a value is a success by a threshold; what differs by rounding alone counts."""
+        ahead = value - threshold if self.higher_is_better else threshold - value
+        return ahead >= -TOLERANCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,20 +115,36 @@ class Models(dict[str, ModelInfo]):
     """The models of a store, by IRI."""
 
     def name(self, iri: str) -> str:
-        """How tables call a model; one that the catalogue lacks by its IRI."""
-        return self[iri].name if iri in self else iri
+        """How tables call a model, or a reviewer; one that the catalogue lacks by its IRI."""
+        if iri in self:
+            return self[iri].name
+        _, found, pseudonym = iri.rpartition("/reviewer/")
+        return f"{pseudonym} (person)" if found else iri
 
     def fits(self, iri: str, glob: str) -> bool:
-        """Whether id or name of a model match ``glob``; one that the catalogue lacks does."""
+        """Whether id or name of a model match ``glob``, or its IRI is that; an unknown one does.
+
+        A name without wildcards also means the model whose id is that name behind a connector:
+        ``gpt-4o`` is ``openai:gpt-4o``.
+        """
         info = self.get(iri)
-        return info is None or fnmatchcase(info.id, glob) or fnmatchcase(info.name, glob)
+        if info is None or glob in (info.id, info.name, iri):
+            return True
+        called = (info.id, info.name, info.id.partition(":")[2])
+        return any(fnmatchcase(name, glob) for name in called)
 
     def find(self, name: str) -> ModelInfo:
         """The model with this name, id or IRI.
 
         Raises :class:`~kgbench.errors.QueryError` where there is none.
         """
-        found = [model for model in self.values() if name in (model.name, model.id, model.iri)]
+        for named in (
+            lambda m: name in (m.name, m.iri),  # the exact name before ids that several share
+            lambda m: name == m.id,
+            lambda m: name == m.id.partition(":")[2],
+        ):
+            if found := list(filter(named, self.values())):
+                break
         if len(found) != 1:
             there_are = ", ".join(sorted(model.name for model in self.values()))
             raise QueryError(f"'{name}' is no model in the store; there are: {there_are}")
@@ -142,10 +183,11 @@ def histograms(
     if round_ is not None:
         given["round"] = round_
     counts: dict[Cell, dict[float, int]] = defaultdict(lambda: defaultdict(int))
+    selected = selection_test(store, selection)
     for row in queries.run(store, name, **given):
         task = row["task"].value
         metric = later.of_task(task, row["metric"].value)
-        if metric in wanted:
+        if metric in wanted and selected(row["model"].value, task):
             cell = Cell(row["model"].value, task, metric, round_)
             counts[cell][float(row["value"].value)] += int(row["count"].value)
     return {cell: Histogram(values) for cell, values in counts.items()}
@@ -156,15 +198,20 @@ def score_rows(
 ) -> Iterator[ScoreRow]:
     """Every single value of ``metrics`` (IRIs), of one ``model`` (IRI) if given."""
     later = Superseded(store, selection)
+    selected = selection_test(store, selection)
+    narrowed = narrowing(store, selection)
     for row in queries.run(
         store,
         "score-rows",
         passGraph=list(selection.pass_graphs),
         metric=later.with_later(metrics),
-        model=model,
+        model=narrowed["model"] if model is None else model,
+        task=narrowed["task"],
         latest=selection.latest,
     ):
         task = row["task"].value
+        if not selected(row["model"].value, task):
+            continue
         yield ScoreRow(
             row["model"].value,
             task,
@@ -183,6 +230,7 @@ def errors(
 ) -> dict[tuple[str, str], Errors]:
     """What went wrong, by model and task IRI; pairs where nothing did are absent."""
     found: dict[tuple[str, str], Errors] = defaultdict(Errors)
+    selected = selection_test(store, selection)
     for row in queries.run(store, "failed-dialogues", runGraph=list(selection.run_graphs)):
         key = (row["model"].value, row["task"].value)
         found[key] += Errors(failed=int(row["count"].value))
@@ -200,7 +248,51 @@ def errors(
             count = int(row["count"].value)
             what = Errors(not_judged=count) if outcome in NOT_JUDGED else Errors(unreadable=count)
             found[row["model"].value, task.iri] += what
-    return dict(found)
+    return {pair: wrong for pair, wrong in found.items() if selected(*pair)}
+
+
+def selection_test(store: Store, selection: Selection) -> Callable[[str, str], bool]:
+    """Whether the scores of a model (IRI) on a task (IRI) are among those selected.
+
+    Raises :class:`~kgbench.errors.QueryError` where a glob fits no task or model of the store.
+    """
+    if selection.tasks == ALL and selection.models == ALL:
+        return lambda _model, _task: True
+    chosen_models, chosen_tasks = _selected(store, selection)
+    return lambda model, task: model in chosen_models and task in chosen_tasks
+
+
+def narrowing(store: Store, selection: Selection) -> dict[str, list[str] | None]:
+    """Values for the parameters ``model`` and ``task`` of a query by which it reads less.
+
+    They are given where the globs of a selection fit few models and tasks: then an engine finds
+    these sooner than everything. Whatever comes must still pass :func:`selection_test`.
+    """
+    found: dict[str, list[str] | None] = {"model": None, "task": None}
+    if selection.tasks == ALL and selection.models == ALL:
+        return found
+    models_, tasks_ = _selected(store, selection)
+    for name, iris, glob in (
+        ("model", models_, selection.models),
+        ("task", tasks_, selection.tasks),
+    ):
+        if glob != ALL and len(iris) <= _NARROW:
+            found[name] = sorted(iris)
+    return found
+
+
+def _selected(store: Store, selection: Selection) -> tuple[set[str], set[str]]:
+    """The models and tasks (IRIs) that the globs of a selection fit."""
+    named, known = models(store), tasks(store)
+    chosen_models = {iri for iri in named if named.fits(iri, selection.models)}
+    chosen_tasks = {iri for iri, task in known.items() if task.fits(selection.tasks)}
+    for what, glob, chosen, all_names in (
+        ("task label", selection.tasks, chosen_tasks, [task.name for task in known.values()]),
+        ("model", selection.models, chosen_models, [model.name for model in named.values()]),
+    ):
+        if not chosen:
+            raise QueryError(f"no {what} fits '{glob}'; there are: {', '.join(sorted(all_names))}")
+    return chosen_models, chosen_tasks
 
 
 # --- names ----------------------------------------------------------------------------------
@@ -209,7 +301,7 @@ def errors(
 def tasks(store: Store) -> dict[str, TaskInfo]:
     """The tasks of the catalogue, by IRI."""
     rows = queries.rows(store, "list-tasks")
-    unique = _unique([(str(row[0]), str(row[1])) for row in rows])
+    unique = _unique(_names([(str(row[0]), str(row[1]), row[4], row[7]) for row in rows]))
     found = {}
     for iri, label, task_class, class_name, version, rounds, main_metric, size in rows:
         assert iri is not None
@@ -230,8 +322,19 @@ def tasks(store: Store) -> dict[str, TaskInfo]:
 def metrics(store: Store) -> dict[str, MetricInfo]:
     """The metrics of the catalogue, by IRI."""
     return {
-        str(iri): MetricInfo(str(iri), str(name), str(of), higher != "false", aggregation, base)
-        for iri, name, _, of, _, higher, aggregation, base in queries.rows(store, "list-metrics")
+        str(iri): MetricInfo(
+            str(iri),
+            str(name),
+            str(of),
+            higher != "false",
+            aggregation,
+            base,
+            Bounds(_number(lowest), _number(highest)),
+            _number(threshold),
+        )
+        for iri, name, _, of, _, higher, aggregation, base, lowest, highest, threshold in (
+            queries.rows(store, "list-metrics")
+        )
     }
 
 
@@ -240,6 +343,29 @@ def models(store: Store) -> Models:
     rows = queries.rows(store, "list-models")
     unique = _unique([(str(iri), label or str(id_)) for iri, id_, label, _ in rows])
     return Models((str(i), ModelInfo(str(i), unique[str(i)], str(id_))) for i, id_, *_ in rows)
+
+
+def _number(text: str | None) -> float | None:
+    return None if text is None else float(text)
+
+
+def _names(
+    tasks: list[tuple[str, str, str | None, str | None]],
+) -> list[tuple[str, str]]:
+    """IRIs, labels, versions and sizes of tasks -> IRIs with names.
+
+    A label that tasks of several versions share is followed by the version, one that tasks of one
+    version share by the size.
+    """
+    sizes: dict[str, dict[str | None, set[str | None]]] = defaultdict(lambda: defaultdict(set))
+    for _, label, version, size in tasks:
+        sizes[label][version].add(size)
+    named = []
+    for iri, label, version, size in tasks:
+        name = label if len(sizes[label]) == 1 or version is None else f"{label} {version}"
+        several = len(sizes[label][version]) > 1 and size is not None
+        named.append((iri, f"{name}-{size}" if several else name))
+    return named
 
 
 def _unique(labelled: list[tuple[str, str]]) -> dict[str, str]:

@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from kgbench.analysis import queries
 from kgbench.analysis import scores as fetch
+from kgbench.analysis.choosing import Score, chosen_rows
+from kgbench.analysis.registry import OptionRefused
 from kgbench.analysis.scores import ScoreRow
-from kgbench.analysis.selection import Selection, select
+from kgbench.analysis.selection import ALL, FIRST, Selection, select
 from kgbench.errors import QueryError
+from kgbench.rdf import queries
 from kgbench.store.protocol import Store
 
 
@@ -36,6 +38,32 @@ def sides(store: Store, first: str, second: str) -> tuple[Side, Side]:
     return a, b
 
 
+def opposed(
+    store: Store,
+    first: str,
+    second: str,
+    *,
+    suite: str | None = None,
+    choice: str = FIRST,
+    run: str | None = None,
+    tasks: str = ALL,
+    models: str = ALL,
+) -> tuple[Side, Side, Selection]:
+    """The two sides of a comparison, and the scores that count in it.
+
+    The selectors are those of :func:`~kgbench.analysis.selection.select`. Raises what that and
+    :func:`sides` raise, and :class:`~kgbench.analysis.registry.OptionRefused` for a selector that
+    contradicts what is compared.
+    """
+    a, b = sides(store, first, second)
+    if a.kind == "model" and models != ALL:
+        raise OptionRefused("models", "two models are compared already")
+    if a.kind != "model" and run is not None:
+        raise OptionRefused("run", f"a {a.kind} says which run counts")
+    of_pass = a.iri if a.kind == "pass" else choice
+    return a, b, select(store, suite, of_pass, run=run, tasks=tasks, models=models)
+
+
 def _known(store: Store) -> list[tuple[Side, set[str]]]:
     """Everything that can be compared, with its names."""
     known = [
@@ -55,8 +83,15 @@ def _end(iri: str) -> str:
     return iri.rpartition("/")[2]
 
 
+def _without_connector(name: str, names: set[str]) -> bool:
+    """Whether ``name`` is a model's name without connector: ``gpt-4o`` of ``openai:gpt-4o``."""
+    return any(name == each.partition(":")[2] for each in names if "://" not in each)
+
+
 def _find(known: list[tuple[Side, set[str]]], name: str) -> Side:
-    exact = [side for side, names in known if name in names]
+    # The exact name that tables show comes before ids that several models share.
+    exact = [side for side, _ in known if name in (side.name, side.iri)]
+    exact = exact or [side for side, names in known if name in names]
     found = exact or [
         side
         for side, names in known
@@ -64,6 +99,14 @@ def _find(known: list[tuple[Side, set[str]]], name: str) -> Side:
     ]
     if len(found) == 1:
         return found[0]
+    if not found:
+        found = [
+            side
+            for side, names in known
+            if side.kind == "model" and _without_connector(name, names)
+        ]
+        if len(found) == 1:
+            return found[0]
     if found:
         listed = ", ".join(f"{side.kind} <{side.iri}>" for side in found[:6])
         raise QueryError(f"'{name}' names several things: {listed}")
@@ -72,17 +115,18 @@ def _find(known: list[tuple[Side, set[str]]], name: str) -> Side:
 
 
 def items(
-    store: Store, selection: Selection, side: Side, metrics: Mapping[str, str]
+    store: Store, selection: Selection, side: Side, scores: Mapping[str, Score]
 ) -> list[ScoreRow]:
-    """The scores of a side, by the metric (IRI) that ``metrics`` has for each task (IRI)."""
+    """The values of a side for the score that ``scores`` has for each task (IRI)."""
     chosen = selection
     if side.kind == "pass":
-        chosen = select(store, selection.suite, side.iri)
+        chosen = select(
+            store, selection.suite, side.iri, tasks=selection.tasks, models=selection.models
+        )
     elif side.kind == "run":
         chosen = _of_run(store, selection, side.iri)
     model = side.iri if side.kind == "model" else None
-    rows = fetch.score_rows(store, chosen, metrics.values(), model=model)
-    return [row for row in rows if metrics.get(row.task) == row.metric]
+    return chosen_rows(store, chosen, scores, model=model)
 
 
 def _of_run(store: Store, selection: Selection, run: str) -> Selection:
@@ -91,10 +135,9 @@ def _of_run(store: Store, selection: Selection, run: str) -> Selection:
         for _, graph, _, _, of, run_graph, _ in queries.rows(store, "list-passes", run=run)
         if of == run
     }
-    return Selection(
-        suite=selection.suite,
-        suite_name=selection.suite_name,
-        choice=selection.choice,
+    return replace(
+        selection,
         pass_graphs=tuple(g for g in selection.pass_graphs if g in graphs),
         run_graphs=tuple(sorted(set(graphs.values()))),
+        run=run,
     )

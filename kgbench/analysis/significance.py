@@ -107,6 +107,19 @@ def holm(ps: Sequence[float | None]) -> list[float | None]:
     return corrected
 
 
+def benjamini_hochberg(ps: Sequence[float | None]) -> list[float | None]:
+    """P values that control the false discovery rate (Benjamini and Hochberg 1995).
+
+    >>> benjamini_hochberg([0.01, 0.04, None, 0.03])
+    [0.03, 0.04, None, 0.04]
+    """
+    from scipy import stats  # type: ignore[import-untyped]
+
+    known = [p for p in ps if p is not None]
+    corrected = iter(stats.false_discovery_control(known)) if known else iter(())
+    return [None if p is None else float(next(corrected)) for p in ps]
+
+
 def bootstrap_means(
     groups: Sequence[Sequence[float]], *, samples: int = 10_000, seed: int = 0
 ) -> list[float]:

@@ -3,10 +3,16 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.choosing import chosen_metrics
+from kgbench.analysis.case_means import Claim, claim, missing_note
+from kgbench.analysis.choosing import chosen_scores, score_name
+from kgbench.analysis.estimands import CASES
 from kgbench.analysis.histogram import Histogram
-from kgbench.analysis.intervals import mean_interval
+from kgbench.analysis.inference import inference
+from kgbench.analysis.intervals import mean_interval, method_note
+from kgbench.analysis.repetitions import Item, repetitions
 from kgbench.analysis.scores import TaskInfo
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
@@ -20,12 +26,14 @@ COLUMNS = (
     Column("size", "Size", Kind.COUNT),
     Column("n", "n", Kind.COUNT),
     Column("mean", "Mean", Kind.SCORE),
-    Column("half_width", "± 95 %", Kind.SCORE),
+    Column("clusters", "Clusters", Kind.COUNT),
+    Column("half_width", "Half width", Kind.SCORE),
     Column("ci_low", "95 % from", Kind.SCORE),
     Column("ci_high", "to", Kind.SCORE),
     Column("sd", "SD", Kind.SCORE),
 )
-QUERIES = (*fetch.CHOOSING, *fetch.HISTOGRAMS)
+QUERIES = (*fetch.CHOOSING, *fetch.CASES)
+INTERVALS = ("score", "student")
 
 
 def series_of(task: TaskInfo) -> str | None:
@@ -41,15 +49,24 @@ def sizes(
     selection: Selection,
     *,
     metric: str | None = None,
+    answers: str | None = None,
     tasks: str = "*",
     models: str = "*",
+    interval: str = "score",
+    about: str = CASES,
 ) -> Table:
-    """One row per series of tasks, model and size: the mean with its interval (Student's t, 95 %).
+    """One row per series of tasks, model and size: the mean with its interval at 95 %.
 
-    Only tasks with a declared size count, and only series of at least two sizes. Raises
-    :class:`~kgbench.errors.QueryError` where there are none.
+    ``interval`` is ``score`` (inside the range of the metric, about the estimand ``about``:
+    :func:`~kgbench.analysis.case_means.claim`) or ``student`` (Student's t over single dialogues,
+    as DL4KG 2023 draws it, which can leave the range). Only tasks with a declared size count, and
+    only series of at least two sizes. Raises :class:`~kgbench.errors.QueryError` where there are
+    none, and for an unknown interval or estimand.
     """
-    chosen = chosen_metrics(store, tasks, metric)
+    how = inference(about, "student" if interval == "student" else None)
+    if interval not in INTERVALS:
+        raise QueryError(f"there is no interval '{interval}'; there are: {', '.join(INTERVALS)}")
+    chosen = chosen_scores(store, tasks, metric, answers)
     known = {iri: task for iri, task in fetch.tasks(store).items() if iri in chosen}
     by_series: dict[str, dict[str, TaskInfo]] = {}
     for iri, task in known.items():
@@ -59,36 +76,52 @@ def sizes(
     grown = {s: t for s, t in by_series.items() if len({task.size for task in t.values()}) > 1}
     if not grown:
         raise QueryError(f"no tasks that fit '{tasks}' differ in a declared problem size")
-    named = {m.iri: m.name for m in fetch.metrics(store).values()}
+    named = fetch.metrics(store)
     names = fetch.models(store)
-    found = fetch.histograms(store, selection, {chosen[iri] for t in grown.values() for iri in t})
+    wanted = {iri: chosen[iri] for of_series in grown.values() for iri in of_series}
+    found: dict[tuple[str, str], dict[Item, Histogram]] = defaultdict(dict)
+    for item, by_model in repetitions(store, selection, wanted).items():
+        for model, given in by_model.items():
+            if names.fits(model, models):
+                found[model, item.task][item] = given.values
     rows: list[tuple[Value, ...]] = []
-    for cell, histogram in found.items():
-        measured = known.get(cell.task)
-        series = None if measured is None else series_of(measured)
-        fits = names.fits(cell.model, models)
-        if measured is None or series not in grown or chosen[cell.task] != cell.metric or not fits:
-            continue
-        about = (series, named[cell.metric], names.name(cell.model), measured.size)
-        rows.append((*about, *_statistics(histogram)))
+    methods, claims = set(), []
+    for (model, iri), cases in found.items():
+        pooled = Histogram.pooled(cases.values())
+        bounds = named[chosen[iri].metric].bounds
+        if interval == "student":
+            claimed = _student(pooled)
+            methods.add("student")
+        else:
+            claimed = claim(how.about, cases, bounds)
+            methods |= set() if how.about.clustered else {bounds.method(pooled)}
+        claims.append(claimed)
+        label = score_name(chosen[iri], named)
+        what = (series_of(known[iri]), label, names.name(model), known[iri].size)
+        rows.append((*what, *_statistics(pooled, claimed)))
     return Table(
         title=f"Scores by problem size ({selection.suite_name})",
         columns=COLUMNS,
         rows=tuple(sorted(rows, key=lambda row: [str(v) for v in row[:3]] + [f"{row[3]:020}"])),
+        notes=(how.note, *filter(None, [method_note(methods)]), *missing_note(claims)),
         queries=QUERIES,
-        context={**selection.context, "metric": metric or "main"},
+        context={
+            **selection.context,
+            "metric": metric or "main",
+            "round": answers,
+            "interval": " ".join(sorted(methods)) or None,
+            **how.context,
+        },
     )
 
 
-def _statistics(values: Histogram) -> tuple[Value, ...]:
-    interval = mean_interval(values)
-    if interval is None:
-        return (values.n, values.mean, None, None, None, values.sd)
-    return (
-        values.n,
-        values.mean,
-        interval.half_width,
-        interval.low,
-        interval.high,
-        values.sd,
-    )
+def _student(values: Histogram) -> Claim:
+    """The interval by Student's t, with single dialogues as clusters."""
+    found = mean_interval(values)
+    return Claim(values.n, values.mean, values.standard_error, *(found or (None, None)))
+
+
+def _statistics(values: Histogram, claimed: Claim) -> tuple[Value, ...]:
+    low, high = claimed.low, claimed.high
+    half = None if low is None or high is None else (high - low) / 2
+    return (values.n, values.mean, claimed.number, half, low, high, values.sd)

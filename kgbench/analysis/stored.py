@@ -2,7 +2,8 @@
 """Analyses that are computed once: kept in the store, and read back while nothing has changed.
 
 Each is a graph of its own: the activity with the digests of its queries and the change stamps of
-the graphs it read, the table as JSON, and the same numbers as a Data Cube for SPARQL. Its key
+the graphs it read, what its intervals and tests are about, the table as JSON, and the same numbers
+as a Data Cube for SPARQL. Its key
 covers everything that the result depends on; equal keys, equal result.
 """
 
@@ -14,17 +15,21 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from kgbench import __version__
-from kgbench.analysis import queries
 from kgbench.analysis.cubes import cube_triples, is_cube
+from kgbench.analysis.inference import statements
+from kgbench.analysis.registry import ANALYSES
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Table
 from kgbench.model import Json
-from kgbench.rdf import canonical_json, digest, json_literal, moment, string
+from kgbench.rdf import canonical_json, digest, integer, json_literal, moment, queries, string
 from kgbench.record.entries import registry_entry
 from kgbench.software import this_software
 from kgbench.store.iris import new_id
 from kgbench.store.protocol import Block, Store
 from kgbench.vocab import DCTERMS, KGB, PROV, RDF, RDFS
+
+OF_JUDGES = frozenset({"agreement", "confusion", "disagreements", "judged-means", "panels"})
+"""The analyses that read passes of judges, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,7 @@ class Basis:
                     "arguments": dict(self.arguments),
                     "suite": self.selection.suite,
                     "pass": self.selection.choice,
+                    "narrowed": dict(self.selection.narrowed),
                     "stamps": dict(self.stamps),
                     "declared": self.declared,
                     "queries": queries.digest(),
@@ -59,6 +65,15 @@ class Basis:
 def basis(store: Store, selection: Selection, name: str, arguments: Mapping[str, Json]) -> Basis:
     """The basis of an analysis in the present state of a store."""
     read = {*selection.pass_graphs, *selection.run_graphs}
+    if name in ANALYSES and ANALYSES[name].by_policy:
+        passes = queries.run(store, "policy-passes", suite=selection.suite)
+        read |= {row["passGraph"].value for row in passes}
+    if name == "calibration":
+        calibrated = queries.rows(store, "calibration-verdicts")
+        read |= {str(graph) for graph, *_ in calibrated}
+    if name in OF_JUDGES:
+        judged = queries.rows(store, "judge-passes", runGraph=list(selection.run_graphs))
+        read |= {str(graph) for graph, *_ in judged}
     stamps = {
         str(graph): str(stamp)
         for graph, stamp in queries.rows(store, "list-stamps")
@@ -136,10 +151,17 @@ def _activity(
         f"{node} <{PROV.endedAtTime}> {moment(datetime.now(UTC))} .",
         f"{node} <{PROV.wasAssociatedWith}> <{software.iri(store.iris)}> .",
         *software.entry(store.iris),
+        *statements(analysis, table),
     ]
-    for graph, stamp in made.stamps.items():
-        lines.append(f"{node} <{KGB.readGraph}> <{graph}> .")
-        lines.append(f"{node} <{KGB.readStamp}> {string(f'{graph} {stamp}')} .")
+    for number, (graph, stamp) in enumerate(sorted(made.stamps.items())):
+        usage = f"<{analysis}/usage/{number}>"
+        lines += [
+            f"{node} <{KGB.readGraph}> <{graph}> .",
+            f"{node} <{PROV.qualifiedUsage}> {usage} .",
+            f"{usage} <{RDF.type}> <{PROV.Usage}> .",
+            f"{usage} <{PROV.entity}> <{graph}> .",
+            f"{usage} <{KGB.stampAtUse}> {integer(int(stamp))} .",
+        ]
     for query in used:
         text = f"{analysis}/query/{query.name}"
         lines += [

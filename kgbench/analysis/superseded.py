@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kgbench.analysis import queries
 from kgbench.analysis.selection import Selection
+from kgbench.rdf import queries
 from kgbench.store.protocol import Store
 
 

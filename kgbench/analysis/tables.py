@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, TypeAlias
+
+from kgbench.characters import spreadsheet_safe
+from kgbench.errors import ResourceError
 
 Value: TypeAlias = str | int | float | bool | None
 
@@ -31,7 +34,7 @@ class Column:
     kind: Kind = Kind.TEXT
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Table:
     """A table: columns, rows of values in their order, notes, and how it came about.
 
@@ -53,12 +56,37 @@ class Table:
         return tuple(column.name for column in self.columns)
 
     def column(self, name: str) -> list[Value]:
-        """The values of one column, from the first row to the last."""
+        """The values of one column, from the first row to the last.
+
+        >>> results = kgbench.open("kgbench-results")
+        >>> results.leaderboard().column("rank")
+        [1, 2]
+        """
         place = self.names.index(name)
         return [row[place] for row in self.rows]
 
+    def where(self, name: str, value: Value) -> Table:
+        """The same table with only the rows that have ``value`` in the column called ``name``.
+
+        >>> results = kgbench.open("kgbench-results")
+        >>> len(results.tasks().where("model", "baseline:oracle"))
+        6
+        """
+        place = self.names.index(name)
+        return replace(self, rows=tuple(row for row in self.rows if row[place] == value))
+
+    def spreadsheet_safe(self) -> tuple[Table, int]:
+        """The same table with no text that a spreadsheet runs, and how many cells differ."""
+        rows, differing = spreadsheet_safe(self.rows)
+        return replace(self, rows=tuple(map(tuple, rows))), differing
+
     def records(self) -> list[dict[str, Value]]:
-        """The rows as dictionaries."""
+        """The rows as dictionaries.
+
+        >>> results = kgbench.open("kgbench-results")
+        >>> results.leaderboard().records()[0]["model"]
+        'baseline:oracle'
+        """
         return [dict(zip(self.names, row, strict=True)) for row in self.rows]
 
     def as_json(self) -> dict[str, Any]:
@@ -88,11 +116,38 @@ class Table:
             iris={name: dict(iris) for name, iris in value["iris"].items()},
         )
 
-    def to_pandas(self) -> Any:
-        """The table as a pandas DataFrame (pandas must be installed)."""
-        import pandas as pd  # type: ignore[import-untyped]
+    def __iter__(self) -> Iterator[dict[str, Value]]:
+        """The rows as dictionaries, from the first to the last."""
+        return iter(self.records())
 
+    def __len__(self) -> int:
+        """How many rows there are."""
+        return len(self.rows)
+
+    def __bool__(self) -> bool:
+        """A table is true even where it has no rows."""
+        return True
+
+    def to_pandas(self) -> Any:
+        """The table as a pandas DataFrame, one column for each column.
+
+        Raises :class:`~kgbench.errors.ResourceError` where pandas is not installed.
+        """
+        try:
+            import pandas as pd  # type: ignore[import-untyped]
+        except ModuleNotFoundError as error:
+            raise ResourceError("pandas is not installed: pip install pandas") from error
         return pd.DataFrame(self.records(), columns=list(self.names))
+
+    def __repr__(self) -> str:
+        """The table as a terminal shows it."""
+        return render(self, "table")
+
+    def _repr_html_(self) -> str:
+        """The table for a notebook; everything recorded is escaped."""
+        from kgbench.analysis.rendering import as_html
+
+        return as_html(self)
 
 
 def ranks(scores: Sequence[float | None]) -> list[int | None]:

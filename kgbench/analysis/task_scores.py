@@ -3,11 +3,18 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
+from kgbench.analysis import case_means
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.choosing import chosen_metrics
+from kgbench.analysis.case_means import Claim, claim, missing_note
+from kgbench.analysis.choosing import chosen_scores, score_name
+from kgbench.analysis.estimands import CASES
 from kgbench.analysis.histogram import Histogram
-from kgbench.analysis.intervals import mean_interval
-from kgbench.analysis.scores import Cell, Errors, TaskInfo
+from kgbench.analysis.inference import inference
+from kgbench.analysis.intervals import method_note
+from kgbench.analysis.repetitions import Item, repetitions
+from kgbench.analysis.scores import Errors
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.store.protocol import Store
@@ -18,8 +25,7 @@ COLUMNS = (
     Column("metric", "Metric"),
     Column("n", "n", Kind.COUNT),
     Column("mean", "Mean", Kind.SCORE),
-    Column("ci_low", "95 % from", Kind.SCORE),
-    Column("ci_high", "to", Kind.SCORE),
+    *case_means.COLUMNS,
     Column("sd", "SD", Kind.SCORE),
     Column("minimum", "Min", Kind.SCORE),
     Column("q1", "Q1", Kind.SCORE),
@@ -30,7 +36,7 @@ COLUMNS = (
     Column("not_judged", "Not judged", Kind.COUNT),
     Column("unreadable", "Unreadable", Kind.SHARE),
 )
-QUERIES = (*fetch.CHOOSING, *fetch.HISTOGRAMS, *fetch.ERRORS)
+QUERIES = (*fetch.CHOOSING, *fetch.CASES, *fetch.ERRORS)
 
 
 def task_scores(
@@ -38,39 +44,53 @@ def task_scores(
     selection: Selection,
     *,
     metric: str | None = None,
+    answers: str | None = None,
     tasks: str = "*",
     models: str = "*",
+    about: str = CASES,
 ) -> Table:
     """One row per task and model: the distribution of a score, its interval, and the errors.
 
-    ``metric`` is a short name; without one, each task is shown by its main metric. ``tasks`` and
-    ``models`` are globs over labels and model ids. The interval is that of the mean by Student's t
-    at 95 %, absent for fewer than two values. Raises :class:`~kgbench.errors.QueryError` when no
-    task or metric fits.
+    ``metric`` is a short name; without one, each task is shown by its main metric. ``answers``
+    says which answers of dialogues count (see :class:`~kgbench.analysis.choosing.Selector`).
+    ``tasks`` and ``models`` are globs over labels and model ids. The interval is that of the mean
+    at 95 %, inside the range of the metric, and says of the estimand ``about`` what
+    :func:`~kgbench.analysis.case_means.claim` can say. Raises
+    :class:`~kgbench.errors.QueryError` when no task or metric fits, and for an unknown estimand.
     """
-    chosen = chosen_metrics(store, tasks, metric)
+    how = inference(about)
+    chosen = chosen_scores(store, tasks, metric, answers)
     names = fetch.models(store)
-    found = fetch.histograms(store, selection, set(chosen.values()))
+    found: dict[tuple[str, str], dict[Item, Histogram]] = defaultdict(dict)
+    for item, by_model in repetitions(store, selection, chosen).items():
+        for model, given in by_model.items():
+            found[model, item.task][item] = given.values
     wrong = fetch.errors(store, selection, fetch.tasks(store))
     metrics = fetch.metrics(store)
     known = {t.iri: t for t in fetch.tasks(store).values()}
-    cells = {(cell.model, cell.task) for cell in found if cell.metric == chosen.get(cell.task)}
-    cells |= {key for key in wrong if key[1] in chosen}
-    rows = []
+    cells = {*found} | {key for key in wrong if key[1] in chosen}
+    rows, claims = [], []
+    methods = set()
     iris: dict[str, dict[str, str]] = {"model": {}, "task": {}}
     for model, task in sorted(cells):
         if not names.fits(model, models):
             continue
-        histogram = found.get(Cell(model, task, chosen[task]), Histogram({}))
+        cases = found.get((model, task), {})
+        histogram = Histogram.pooled(cases.values())
+        bounds = metrics[chosen[task].metric].bounds
+        claimed = claim(how.about, cases, bounds)
+        if histogram.n:
+            claims.append(claimed)
+        if histogram.n > 1 and not how.about.clustered:
+            methods.add(bounds.method(histogram))
         name = names.name(model)
         iris["model"][name] = model
         iris["task"][known[task].name] = task
         rows.append(
             _row(
-                known[task],
-                name,
-                metrics[chosen[task]].name,
+                (known[task].name, name, score_name(chosen[task], metrics)),
                 histogram,
+                claimed,
                 wrong.get((model, task), Errors()),
             )
         )
@@ -78,25 +98,28 @@ def task_scores(
         title=f"Scores by task ({selection.suite_name})",
         columns=COLUMNS,
         rows=tuple(sorted(rows, key=lambda row: (str(row[0]), str(row[1])))),
+        notes=(how.note, *filter(None, [method_note(methods)]), *missing_note(claims)),
         queries=QUERIES,
-        context={**selection.context, "metric": metric or "main"},
+        context={
+            **selection.context,
+            "metric": metric or "main",
+            "round": answers,
+            "interval": " ".join(sorted(methods)) or None,
+            **how.context,
+        },
         iris=iris,
     )
 
 
 def _row(
-    task: TaskInfo, model: str, metric: str, values: Histogram, wrong: Errors
+    named: tuple[str, str, str], values: Histogram, claimed: Claim, wrong: Errors
 ) -> tuple[Value, ...]:
-    interval = mean_interval(values)
     judged = values.n + wrong.not_judged
     return (
-        task.name,
-        model,
-        metric,
+        *named,
         values.n,
         values.mean,
-        None if interval is None else interval.low,
-        None if interval is None else interval.high,
+        *claimed.cells,
         values.sd,
         values.minimum,
         values.quantile(0.25),

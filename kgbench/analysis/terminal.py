@@ -18,6 +18,7 @@ _WIDE, _CLOSE = 3, 2  # between columns: where there is room, and where there is
 _AROUND = 3  # left and right of all columns
 _LEAST = 24  # text of this width is not broken, nor a part of text
 _NUMBERS = 30  # columns at least that are kept free of names, where numbers follow
+RULE = "─"
 _INDENTED = 2  # rows below a line that names them
 _UPPER_END = "to"  # the heading of a column that belongs to the one before it
 #: Where text may be broken: after a space, or after a sign that ends a part of an IRI or label.
@@ -52,26 +53,26 @@ def drawn(title: str, grid: Grid, width: int | None) -> str:
     Narrower than two columns of numbers beside their names no table becomes.
     """
     layout = laid_out(grid, width)
-    lines = [title]
+    found = [title]
     for block in layout.blocks:
-        lines += ["", *_block(grid, block, layout)]
-    return "\n".join([*(line.rstrip() for line in lines), "", ""])
+        found += ["", *_block(grid, block, layout)]
+    return "\n".join([*(line.rstrip() for line in found), "", ""])
 
 
 def _block(grid: Grid, block: Block, layout: Layout) -> Iterator[str]:
     indent = " " * (_INDENTED if layout.grouped else 0)
     if layout.grouped:
         yield f"  {grid.heads[0]}"
-    heads = [list(_lines(grid.heads[place], wide)) for place, wide in block]
+    heads = [list(lines(grid.heads[place], wide)) for place, wide in block]
     tallest = max(map(len, heads), default=0)
     bottom = [[""] * (tallest - len(head)) + head for head in heads]
     yield from (indent + line for line in _row(bottom, grid.texts, block, layout.gap))
-    yield " " + "─" * (_space([wide for _, wide in block], layout.gap) - 1 + len(indent))
+    yield " " + RULE * (_space([wide for _, wide in block], layout.gap) - 1 + len(indent))
     for name, rows in groupby(grid.rows, key=lambda row: row[0] if layout.grouped else ""):
         if layout.grouped:
             yield f"  {name}"
         for row in rows:
-            cells = [list(_lines(row[place], wide)) for place, wide in block]
+            cells = [list(lines(row[place], wide)) for place, wide in block]
             yield from (indent + line for line in _row(cells, grid.texts, block, layout.gap))
 
 
@@ -195,10 +196,10 @@ def _widest_part(texts: Iterable[str]) -> int:
     )
 
 
-def _lines(text: str, width: int) -> Iterator[str]:
+def lines(text: str, width: int) -> Iterator[str]:
     """``text`` in lines of at most ``width`` columns, broken between its parts where it has some.
 
-    >>> list(_lines("http://example.org/people/person-00000003", 16))
+    >>> list(lines("http://example.org/people/person-00000003", 16))
     ['http://', 'example.org/', 'people/person-', '00000003']
     """
     line = ""

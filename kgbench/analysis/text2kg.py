@@ -13,16 +13,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from kgbench.analysis import queries
 from kgbench.analysis import scores as fetch
+from kgbench.analysis.declarations import printed_rows
 from kgbench.analysis.histogram import Histogram, mean
-from kgbench.analysis.intervals import mean_interval
+from kgbench.analysis.inference import INDEPENDENT, inference
+from kgbench.analysis.intervals import Bounds, method_note, score_interval
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
-from kgbench.model import Json
+from kgbench.rdf import queries
 from kgbench.store.protocol import Store
-from kgbench.tasks import catalogue, texts
+from kgbench.tasks import catalogue
 
+_SHARE = Bounds(0.0, 1.0)  # all metrics of the task are precision, recall, F1 or a share
 METRICS = (
     *("precision", "recall", "f1", "onto_conf"),
     *("sub_halluc", "rel_halluc", "obj_halluc"),
@@ -35,7 +37,10 @@ _SHORT = ("P", "R", "F1", "OC", "SH", "RH", "OH")
 _SCORES = tuple(
     Column(name, short, Kind.SCORE) for name, short in zip(METRICS, _SHORT, strict=True)
 )
-_CLASSES = ("Text2KG", "Text2KGRdf")
+FORM = "Text2KG"
+"""The task class with the form that the paper asks for."""
+_CLASSES = (FORM, "Text2KGRdf")
+_COUNTS = ("concepts", "relations", "sentences")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +98,7 @@ def results(store: Store, selection: Selection) -> list[Result]:
     names = {iri: n for c in _CLASSES for n, iri in catalogue.metric_iris(c).items()}
     classes = {iri: task.class_name for iri, task in fetch.tasks(store).items()}
     models = fetch.models(store)
+    selected = fetch.selection_test(store, selection)
     cells: dict[tuple[str, str, str], dict[str, dict[float, int]]] = {}
     rows = queries.rows(
         store,
@@ -102,6 +108,8 @@ def results(store: Store, selection: Selection) -> list[Result]:
         latest=selection.latest,
     )
     for model, task, subset, metric, value, count in rows:
+        if not selected(str(model), str(task)):
+            continue
         cell = cells.setdefault((str(model), classes[str(task)], str(subset)), {})
         counts = cell.setdefault(names[str(metric)], {})
         counts[float(str(value))] = counts.get(float(str(value)), 0) + int(str(count))
@@ -126,16 +134,18 @@ def ontologies(store: Store, selection: Selection) -> Table:  # noqa: ARG001 - o
         )
         if subset.split in ("train", "validation", "test"):
             counted[2] += subset.size
-    printed = {(row[0], row[1]): row[2:] for row in published()["ontologies"]}
+    printed = {
+        (row["collection"], row["ontology"]): tuple(int(row[name]) for name in _COUNTS)
+        for row in printed_rows("text2kg-table-1")
+    }
     rows = [
         (*key, *counted, *printed.get(key, (None, None, None)))
         for key, counted in sorted(sizes.items())
     ]
-    named = ("concepts", "relations", "sentences")
     columns = [
         Column(f"{prefix}{name}", f"{name.capitalize()}{title}", Kind.COUNT)
         for prefix, title in (("", ""), ("printed_", " (paper)"))
-        for name in named
+        for name in _COUNTS
     ]
     return Table(
         title="Text2KGBench, table 1: ontologies",
@@ -148,13 +158,13 @@ def ontologies(store: Store, selection: Selection) -> Table:  # noqa: ARG001 - o
 def overview(store: Store, selection: Selection) -> Table:
     """Table 2: means over ontologies for each model and split, and what the paper prints."""
     found = _grouped(store, selection)
-    printed = {tuple(row[:3]): row[3:] for row in published()["averages"]}
+    printed = _printed("text2kg-table-2", "collection", "model", "split")
     rows: list[tuple[Value, ...]] = []
     for (collection, model, split, task_class), part in sorted(found.items()):
         key = (collection, model, split)
         means = _means([{name: each.whole(name).mean for name in METRICS} for each in part])
         rows.append((*key, task_class, *means))
-        if task_class == _CLASSES[0] and key in printed:
+        if task_class == FORM and key in printed:
             rows.append((*key, "paper", *printed[key]))
     names = ("collection", "model", "split", "source")
     return Table(
@@ -169,8 +179,7 @@ def overview(store: Store, selection: Selection) -> Table:
 
 def per_ontology(store: Store, selection: Selection) -> Table:
     """Table 3: means over the sentences of each ontology, and what the paper prints."""
-    printed = published()["perOntology"]
-    of_paper = {row[0]: row[1:] for row in printed["rows"]}
+    printed = _printed("text2kg-table-3", "collection", "model", "split", "ontology")
     rows: list[tuple[Value, ...]] = []
     found = results(store, selection)
     for result in found:
@@ -178,10 +187,8 @@ def per_ontology(store: Store, selection: Selection) -> Table:
         key = (subset.collection, result.model, subset.split, subset.name)
         means = _means([{name: result.whole(name).mean for name in METRICS}])
         rows.append((*key, result.task_class, subset.size, result.answered, *means))
-        where = {"collection": key[0], "model": key[1], "split": key[2]}
-        said = all(printed[name] == value for name, value in where.items())
-        if said and result.task_class == _CLASSES[0] and subset.name in of_paper:
-            rows.append((*key, "paper", None, None, *of_paper[subset.name]))
+        if result.task_class == FORM and key in printed:
+            rows.append((*key, "paper", None, None, *printed[key]))
     names = ("collection", "model", "split", "ontology", "source")
     counts = (
         Column("sentences", "Sentences", Kind.COUNT),
@@ -198,10 +205,11 @@ def per_ontology(store: Store, selection: Selection) -> Table:
 
 
 def averages(store: Store, selection: Selection) -> Table:
-    """Micro and macro averages of every metric, each with its 95 % interval (Student's t).
+    """Micro and macro averages of every metric, each with its interval at 95 %, inside 0 to 1.
 
     Micro is the mean over sentences, macro the mean over ontologies of their means.
     """
+    how = inference(by=INDEPENDENT)
     found = _grouped(store, selection)
     rows: list[tuple[Value, ...]] = []
     for place, part in sorted(found.items()):
@@ -223,9 +231,14 @@ def averages(store: Store, selection: Selection) -> Table:
         title=f"Text2KGBench: averages ({selection.suite_name})",
         columns=(*(Column(name, name.capitalize()) for name in names), *columns),
         rows=tuple(rows),
-        notes=tuple(_notes(each for part in found.values() for each in part)),
+        notes=(
+            *_notes(each for part in found.values() for each in part),
+            how.note,
+            "Micro intervals take answers to sentences for independent; macro ones, ontologies.",
+            method_note(["wilson"]),
+        ),
         queries=QUERIES,
-        context=selection.context,
+        context={**selection.context, "interval": "wilson", **how.context},
     )
 
 
@@ -238,10 +251,12 @@ TABLES = {
 """The tables by name."""
 
 
-def published() -> dict[str, Json]:
-    """The numbers that the paper prints."""
-    found: dict[str, Json] = texts.structure("Text2KG", "published.json")
-    return found
+def _printed(name: str, *keys: str) -> dict[tuple[str, ...], tuple[float, ...]]:
+    """What a table of the paper prints for each metric, by the values of its key columns."""
+    return {
+        tuple(row[key] for key in keys): tuple(float(row[metric]) for metric in METRICS)
+        for row in printed_rows(name)
+    }
 
 
 def _grouped(store: Store, selection: Selection) -> dict[tuple[str, str, str, str], list[Result]]:
@@ -266,7 +281,7 @@ def _given(part: Iterable[Result], metric: str) -> bool:
 
 
 def _interval(values: Histogram) -> tuple[float | None, float | None, float | None]:
-    found = mean_interval(values)
+    found = score_interval(values, _SHARE)
     return (values.mean, None, None) if found is None else (values.mean, found.low, found.high)
 
 

@@ -3,8 +3,9 @@
 
 Every task label is a task of Inspect (entry point ``inspect_ai``), with our cases as samples, a
 solver that holds the dialogue with our feedback prompts, and a scorer with our judge. Answers are
-judged in child processes with limits, as everywhere. What ``kgbench import inspect`` needs stands
-in the metadata of samples and scores (:mod:`kgbench.importers.inspect_samples`).
+judged in child processes with limits, as everywhere. Tools that a case offers are offered natively
+(:mod:`kgbench.bridges.inspect_tools`). What ``kgbench import inspect`` needs stands in the metadata
+of samples and scores (:mod:`kgbench.importers.inspect_samples`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
@@ -19,28 +21,33 @@ from typing import Any
 import anyio.to_thread
 import inspect_ai
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import ChatMessageUser
 from inspect_ai.scorer import Score, mean, scorer, stderr
 from inspect_ai.solver import solver
 
+from kgbench.bridges import inspect_tools
+from kgbench.connectors import tool_protocol
 from kgbench.errors import EvaluationError, TaskError
-from kgbench.execution import frames
-from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
+from kgbench.execution import dialogues, frames
+from kgbench.execution.judging import JudgeLimits, judge_batch
 from kgbench.execution.pools import executor
 from kgbench.importers.inspect_logs import SCORER
 from kgbench.importers.inspect_samples import (
     CASE,
+    PROTOCOL,
     STOPPED,
     TURNS,
     VERDICTS,
     About,
     case_count,
+    read_turn,
     turn_as_json,
 )
-from kgbench.model import Call, Case, Outcome, Reply, TaskClass, Turn, Usage, Verdict
+from kgbench.model import Call, Case, Dialogue, Outcome, Reply, TaskClass, Turn, Usage, Verdict
 from kgbench.nearest import nearest
 from kgbench.scoring.aggregation import aggregate
-from kgbench.tasks import catalogue
+from kgbench.tasks import catalogue, tool_prompts
+from kgbench.tool_calls import TOOL_RESULTS
+from kgbench.tools import wording
 
 SUITE = "kgbench-1"
 ITERATIONS = 10
@@ -50,7 +57,8 @@ def task(label: str, iterations: int = ITERATIONS, suite: str = SUITE, seed: int
     """The task of Inspect for one of our labels, with at most ``iterations`` different cases.
 
     ``seed`` chooses the generated ones, as in a configuration of ``kgbench run``. Raises
-    :class:`~kgbench.errors.TaskError` where there is no such task, or no case.
+    :class:`~kgbench.errors.TaskError` where there is no such task, no case, or where tools are
+    offered within a limit of dollars.
     """
     known = catalogue.labelled_tasks()
     if label not in known:
@@ -59,9 +67,14 @@ def task(label: str, iterations: int = ITERATIONS, suite: str = SUITE, seed: int
     samples = []
     for k in range(case_count(ours, suite, seed, iterations)):
         about = About.of(ours, suite, seed, k)
-        prompt = catalogue.module(ours.task_class).prompt(about.case(label))
+        case = about.case(label)
+        prompt = catalogue.module(ours.task_class).prompt(case)
+        metadata: dict[str, Any] = {CASE: about.as_json()}
+        if tools := inspect_tools.offered(case, label):
+            prompt = tool_prompts.prompt(case, prompt, tools, native=True)
+            metadata[PROTOCOL] = tool_protocol.NATIVE
         # No target: a log tells no reference answer, so it can be shown.
-        samples.append(Sample(id=f"{k}", input=prompt, metadata={CASE: about.as_json()}))
+        samples.append(Sample(id=f"{k}", input=prompt, metadata=metadata))
     return inspect_ai.Task(
         dataset=MemoryDataset(samples, name=label),
         solver=dialogue(),
@@ -73,25 +86,37 @@ def task(label: str, iterations: int = ITERATIONS, suite: str = SUITE, seed: int
 
 
 def _dialogue() -> Any:
-    """Ask, judge, and give feedback for as long as the task class has rounds."""
+    """Ask, use tools, judge, and give feedback for as long as the task class has rounds."""
 
     async def solve(state: Any, generate: Callable[..., Any]) -> Any:
         about = About.read(state.metadata[CASE], state.sample_id)
         case, task_class = about.case(about.label), _class_of(about)
-        turns: list[Turn] = []
-        feedback = None
-        while len(turns) < task_class.max_rounds:
-            prompt, started = state.messages[-1].text, datetime.now(UTC)
-            state = await generate(state)
-            turns.append(_turn(prompt, feedback, started, state.output))
-            state.metadata[TURNS] = [turn_as_json(turn) for turn in turns]
-            verdict = (await _judged(case, [turn.answer or "" for turn in turns]))[-1]
-            if verdict.next_prompt is None or state.completed:
-                break
-            feedback = verdict.feedback
-            if len(turns) < task_class.max_rounds:
-                state.messages.append(ChatMessageUser(content=verdict.next_prompt))
-        return state
+        offered = inspect_tools.offered(case, about.label)
+        tools = inspect_tools.Tools(case, offered, _pool()) if offered else None
+        state.tools = inspect_tools.definitions(offered)
+        held = _held(case, [])
+        prompt, feedback = state.messages[-1].text, None
+        while True:
+            started = datetime.now(UTC)
+            state = await generate(state, tool_calls="none")
+            turn = _turn(prompt, feedback, started, state.output)
+            held = replace(held, turns=(*held.turns, turn))
+            used = None if tools is None else await tools.use(held)
+            if used is not None:
+                held = replace(held, turns=(*held.turns[:-1], replace(turn, uses=used.uses)))
+            state.metadata[TURNS] = [turn_as_json(each) for each in held.turns]
+            uses = () if used is None else used.uses
+            if state.completed:
+                return state
+            if used is not None and used.prompt is not None:
+                prompt, feedback = used.prompt, TOOL_RESULTS
+                state.messages += inspect_tools.messages(uses, wording.told(prompt)[1])
+                continue
+            verdict = (await _judged(case, held))[-1]
+            if verdict.next_prompt is None or len(held.judged) == task_class.max_rounds:
+                return state
+            prompt, feedback = verdict.next_prompt, verdict.feedback
+            state.messages += inspect_tools.messages(uses, prompt)
 
     return solve
 
@@ -102,16 +127,17 @@ def _scores() -> Any:
     async def score(state: Any, target: Any) -> Any:  # noqa: ARG001 - the judge knows better
         about = About.read(state.metadata[CASE], state.sample_id)
         case, task_class = about.case(about.label), _class_of(about)
+        noted = state.metadata.get(TURNS) or []
+        turns = [read_turn(turn, about.label) for turn in noted]
         # A solver of somebody else has noted no turns: its last answer is judged.
-        noted = state.metadata.get(TURNS) or [{"answer": state.output.completion}]
-        answers = [turn["answer"] for turn in noted]
-        verdicts = await _judged(case, answers)
+        held = _held(case, turns or [_turn("", None, datetime.now(UTC), state.output)])
+        verdicts = await _judged(case, held)
         for verdict in verdicts:
             if verdict.outcome is Outcome.EVALUATOR_ERROR:
                 raise EvaluationError(f"{about.label}: {verdict.infos.get('message')}")
         found = whole_scores(task_class, verdicts)
         kept = {
-            "answer": answers[-1],
+            "answer": held.answers[-1],
             "explanation": _explained(verdicts),
             "metadata": {VERDICTS: [frames.verdict_to_json(verdict) for verdict in verdicts]},
         }
@@ -153,7 +179,7 @@ def _turn(prompt: str, feedback: str | None, started: datetime, output: Any) -> 
         tokens = Usage(charged, usage.output_tokens, read, usage.reasoning_tokens)
     stop = output.stop_reason if output.choices else None
     reply = Reply(
-        text=output.completion,
+        text=inspect_tools.spoken(output),
         usage=tokens,
         model=output.model or None,
         finish_reason=stop,
@@ -176,9 +202,14 @@ def _class_of(about: About) -> TaskClass:
     return catalogue.task_class(about.task(about.label).task_class)
 
 
-async def _judged(case: Case, answers: Sequence[str]) -> list[Verdict]:
-    """A verdict for each answer, from a child; the event loop goes on meanwhile."""
-    requests = [JudgeRequest(case, tuple(answers[: k + 1])) for k in range(len(answers))]
+def _held(case: Case, turns: Sequence[Turn]) -> Dialogue:
+    """A dialogue about ``case`` that is in no store."""
+    return Dialogue("", "", "", "", case.suite, case.iri, 0, case.digest, tuple(turns))
+
+
+async def _judged(case: Case, held: Dialogue) -> list[Verdict]:
+    """A verdict for each judged answer, from a child; the event loop goes on meanwhile."""
+    requests = [dialogues.request(held, case, k) for k in held.judged]
     future = _pool().submit(judge_batch, requests, JudgeLimits())
     return await anyio.to_thread.run_sync(future.result)
 

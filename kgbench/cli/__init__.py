@@ -2,36 +2,47 @@
 """The command line: one thin module per command, nothing heavy imported before it is used.
 
 Exit codes: 0 done, 1 refused or failed with words, 2 wrong usage, 3 a run with dialogues that
-failed, 130 interrupted.
+failed, 4 a write failed (disk full, quota, read-only), 130 interrupted.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
-from typing import Annotated, Any
+from io import TextIOWrapper
+from typing import Annotated, Any, Final
 
 import typer
 
+from kgbench.cli.helping import helped
 from kgbench.cli.interruption import Commands
-from kgbench.errors import KgbenchError
+from kgbench.errors import KgbenchError, WriteFailed
 
 COMMANDS = (
+    "init",
     "run",
     "status",
     "invalidate",
     "reevaluate",
     "import_",
+    "judge",
+    "review",
     "validate",
     "query",
     "show",
+    "dialogues",
     "analyze",
     "compare",
+    "plan",
     "plot",
+    "reproduce",
     "serve",
     "publish",
+    "keys",
+    "harvest",
+    "disclose",
     "export",
     "store",
     "tasks",
@@ -39,6 +50,9 @@ COMMANDS = (
     "datasets",
     "doctor",
 )
+
+
+_LISTS: Final = (["-h"], ["--help"])
 
 
 def _version(wanted: bool) -> None:
@@ -74,7 +88,26 @@ def made(names: Sequence[str] = COMMANDS) -> typer.Typer:
     made_of.callback()(_root)
     for name in names:
         import_module(f"kgbench.cli.{name}").command(made_of)
-    return made_of
+    return helped(made_of)
+
+
+def _listing() -> typer.Typer:
+    """All commands as their list shows them, without options, which take most of the time."""
+    listed = made()
+    for command in listed.registered_commands:
+        command.callback = _described(command.callback)
+    for group in listed.registered_groups:
+        assert group.typer_instance is not None
+        group.typer_instance.registered_commands = []
+    return listed
+
+
+def _described(of: Any) -> Callable[[], None]:
+    def command() -> None:
+        """Nothing; it stands for ``of``, whose name and description it has."""
+
+    command.__name__, command.__doc__ = of.__name__, of.__doc__
+    return command
 
 
 @cache
@@ -96,17 +129,32 @@ def _wanted(words: Sequence[str]) -> Sequence[str]:
 
 def main() -> None:
     """Run the command line; an expected error becomes one message on stderr and exit code 1."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # what its encoding lacks must end no command
+            stream.reconfigure(errors="backslashreplace")
     try:
-        made(_wanted(sys.argv[1:]))()
+        words = sys.argv[1:]
+        (_listing() if words in _LISTS else made(_wanted(words)))()
     except KgbenchError as error:
         if "--debug" in sys.argv:
             raise
-        from kgbench.analysis.rendering import visible  # a file that is refused may hold anything
+        from kgbench.characters import visible  # a file that is refused may hold anything
 
         typer.echo(f"kgbench: {visible(str(error))}", err=True)
+        raise SystemExit(4 if isinstance(error, WriteFailed) else 1) from None
+    except RuntimeError as error:  # of the engine, in rows that were read later
+        from kgbench.store.databases import damaged, is_damage
+
+        if "--debug" in sys.argv or not is_damage(error):
+            raise
+        typer.echo(f"kgbench: {damaged('that is read', error)}", err=True)
         raise SystemExit(1) from None
     except OSError as error:
-        if "--debug" in sys.argv or error.filename is None:
+        from kgbench.files import NO_ROOM
+
+        refused = error.errno in NO_ROOM
+        if "--debug" in sys.argv or not (refused or error.filename):
             raise
-        typer.echo(f"kgbench: {error.filename}: {error.strerror}", err=True)
-        raise SystemExit(1) from None
+        place = error.filename or "a file cannot be written"
+        typer.echo(f"kgbench: {place}: {error.strerror}", err=True)
+        raise SystemExit(4 if refused else 1) from None

@@ -27,21 +27,43 @@ def compare(
     second: Annotated[str, typer.Argument(metavar="B", help="Another of the same kind.")],
     *,
     metric: options.Metric = None,
+    answers: options.Round = None,
     task: options.TaskGlob = "*",
+    model: options.ModelGlob = "*",
+    run: options.OfRun = None,
     flips: Annotated[
         bool, typer.Option("--flips", help="List the dialogues that only one side solved.")
     ] = False,
     solved: Annotated[
         float, typer.Option("--solved", help="The score from which a dialogue counts as solved.")
     ] = 0.5,
-    samples: Annotated[int, typer.Option("--samples", min=1, help="Bootstrap samples.")] = 10_000,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the bootstrap.")] = 0,
+    about: Annotated[
+        str,
+        typer.Option(
+            "--estimand",
+            metavar="NAME",
+            help="What intervals and tests generalise to: cases (of this kind), repetitions (these "
+            "cases again), tasks (of this kind), or dialogues (as if independent).",
+        ),
+    ] = "cases",
+    margin: Annotated[
+        float | None,
+        typer.Option("--margin", min=0, help="Test whether A and B differ by less than this, too."),
+    ] = None,
+    samples: Annotated[
+        int, typer.Option("--samples", min=1, help="Bootstrap samples (dialogues).")
+    ] = 10_000,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, help="Seed of the bootstrap (dialogues).")
+    ] = 0,
     store: options.Store = None,
     suite: options.Suite = None,
     choice: options.Pass = "first",
     form: options.TableForm = Form.TABLE,
     json_: options.AsJson = False,
     out: options.TableFile = None,
+    guard: options.Guard = False,
+    crlf: options.Crlf = False,
 ) -> None:
     """Compare two models, two runs or two evaluation passes, task by task.
 
@@ -49,27 +71,42 @@ def compare(
     passes are compared value by value, in the form of `reevaluate --json`.
     """
     from kgbench.analysis import compare as analysis
-    from kgbench.analysis.selection import select
-    from kgbench.analysis.sides import sides
+    from kgbench.analysis.matching import matches
+    from kgbench.analysis.registry import OptionRefused
+    from kgbench.analysis.sides import opposed
     from kgbench.store import open_reader
 
     with open_reader(store) as opened:
-        a, b = sides(opened, first, second)
-        chosen = select(opened, suite, a.iri if a.kind == "pass" else choice)
+        try:
+            a, b, chosen = opposed(
+                opened, first, second, suite=suite, choice=choice, run=run, tasks=task, models=model
+            )
+        except OptionRefused as refused:
+            hint = {"models": "--model", "run": "--run"}[refused.name]
+            raise typer.BadParameter(refused.why, param_hint=hint) from None
         if json_ and a.kind == "pass" and not flips:
             _print_values(opened, chosen, a, b)
             return
-        found = analysis.matches(opened, chosen, a, b, metric=metric, tasks=task)
+        found = matches(opened, chosen, a, b, metric=metric, answers=answers)
         table = (
             analysis.flips(found, a, b, solved=solved)
             if flips
-            else analysis.compare(found, a, b, solved=solved, samples=samples, seed=seed)
+            else analysis.compare(
+                found,
+                a,
+                b,
+                about=about,
+                margin=margin,
+                solved=solved,
+                samples=samples,
+                seed=seed,
+            )
         )
-    write(table, Form.JSON if json_ else form, out)
+    write(table, Form.JSON if json_ else form, out, guard=guard, crlf=crlf)
 
 
 def _print_values(store: Store, chosen: Selection, a: Side, b: Side) -> None:
     from kgbench.analysis.passes import compare_passes
 
-    found = compare_passes(store, chosen.suite, a.iri, b.iri)
+    found = compare_passes(store, chosen, a.iri, b.iri)
     typer.echo(json.dumps(found.report(), indent=2, ensure_ascii=False))

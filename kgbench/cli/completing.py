@@ -32,7 +32,7 @@ def models(incomplete: str) -> list[str]:
 
 def queries(incomplete: str) -> list[str]:
     """The queries that have a name."""
-    from kgbench.analysis import queries as named
+    from kgbench.rdf import queries as named
 
     return _beginning(incomplete, named.names())
 

@@ -88,9 +88,18 @@ def show(name: _Name, json_: options.AsJson = False) -> None:
 def install(
     name: _Name,
     copy: Annotated[
-        Path | None,
-        typer.Option("--from", metavar="PATH", help="Take a copy from here, fetch nothing."),
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="PATH",
+            help="Take a copy from here, fetch nothing else; ck25, ck26 and db25 also from a zip "
+            "or tar archive or its https address.",
+        ),
     ] = None,
+    unverified: Annotated[
+        bool,
+        typer.Option("--unverified", help="Of ck25, ck26, db25: take a copy of any checksum."),
+    ] = False,
     json_: options.AsJson = False,
 ) -> None:
     """Install a data set: from its pinned address, or from a copy; its tasks can then be run.
@@ -98,7 +107,7 @@ def install(
     The data are checked before they replace what was installed before. Read the terms first:
     'kgbench datasets show NAME'.
     """
-    from kgbench.datasets import descriptions
+    from kgbench.datasets import descriptions, question_sets, text2sparql
     from kgbench.datasets import install as installing
     from kgbench.datasets.text2kgbench import parts, read_part
     from kgbench.importers.text2kgbench_tasks import part_tasks
@@ -107,11 +116,18 @@ def install(
         return [task for place in parts(root) for task in part_tasks(read_part(root, *place))]
 
     described = descriptions.describe(name)
+    if unverified and name not in text2sparql.NAMES:
+        raise typer.BadParameter(
+            f"{name} needs no such word: see 'datasets install --help'", param_hint="--unverified"
+        )
+    folder = None if copy is None else Path(copy)
     with progress(f"installing {name}", len(described.files), quiet=json_) as advance:
-        if described.url:
-            done = installing.install(described, copy, tasks, advance)
+        if name in text2sparql.NAMES:
+            done = question_sets.install(described, copy, unverified=unverified)
+        elif described.url:
+            done = installing.install(described, folder, tasks, advance)
         else:
-            done = _install_graph(described, copy)
+            done = _install_graph(described, folder)
     said = {
         "place": str(done.place),
         "files": done.files,
@@ -119,6 +135,7 @@ def install(
         "differing": done.differing,
         "missing": done.missing,
         "further": len(done.further),
+        "remarks": done.remarks,
     }
     if json_:
         typer.echo(json.dumps(said, indent=2))
@@ -130,6 +147,8 @@ def install(
         if paths:
             more = " ..." if paths[_SHOWN:] else ""
             typer.echo(f"{count(len(paths), 'file')} {what}: {', '.join(paths[:_SHOWN])}{more}")
+    for remark in done.remarks:
+        typer.echo(f"remark: {remark}")
     for remark in described.rights:
         typer.echo(f"terms: {remark}")
 
@@ -182,13 +201,15 @@ def similar(
 
     from kgbench.config import model_setup
     from kgbench.connectors.embeddings import embed
+    from kgbench.connectors.openai import SERVICE
     from kgbench.datasets import embeddings, home
     from kgbench.datasets.text2kgbench import parts, read_part
     from kgbench.errors import TaskError
 
     root = home.place(name)
     place = "" if url is None else f"@{url}"
-    setup = model_setup(f"openai:{quote(model, safe='/:')}{place}?key_env={quote(key)}")
+    named = "" if key in SERVICE.keys else f"?key_env={quote(key)}"
+    setup = model_setup(f"openai:{quote(model, safe='/:')}{place}{named}")
     answered: dict[str, str | None] = {}
 
     def vectors(texts: Sequence[str]) -> Sequence[Sequence[float]]:

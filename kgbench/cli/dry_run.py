@@ -4,19 +4,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from kgbench.analysis.run_totals import tokens, usd
 from kgbench.analysis.tables import Column, Kind, Table
-from kgbench.cli.totals import tokens, usd
 from kgbench.cli.wording import count
 
 if TYPE_CHECKING:
+    from kgbench.analysis.planning import Detectable
     from kgbench.engine.estimating import Estimate, Foreseen
-    from kgbench.engine.planning import Exercise
+    from kgbench.engine.published import Asked
     from kgbench.model import Plan
 
 
@@ -34,9 +35,10 @@ def say(
     ``endpoint`` says whether there is one.
     """
     from kgbench.analysis.rendering import render
+    from kgbench.config.specs import WITHOUT_PROVIDER
     from kgbench.connectors.batches import require
     from kgbench.engine.estimating import RULE, foreseen
-    from kgbench.engine.prices import WITHOUT_PROVIDER, declared
+    from kgbench.engine.prices import declared
 
     for model in plan.models if plan.batch else ():
         if model.connector not in WITHOUT_PROVIDER:
@@ -44,20 +46,37 @@ def say(
 
     complete = set() if run is None else _complete(plan, location, run)
     asked = _asked(plan, location, endpoint=endpoint)
-    models = list(foreseen(plan, complete, declared(plan.prices), asked))
+    models = list(foreseen(plan, complete, declared(plan.prices), asked.exercises))
+    left_out = [*plan.passed_over, *asked.passed_over]
+    found = _detectable(plan, asked, location)
     if json_:
         said = {
             "name": plan.name,
             "suite": plan.suite,
-            "tasks": [task.label for task in plan.tasks],
+            "tasks": list(asked.exercises),
+            "passed_over": left_out,
             "dialogues": sum(one.planned for one in models),
             "dialogues_to_do": sum(one.dialogues for one in models),
             "rule": RULE,
             "models": [_entry(one) for one in models],
+            "detectable": None if found is None else found._asdict(),
         }
         typer.echo(json.dumps(said, indent=2))
         return
+    for passed_over in left_out:
+        typer.echo(f"passed over: {passed_over}")
     typer.echo(render(_table(plan, models, f"Estimated: {RULE}."), "table"), nl=False)
+    if found is not None and found.difference is None:
+        typer.echo(
+            f"Finds no difference between two models for cases of this kind (alpha 0.05): "
+            f"{found.reason}; see kgbench plan."
+        )
+    elif found is not None:
+        typer.echo(
+            f"Finds a difference of {found.difference:.3f} between two models (power 0.8, alpha "
+            f"0.05), by {count(found.cases, 'case')} of {count(found.tasks, 'task')} and the "
+            f"variances of stored results; see kgbench plan."
+        )
 
 
 def _table(plan: Plan, models: Sequence[Foreseen], rule: str) -> Table:
@@ -89,15 +108,51 @@ def _table(plan: Plan, models: Sequence[Foreseen], rule: str) -> Table:
     return Table(title, columns, rows, notes=(rule,))
 
 
-def _asked(plan: Plan, location: str | None, *, endpoint: bool) -> Mapping[str, Sequence[Exercise]]:
+def _detectable(plan: Plan, asked: Asked, location: str | None) -> Detectable | None:
+    """The difference that the plan could find, where the store has results of its suite.
+
+    That it can find none needs no results.
+    """
+    from kgbench.analysis import planning
+    from kgbench.errors import QueryError, StoreError
+    from kgbench.store import open_reader
+
+    repetitions = _repetitions(plan, asked)
+    never = planning.undetectable(repetitions)
+    if never is not None:
+        return never
+    try:
+        with open_reader(location) as store:
+            from kgbench.analysis.selection import select
+
+            chosen = select(store, plan.suite)
+            return planning.detectable(store, chosen, repetitions)
+    except (QueryError, StoreError):  # there is no store, or nothing of this suite in it
+        return None
+
+
+def _repetitions(plan: Plan, asked: Asked) -> dict[str, list[int]]:
+    """How often each model is asked each case, by task label."""
+    from collections import Counter
+
+    from kgbench.engine.planning import planned
+
+    found: dict[str, Counter[str]] = {}
+    for one in planned(plan, asked.exercises, plan.models[0]):
+        counts = found.setdefault(one.exercise.task.label, Counter())
+        counts[one.exercise.case.iri] += 1
+    return {label: list(counts.values()) for label, counts in found.items()}
+
+
+def _asked(plan: Plan, location: str | None, *, endpoint: bool) -> Asked:
     """The exercises of each task label; only those of imported results need a store."""
     from kgbench.config.names import suites_of_results
     from kgbench.engine import planning
-    from kgbench.engine.published import stored_exercises
+    from kgbench.engine.published import Asked, stored_exercises
     from kgbench.store import open_reader
 
     if plan.suite not in suites_of_results():
-        return planning.exercises(plan)
+        return Asked(planning.exercises(plan))
     with open_reader(location) as store:
         return stored_exercises(store, plan, endpoint=endpoint)
 

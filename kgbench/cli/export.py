@@ -4,24 +4,24 @@
 from __future__ import annotations
 
 import json
-import re
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgbench.cli import completing, options
+from kgbench.cli import completing, export_nanopublications, options, outgoing
 
 if TYPE_CHECKING:
-    from kgbench.exports.outgoing_run import OutgoingRun, Wanted
+    from collections.abc import Callable
 
-_DIALOGUE = re.compile(r"/run/[^/]+/[^/]+/[^/]+/[0-9]+-[0-9a-f]+(?:\.[0-9]+)?$")
+    from kgbench.analysis.tables import Table
+
 
 Run = Annotated[
     str | None,
     typer.Argument(
-        metavar="[RUN]",
+        metavar="RUN",
         help="A run's id, IRI or label; default: the newest.",
         autocompletion=completing.runs,
     ),
@@ -37,7 +37,8 @@ Level = Annotated[
     ),
 ]
 Place = Annotated[
-    Path, typer.Option("--out", "-o", metavar="DIR", help="Where to write; it must not be there.")
+    Path,
+    typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; it must not be there."),
 ]
 Licence = Annotated[
     str,
@@ -47,7 +48,11 @@ Licence = Annotated[
 ]
 Creators = Annotated[
     list[str] | None,
-    typer.Option("--creator", metavar="NAME", help="Who made the results; repeatable."),
+    typer.Option(
+        "--creator",
+        metavar="NAME",
+        help="Who made the results, as 'Name' or 'Name <IRI>'; repeatable.",
+    ),
 ]
 
 
@@ -60,6 +65,16 @@ class ProvFormat(StrEnum):
     RDF = "rdf"
     SVG = "svg"
     PNG = "png"
+
+
+class TableFormat(StrEnum):
+    """How the wide table is written."""
+
+    CSV = "csv"
+    XLSX = "xlsx"
+    JSON = "json"
+    PARQUET = "parquet"
+    ARROW = "arrow"
 
 
 class Relation(StrEnum):
@@ -75,10 +90,16 @@ def command(app: typer.Typer) -> None:
     """Register the command and its subcommands."""
     group = typer.Typer(help="Write a run in another community's format.", no_args_is_help=True)
     group.callback()(_several)
-    for one in (prov, rocrate, croissant, eee):
+    for one in (prov, rocrate, croissant, eee, notebook):
         group.command(one.__name__)(one)
     group.command("llm-kg-bench")(llm_kg_bench)
+    group.command("inspect")(inspect_logs)
+    group.command("table")(wide_table)
+    group.command("nanopublications")(export_nanopublications.nanopublications)
     app.add_typer(group, name="export")
+
+
+_NEEDED = {ProvFormat.PNG: ("matplotlib",), ProvFormat.XML: ("lxml",)}
 
 
 def _several() -> None:
@@ -101,10 +122,37 @@ def llm_kg_bench(
     """
     from kgbench.exports import llm_kg_bench as exporting
 
-    _check(out, json_=json_)
-    found, left = exporting.records(_read(_wanted(run, choice, redact, unprotected), store))
-    _write(_indented(found), out)
-    _report(out, {"records": len(found), "without_answer": left}, json_=json_)
+    outgoing.check_place(out, json_=json_)
+    found, left = exporting.records(
+        outgoing.read(outgoing.wanted_run(run, choice, redact, unprotected), store)
+    )
+    outgoing.write(outgoing.indented(found), out)
+    outgoing.report(out, {"records": len(found), "without_answer": left}, json_=json_)
+
+
+def inspect_logs(
+    run: Run = None,
+    *,
+    place: Place,
+    store: options.Store = None,
+    choice: options.Pass = "first",
+    redact: Level = options.Redact.GOLD,
+    unprotected: options.Unprotected = None,
+    json_: options.AsJson = False,
+) -> None:
+    """Export a run as logs of Inspect AI, one for each model and task, with tool calls.
+
+    Importing them gives the same prompts, answers, tool calls and scores.
+    """
+    from kgbench import files
+    from kgbench.exports import inspect_log
+
+    found = outgoing.read(outgoing.wanted_run(run, choice, redact, unprotected), store)
+    logs = inspect_log.logs(found)
+    for name, log in logs.items():
+        files.write(place / name, outgoing.indented(log))
+    counts = {"logs": len(logs), "dialogues": sum(len(log["samples"]) for log in logs.values())}
+    outgoing.report(place, counts, json_=json_)
 
 
 def prov(
@@ -128,20 +176,72 @@ def prov(
     json_: options.AsJson = False,
 ) -> None:
     """Export where a run or a dialogue comes from, as PROV-N, PROV-JSON, PROV-XML or PROV-O."""
-    _check(out, json_=json_)
-    _needs("prov", "matplotlib" if form is ProvFormat.PNG else "prov")
+    outgoing.check_place(out, json_=json_)
+    outgoing.needs("prov", *_NEEDED.get(form, ()))
     from kgbench.exports import prov_document, prov_drawing
 
-    found = _read(_wanted(name, choice, redact, unprotected), store)
+    found = outgoing.read(outgoing.wanted_run(name, choice, redact, unprotected), store)
     if form in (ProvFormat.SVG, ProvFormat.PNG):
         drawn = prov_drawing.drawing(found)
         draw = prov_drawing.svg if form is ProvFormat.SVG else prov_drawing.png
-        _write(draw(drawn), out)
-        _report(out, {"boxes": len(drawn.nodes), "arrows": len(drawn.arrows)}, json_=json_)
+        outgoing.write(draw(drawn), out)
+        outgoing.report(out, {"boxes": len(drawn.nodes), "arrows": len(drawn.arrows)}, json_=json_)
         return
     document = prov_document.document(found)
-    _write(prov_document.serialised(document, str(form)), out)
-    _report(out, {"records": len(list(document.get_records()))}, json_=json_)
+    outgoing.write(prov_document.serialised(document, str(form)), out)
+    outgoing.report(out, {"records": len(list(document.get_records()))}, json_=json_)
+
+
+def wide_table(
+    run: Run = None,
+    *,
+    form: Annotated[
+        TableFormat, typer.Option("--format", "-f", help="How the table is written.")
+    ] = TableFormat.CSV,
+    store: options.Store = None,
+    choice: options.Pass = "first",
+    redact: Annotated[
+        options.Redact | None,
+        typer.Option(
+            "--redact",
+            help="What is left out. Default: reference answers, and of a protected suite every "
+            "text.",
+        ),
+    ] = None,
+    unprotected: options.Unprotected = None,
+    guard: options.Guard = False,
+    crlf: options.Crlf = False,
+    out: Out = None,
+    json_: options.AsJson = False,
+) -> None:
+    """Export one row for each dialogue: a column for each score and info, and the last answer."""
+    outgoing.check_place(out, json_=json_)
+    if form in (TableFormat.PARQUET, TableFormat.ARROW):
+        outgoing.needs("pyarrow", extra="tables")
+    from kgbench.analysis.rendering import as_csv, render
+    from kgbench.analysis.xlsx import as_xlsx
+    from kgbench.cli.tables import tell_guarded
+    from kgbench.exports import wide_table as exporting
+    from kgbench.publish.withholding import Level
+
+    found = outgoing.read(outgoing.wanted_run(run, choice, redact, unprotected), store)
+    table = exporting.wide_table(found)
+    if guard:
+        table, changed = table.spreadsheet_safe()
+        tell_guarded(changed)
+    writers: dict[TableFormat, Callable[[Table], bytes]] = {
+        TableFormat.CSV: lambda made: as_csv(made, "\r\n" if crlf else "\n").encode("utf-8"),
+        TableFormat.JSON: lambda made: render(made, "json").encode("utf-8"),
+        TableFormat.XLSX: as_xlsx,
+        TableFormat.PARQUET: exporting.as_parquet,
+        TableFormat.ARROW: exporting.as_arrow,
+    }
+    outgoing.write(writers[form](table), out)
+    if redact is None and found.level is Level.ANSWERS:
+        typer.echo(
+            "the suite is protected: texts are left out (--unprotected SUITE tells them)", err=True
+        )
+    outgoing.report(out, {"dialogues": len(table.rows), "columns": len(table.columns)}, json_=json_)
 
 
 def rocrate(
@@ -156,15 +256,16 @@ def rocrate(
     creator: Creators = None,
     json_: options.AsJson = False,
 ) -> None:
-    """Export a run as a Process Run Crate 0.5: a folder, or an archive where DIR ends in .zip."""
-    _needs("rocrate")
+    """Export a run as an RO-Crate 1.2: a folder, or an archive where its name ends in .zip."""
+    outgoing.needs("rocrate")
     from kgbench.exports import ro_crate
+    from kgbench.publish.about import agent
     from kgbench.publish.about import licence as licence_iri
 
-    describing = ro_crate.Describing(licence_iri(licence), tuple(creator or ()))
-    found = _read(_wanted(run, choice, redact, unprotected), store)
+    describing = ro_crate.Describing(licence_iri(licence), tuple(map(agent, creator or ())))
+    found = outgoing.read(outgoing.wanted_run(run, choice, redact, unprotected), store)
     count = ro_crate.write(found, place, describing)
-    _report(place, {"files": count, "dialogues": len(found.held)}, json_=json_)
+    outgoing.report(place, {"files": count, "dialogues": len(found.held)}, json_=json_)
 
 
 def croissant(
@@ -181,12 +282,41 @@ def croissant(
 ) -> None:
     """Export the scores of a run as a Croissant data set, with a view as Croissant Tasks."""
     from kgbench.exports import croissant as exporting
+    from kgbench.publish.about import agent
     from kgbench.publish.about import licence as licence_iri
 
     of_data = licence_iri(licence)
-    found = _read(_wanted(run, choice, redact, unprotected), store)
-    files = exporting.write(found, place, of_data, creator or ())
-    _report(place, {"files": len(files), "dialogues": len(found.held)}, json_=json_)
+    made_by = tuple(map(agent, creator or ()))
+    found = outgoing.read(outgoing.wanted_run(run, choice, redact, unprotected), store)
+    files = exporting.write(found, place, of_data, made_by)
+    outgoing.report(place, {"files": len(files), "dialogues": len(found.held)}, json_=json_)
+
+
+def notebook(
+    run: Run = None,
+    *,
+    place: Place,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            "--data",
+            metavar="PLACE",
+            help="Published N-Quads (.nq, .nq.gz, .nq.zst) to ask, as an address or a path; "
+            "without it, those of the run are written beside the notebook.",
+        ),
+    ] = None,
+    store: options.Store = None,
+    choice: options.Pass = "first",
+    redact: Level = options.Redact.GOLD,
+    unprotected: options.Unprotected = None,
+    json_: options.AsJson = False,
+) -> None:
+    """Export a run as a Jupyter notebook that asks its published data the declared questions."""
+    from kgbench.exports import notebook as exporting
+
+    found = outgoing.read(outgoing.wanted_run(run, choice, redact, unprotected), store)
+    files = exporting.write(found, place, data)
+    outgoing.report(place, {"files": len(files), "dialogues": len(found.held)}, json_=json_)
 
 
 def eee(
@@ -208,83 +338,43 @@ def eee(
             "--schema", metavar="FILE", help="The official JSON schema to check against, not ours."
         ),
     ] = None,
+    samples: Annotated[
+        bool,
+        typer.Option(
+            "--samples", help="Write each dialogue, too: prompts, answers, tool calls, scores."
+        ),
+    ] = False,
+    unprotected: options.Unprotected = None,
     json_: options.AsJson = False,
 ) -> None:
-    """Export a run as records of Every Eval Ever 0.3: scores by model and task, no texts."""
+    """Export a run as records of Every Eval Ever 0.3: scores by model and task, no texts.
+
+    With --samples also its instance-level records, without reference answers.
+    """
     from datetime import UTC, datetime
 
-    _needs("jsonschema")
+    outgoing.needs("jsonschema")
     from kgbench import files
-    from kgbench.exports import every_eval_ever
-
-    found = _read(_wanted(run, choice, options.Redact.ANSWERS, None), store)
-    records = every_eval_ever.records(found, organisation, str(relation), datetime.now(UTC))
-    every_eval_ever.check(records, schema)
-    for path, record in records.items():
-        files.write(place / path, _indented(record))
-    _report(place, {"records": len(records)}, json_=json_)
-
-
-# --- what all of them do -----------------------------------------------------------------------
-
-
-def _needs(*packages: str) -> None:
-    """Raise in words where a package of the extra is not installed."""
-    from importlib.util import find_spec
-
-    from kgbench.errors import ResourceError
-
-    for name in packages:
-        if find_spec(name) is None:
-            raise ResourceError(f"{name} is not installed: pip install 'kgbench[publish]'")
-
-
-def _wanted(
-    run: str | None, choice: str, redact: options.Redact, unprotected: list[str] | None
-) -> Wanted:
-    from kgbench.exports.outgoing_run import Wanted
-    from kgbench.publish.withholding import Level
-
-    dialogue = run if run is not None and _DIALOGUE.search(run) else None
-    level = Level[redact.name]
-    return Wanted(run, choice, level, frozenset(unprotected or ()), dialogue)
-
-
-def _read(wanted: Wanted, store: str | None) -> OutgoingRun:
-    from kgbench.exports.outgoing_run import read
+    from kgbench.exports import every_eval_ever, every_eval_samples
+    from kgbench.exports.judge_scores import judge_cells
+    from kgbench.record import reading
     from kgbench.store import open_reader
 
+    level = options.Redact.GOLD if samples else options.Redact.ANSWERS
+    wanted = outgoing.wanted_run(run, choice, level, unprotected)
+    found = outgoing.read(wanted, store)
     with open_reader(store) as opened:
-        return read(opened, wanted)
-
-
-def _check(out: Path | None, *, json_: bool) -> None:
-    """Raise where a report is asked for that would stand in the middle of the document."""
-    if json_ and out is None:
-        raise typer.BadParameter(
-            "tells what was written: say where with --out", param_hint="--json"
-        )
-
-
-def _indented(value: Any) -> bytes:
-    return (json.dumps(value, indent=1, ensure_ascii=True) + "\n").encode("ascii")
-
-
-def _write(content: bytes, out: Path | None) -> None:
-    """Write a document to its file, whole or not at all, or to standard output."""
-    if out is None:
-        typer.echo(content, nl=False)
-        return
-    from kgbench import files
-
-    files.write(out, content)
-
-
-def _report(out: Path | None, counts: dict[str, Any], *, json_: bool) -> None:
-    if out is None:
-        return
-    if json_:
-        typer.echo(json.dumps({"file": str(out), **counts}, indent=2))
-        return
-    said = ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in counts.items())
-    typer.echo(f"{out}  {said}")
+        judged = judge_cells(opened, found, reading.find_run(opened, wanted.run).iri)
+    now = datetime.now(UTC)
+    records = every_eval_ever.records(found, organisation, str(relation), now, judged)
+    detailed = every_eval_samples.with_samples(found, records) if samples else {}
+    every_eval_ever.check(records, schema)
+    counts = {"records": len(records)}
+    for path, content in detailed.items():
+        rows = {str(k): json.loads(row) for k, row in enumerate(content.splitlines())}
+        every_eval_ever.check(rows, None, every_eval_ever.SAMPLES)
+        files.write(place / path, content)
+        counts["samples"] = counts.get("samples", 0) + len(rows)
+    for path, record in records.items():
+        files.write(place / path, outgoing.indented(record))
+    outgoing.report(place, counts, json_=json_)

@@ -5,16 +5,18 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgbench.cli import import_inspect, import_rdf, options
+from kgbench.cli import import_answers, import_inspect, import_rdf, import_text2sparql, options
 from kgbench.cli.progress import progress
 from kgbench.cli.wording import count
 
 if TYPE_CHECKING:
+    from kgbench.importers.llm_kg_bench import ImportedRun
     from kgbench.importers.load import Summary
     from kgbench.store.protocol import Store
 
@@ -29,6 +31,9 @@ def command(app: typer.Typer) -> None:
     group.command("llm-kg-bench")(llm_kg_bench)
     group.command("inspect")(import_inspect.inspect)
     group.command("text2kgbench")(text2kgbench)
+    group.command("text2sparql")(import_text2sparql.text2sparql)
+    group.command("spinach")(import_answers.spinach)
+    group.command("grasp")(import_answers.grasp)
     app.add_typer(group, name="import")
 
 
@@ -84,7 +89,7 @@ def text2kgbench(
     folder: Annotated[
         Path,
         typer.Argument(
-            metavar="DIR", help="The folder 'data' of Text2KGBench: two collections below it."
+            metavar="FOLDER", help="The folder 'data' of Text2KGBench: two collections below it."
         ),
     ],
     store: options.Store = None,
@@ -92,18 +97,18 @@ def text2kgbench(
 ) -> None:
     """Import Text2KGBench: ontologies, tasks, cases, faults of the data, stored responses.
 
-    Importing again changes nothing. Data that are not as they should be are refused whole, before
-    anything is written; faults that can be lived with are reported and kept as annotations.
+    Responses without published metrics are judged. Importing again changes nothing. Data that are
+    not as they should be are refused whole, before anything is written; faults that can be lived
+    with are reported and kept as annotations.
     """
     from kgbench.importers import text2kgbench as importing
-    from kgbench.importers.load import load
     from kgbench.store import open_store
 
     with progress("reading ontologies", None, quiet=json_) as advance:
         data = importing.read(folder, advance)
     with open_store(store) as opened:
         cases = importing.write_catalogue(opened, data)
-        found = [load(opened, run) for run in importing.runs(folder, data, opened.iris)]
+        found = [_with_scores(opened, run) for run in importing.runs(folder, data, opened.iris)]
         location = opened.location
     faults = dict(sorted(data.problems.items()))
     if json_:
@@ -123,6 +128,21 @@ def text2kgbench(
         typer.echo(_line(summary))
     typer.echo(_total(found))
     typer.echo(f"store  {location}")
+
+
+def _with_scores(store: Store, run: ImportedRun) -> Summary:
+    """Load a run, and judge what nobody has published scores of."""
+    from kgbench.execution.judging import JudgeLimits
+    from kgbench.execution.pools import executor
+    from kgbench.importers.first_judgement import judge_unjudged
+    from kgbench.importers.load import load
+
+    summary = load(store, run)
+    if not run.unjudged:
+        return summary
+    with executor("local") as pool:
+        scores = judge_unjudged(store, run, pool, JudgeLimits())
+    return replace(summary, scores=summary.scores + scores)
 
 
 def _import(

@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+
+from kgbench.cli.helping import HelpedGroup
 
 WORDS = "kgbench: interrupted; what was stored is whole, and the same command may be given again"
 
 
-class Commands(TyperGroup):
+class Commands(HelpedGroup):
     """The group of all commands: an interruption of any of them is one line and exit code 130.
 
     Commands need do nothing for that but let :class:`KeyboardInterrupt` pass, and write last and

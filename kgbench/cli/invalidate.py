@@ -45,7 +45,9 @@ def invalidate(
     from kgbench.store import open_store
 
     with open_store(store) as opened:
-        done = invalidation.invalidate(opened, name, reason, by or getpass.getuser())
+        done = invalidation.invalidate(
+            opened, name, reason, by or getpass.getuser(), person=by is not None
+        )
     if json_:
         typer.echo(json.dumps(done._asdict()))
         return

@@ -33,12 +33,13 @@ def list_(
     json_: options.AsJson = False,
 ) -> None:
     """List the models of a store: name, id, connector, and what is published about them."""
-    from kgbench.analysis import queries, scores
+    from kgbench.analysis import scores
     from kgbench.analysis.rendering import render
     from kgbench.analysis.scaling import recorded, records
     from kgbench.analysis.tables import Column, Table
     from kgbench.errors import QueryError
     from kgbench.nearest import nearest
+    from kgbench.rdf import queries
     from kgbench.store import open_reader
 
     with open_reader(store) as opened:
@@ -91,8 +92,8 @@ def show(
 ) -> None:
     """Show one model: all that the store says about it, and what is published about it."""
     from kgbench.analysis import scores
-    from kgbench.analysis.rendering import visible
     from kgbench.analysis.scaling import recorded, records
+    from kgbench.characters import visible
     from kgbench.store import open_reader
     from kgbench.store.templates import fill
     from kgbench.vocab import compact

@@ -3,14 +3,20 @@
 
 from __future__ import annotations
 
+import os
+from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from kgbench.analysis import registry
+from kgbench.analysis.registry import COMMON, DECLARED, METRIC, ROUND
 from kgbench.cli import completing
 from kgbench.cli.tables import Form
+
+STORE_VARIABLE = "KGBENCH_STORE"
 
 
 class Redact(StrEnum):
@@ -22,6 +28,13 @@ class Redact(StrEnum):
     ANSWERS = "answers"
 
 
+class Protocol(StrEnum):
+    """How models are offered tools."""
+
+    NATIVE = "native"
+    TEXT = "text"
+
+
 def _engine(name: str) -> str:
     from kgbench.execution.engines import ENGINES
 
@@ -30,11 +43,60 @@ def _engine(name: str) -> str:
     return name
 
 
+def typed(option: registry.Option) -> Any:
+    """The option of a command line for the parameter of an analysis."""
+    check = option.checked
+
+    def checked(text: str | None) -> str | None:
+        return text if text is None or check is None else check(text)
+
+    return typer.Option(
+        option.flag,
+        metavar=option.metavar,
+        min=option.min,
+        max=option.max,
+        help=option.help,
+        callback=None if check is None else checked,
+    )
+
+
+def limits(*, max_cost: float | None, **chosen: Any) -> dict[str, Any]:
+    """The limits of a run, and how it asks, as fields of :class:`~kgbench.model.Plan`."""
+    return {"max_cost": None if max_cost is None else Decimal(str(max_cost)), **chosen}
+
+
+def typed_store(store: str | None) -> str | None:
+    """The location of the store if a command to copy has to repeat it.
+
+    A store that the environment names holds for the next command, too.
+    """
+    return None if store == os.environ.get(STORE_VARIABLE) else store
+
+
+def _hand_key(context: typer.Context, path: Path | None) -> Path | None:
+    """Give this process the key in a file until the command is done."""
+    if path is not None:
+        from kgbench.tasks import keys
+
+        keys.hand(keys.from_file(path))
+        context.call_on_close(lambda: keys.hand(None))
+    return path
+
+
+KeyFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--key-file",
+        metavar="FILE",
+        help="The key of encrypted task files; default: KGBENCH_TASK_KEY.",
+        callback=_hand_key,
+    ),
+]
 Store = Annotated[
     str | None,
     typer.Option(
         "--store",
-        envvar="KGBENCH_STORE",
+        envvar=STORE_VARIABLE,
         metavar="LOCATION",
         help="The result store: a folder, memory:, the http(s) URL of a SPARQL server, or a Turtle "
         "file that describes one. Default: store/results of a checkout, else ./kgbench-results.",
@@ -58,6 +120,79 @@ Password = Annotated[
         envvar="KGBENCH_ARCHIVE_PASSWORD",
         show_envvar=True,
         help="Opens encrypted archives.",
+    ),
+]
+ModelSpecs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        "-m",
+        metavar="SPEC",
+        help="A model such as baseline:oracle or openai:NAME@http://host/v1, "
+        "or a glob over the configuration's models; repeatable.",
+        autocompletion=completing.models,
+    ),
+]
+Concurrency = Annotated[
+    int | None,
+    typer.Option("--concurrency", "-c", min=1, help="Calls under way at once, per model, at most."),
+]
+CallTimeout = Annotated[
+    float | None,
+    typer.Option("--call-timeout", metavar="SECONDS", min=0.001, help="Seconds for one answer."),
+]
+RequestsPerMinute = Annotated[
+    float | None,
+    typer.Option("--requests-per-minute", min=0.01, help="Calls begun a minute, per model."),
+]
+TokensPerMinute = Annotated[
+    float | None,
+    typer.Option("--tokens-per-minute", min=1, help="Tokens a minute, per model."),
+]
+MaxCost = Annotated[
+    float | None,
+    typer.Option("--max-cost", metavar="USD", min=0, help="Stop when the run has cost this."),
+]
+MaxTokens = Annotated[
+    int | None,
+    typer.Option("--max-tokens", min=0, help="Stop when the run has used so many tokens."),
+]
+Preflight = Annotated[
+    bool,
+    typer.Option(
+        "--preflight/--no-preflight",
+        help="Make a short first call to each model, and stop where it fails.",
+    ),
+]
+JudgedGlobs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--judged", metavar="GLOB", help="Only dialogues of models that match; repeatable."
+    ),
+]
+JudgedSample = Annotated[
+    int | None,
+    typer.Option(
+        "--sample", metavar="N", min=1, help="Only so many dialogues (or pairs), at random."
+    ),
+]
+Prices = Annotated[
+    Path | None,
+    typer.Option("--prices", metavar="FILE", help="A price table of your own (Turtle)."),
+]
+Batch = Annotated[
+    bool | None,
+    typer.Option(
+        "--batch/--no-batch",
+        help="Ask through the batch interfaces of providers: cheaper, within a day.",
+    ),
+]
+ToolProtocol = Annotated[
+    Protocol | None,
+    typer.Option(
+        "--tool-protocol",
+        help="How models are offered tools: by their provider's tool calling, or told in the "
+        "prompt. Default: the first where the connector has it.",
     ),
 ]
 Unprotected = Annotated[
@@ -88,15 +223,30 @@ TaskGlob = Annotated[
 ModelGlob = Annotated[
     str, typer.Option("--model", "-m", metavar="GLOB", help="Only models that match.")
 ]
-Metric = Annotated[
+OfRun = Annotated[
     str | None,
-    typer.Option("--metric", metavar="NAME", help="A metric's short name; default: the main one."),
+    typer.Option(
+        "--run",
+        metavar="RUN",
+        help="Only this run: its id, IRI or label.",
+        autocompletion=completing.runs,
+    ),
 ]
-Declared = Annotated[
-    Path | None,
-    typer.Option("--declared", metavar="FILE", help="Your own declarations (Turtle)."),
-]
+Metric = Annotated[str | None, typed(METRIC)]
+Round = Annotated[str | None, typed(ROUND)]
+Declared = Annotated[Path | None, typed(DECLARED)]
+Common = Annotated[bool, typed(COMMON)]
 TableForm = Annotated[Form, typer.Option("--format", "-f", help="How the table is written.")]
+Guard = Annotated[
+    bool,
+    typer.Option(
+        "--guard",
+        help="For spreadsheets: put ' before text that they would run as a formula.",
+    ),
+]
+Crlf = Annotated[
+    bool, typer.Option("--crlf", help="End lines of CSV with CR LF (RFC 4180) instead of LF.")
+]
 TableFile = Annotated[
     Path | None,
     typer.Option("--out", "-o", metavar="FILE", help="Write to a file instead of the terminal."),
@@ -127,5 +277,5 @@ Endpoint = Annotated[
 ]
 Configuration = Annotated[
     Path | None,
-    typer.Argument(metavar="[CONFIG]", help="A configuration (YAML, JSON or Turtle)."),
+    typer.Argument(metavar="CONFIG", help="A configuration (YAML, JSON or Turtle)."),
 ]

@@ -37,7 +37,7 @@ def publish(
     ] = None,
     *,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="DIR", help="The folder to write to.")
+        Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="The folder to write to.")
     ] = None,
     base: Annotated[
         str | None,
@@ -118,6 +118,29 @@ def publish(
             "MLDCAT-AP.",
         ),
     ] = None,
+    disclosed: Annotated[
+        Path | None,
+        typer.Option(
+            "--disclosed",
+            metavar="FILE",
+            help="With --check: values that kgbench disclose told, to be compared.",
+        ),
+    ] = None,
+    sign: Annotated[
+        Path | None,
+        typer.Option(
+            "--sign", metavar="KEYFILE", help="Sign it with this private key (kgbench keys new)."
+        ),
+    ] = None,
+    key: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--key",
+            metavar="PUBLIC",
+            help="With --check: a public key, or its file, that must vouch for the signatures; "
+            "repeatable.",
+        ),
+    ] = None,
     json_: options.AsJson = False,
 ) -> None:
     """Publish results as a folder for any static host: pages, RDF, dumps, catalogue.
@@ -126,21 +149,24 @@ def publish(
     """
     from kgbench.cli import checklist
 
+    _refuse_misplaced(paths, out, key, check=check)
     if paths:
-        if not check or out is not None:
-            raise typer.BadParameter("a folder or files are named to be checked only: --check DIR")
-        checklist.show(checklist.checked(paths, mldcat_shapes, unprotected or ()), json_=json_)
+        checklist.show(
+            checklist.checked(paths, mldcat_shapes, unprotected or (), disclosed, key or ()),
+            json_=json_,
+        )
         return
     if out is None or base is None:
         raise typer.BadParameter("--out and --base are needed (to check only: --check DIR)")
     from kgbench.cli.progress import progress
     from kgbench.cli.wording import missing
-    from kgbench.store import copying, default_location
+    from kgbench.store import copying, default_location, known_keys
 
     try:
         from kgbench.publish import about as describing
         from kgbench.publish.dumps import check_compression, checked_password
         from kgbench.publish.settings import PASSWORD, Settings, checked_base, checked_endpoint
+        from kgbench.publish.signing import Signer
         from kgbench.publish.site import publish as publish_site
         from kgbench.publish.withholding import Level
     except ModuleNotFoundError as error:
@@ -158,18 +184,21 @@ def publish(
     check_compression(str(compress))
     chosen = redact or (options.Redact.NONE if encrypt else options.Redact.GOLD)
     location = store or default_location()
+    known_keys.commitments(location)  # made where they stay, not in a copy
+    password = checked_password(PASSWORD, os.environ.get(PASSWORD)) if encrypt else None
     settings = Settings(
         location=location,
         out=out,
         base=checked_base(base),
         level=Level[chosen.name],
         unprotected=frozenset(unprotected or ()),
-        password=checked_password(PASSWORD, os.environ.get(PASSWORD)) if encrypt else None,
+        password=password,
         runs=tuple(run or ()),
         endpoint=None if endpoint is None else checked_endpoint(endpoint),
         about=described,
         compression=str(compress),
         processes=processes,
+        signer=None if sign is None else Signer.read(sign, out, password),
     )
     with (
         copying.local(location) as folder,  # pages are made from a database that is at hand
@@ -179,7 +208,11 @@ def publish(
             replace(settings, location=str(folder)),
             lambda done, of, what: advance(done, what, total=of or None),
         )
-    verdicts = checklist.checked([out], mldcat_shapes, unprotected or ()) if check else None
+    verdicts = (
+        checklist.checked([out], mldcat_shapes, unprotected or (), disclosed, key or ())
+        if check
+        else None
+    )
     if json_:
         said = report._asdict()
         if verdicts is not None:
@@ -203,3 +236,13 @@ def publish(
         typer.echo(f"note     {note}")
     if verdicts is not None:
         checklist.show(verdicts, json_=False)
+
+
+def _refuse_misplaced(
+    paths: list[Path] | None, out: Path | None, key: list[str] | None, *, check: bool
+) -> None:
+    """Refuse what is said of a check where there is none, and of a publication where there is."""
+    if key and not check:
+        raise typer.BadParameter("--key is for checking: --check")
+    if paths and (not check or out is not None):
+        raise typer.BadParameter("a folder or files are named to be checked only: --check DIR")

@@ -3,20 +3,21 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections import defaultdict
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
 from kgbench.cli import completing, options
 
 if TYPE_CHECKING:
-    from kgbench.analysis.queries import Query
     from kgbench.analysis.tables import Kind
+    from kgbench.rdf.queries import Query
     from kgbench.store.protocol import Store
 
 
@@ -59,6 +60,8 @@ def query(
     text: Annotated[
         bool, typer.Option("--text", help="Print the query with its parameters; do not run it.")
     ] = False,
+    guard: options.Guard = False,
+    crlf: options.Crlf = False,
     store: options.Store = None,
     suite: options.Suite = None,
     choice: options.Pass = "first",
@@ -67,7 +70,7 @@ def query(
 
     Parameters passGraph and runGraph, where not given, follow from --suite and --pass.
     """
-    from kgbench.analysis import queries
+    from kgbench.rdf import queries
     from kgbench.store import open_reader
 
     if name is None:
@@ -88,7 +91,8 @@ def query(
         if text:
             typer.echo(asked)
         else:
-            _write(opened.query(asked), form, opened.iris.base)
+            answer = queries.ask(opened, asked, prefixed=declared is None)
+            _write(answer, form, opened.iris.base, guard=guard, crlf=crlf)
 
 
 def _parameters(texts: list[str]) -> dict[str, list[str]]:
@@ -103,19 +107,11 @@ def _parameters(texts: list[str]) -> dict[str, list[str]]:
 
 def _complete(
     store: Store, declared: Query, given: dict[str, list[str]], suite: str | None, choice: str
-) -> dict[str, list[str]]:
+) -> dict[str, Any]:
     """``given``, with the graphs that the selected suite and passes stand for."""
-    names = {parameter.name for parameter in declared.parameters} - set(given)
-    if not names & {"passGraph", "runGraph"}:
-        return given
-    from kgbench.analysis.selection import select
+    from kgbench.analysis.selection import filled, select
 
-    chosen = select(store, suite, choice)
-    graphs = {"passGraph": chosen.pass_graphs, "runGraph": chosen.run_graphs}
-    filled = {key: list(value) for key, value in graphs.items() if key in names}
-    if chosen.latest and "latest" in names:
-        filled["latest"] = ["true"]
-    return {**given, **filled}
+    return filled(declared, given, lambda: select(store, suite, choice))
 
 
 def _list(queries: Any) -> None:
@@ -134,7 +130,7 @@ def _list(queries: Any) -> None:
     typer.echo(render(Table("Declared queries", columns, tuple(rows)), "table"), nl=False)
 
 
-def _write(answer: Any, form: Form | None, base: str) -> None:
+def _write(answer: Any, form: Form | None, base: str, *, guard: bool, crlf: bool) -> None:
     import pyoxigraph as ox
 
     is_graph = isinstance(answer, ox.QueryTriples)
@@ -142,23 +138,65 @@ def _write(answer: Any, form: Form | None, base: str) -> None:
     if refusal:
         del answer  # a traceback that held it might be freed by a thread that may not free it
         raise typer.BadParameter(refusal, param_hint="--format")
+    if not is_graph and form in (None, Form.TABLE):
+        _table(answer, base)
+        sys.stdout.flush()
+        return
+    # A terminal would obey control characters, which these formats carry as they are.
+    terminal = io.BytesIO() if sys.stdout.isatty() else None
+    out = terminal or sys.stdout.buffer
     if is_graph:
         from kgbench.vocab import PREFIXES
 
-        ox.serialize(answer, sys.stdout.buffer, ox.RdfFormat.TURTLE, prefixes=dict(PREFIXES))
-    elif form in (None, Form.TABLE):
-        _table(answer, base)
+        ox.serialize(answer, out, ox.RdfFormat.TURTLE, prefixes=dict(PREFIXES))
+    else:
+        _solutions(answer, form, out, guard=guard, crlf=crlf)
+    if terminal is not None:
+        from kgbench.characters import visible
+
+        typer.echo(visible(terminal.getvalue().decode("utf-8").replace("\r\n", "\n")), nl=False)
+    sys.stdout.flush()
+
+
+def _solutions(answer: Any, form: Form | None, out: BinaryIO, *, guard: bool, crlf: bool) -> None:
+    """Write solutions or a truth value in a format of SPARQL 1.1."""
+    import pyoxigraph as ox
+
+    from kgbench.characters import XmlSink
+
+    if form is Form.CSV:
+        _csv(answer, out, guard=guard, crlf=crlf)
+    elif form is Form.XML:
+        sink = XmlSink(out)
+        answer.serialize(sink, ox.QueryResultsFormat.XML)
+        sink.flush()
     else:
         kinds = {
             Form.JSON: ox.QueryResultsFormat.JSON,
-            Form.CSV: ox.QueryResultsFormat.CSV,
             Form.TSV: ox.QueryResultsFormat.TSV,
-            Form.XML: ox.QueryResultsFormat.XML,
         }
-        answer.serialize(sys.stdout.buffer, kinds[form])
-        if form in (Form.JSON, Form.XML):
-            sys.stdout.buffer.write(b"\n")
-    sys.stdout.flush()
+        answer.serialize(out, kinds[form or Form.JSON])
+    if form in (Form.JSON, Form.XML):
+        out.write(b"\n")
+
+
+def _csv(answer: Any, out: BinaryIO, *, guard: bool, crlf: bool) -> None:
+    """Write solutions as CSV, lines ending as every other CSV of kgbench, or as in RFC 4180."""
+    import csv
+
+    import pyoxigraph as ox
+
+    from kgbench.characters import spreadsheet_safe
+    from kgbench.cli.tables import tell_guarded
+
+    whole, text = io.BytesIO(), io.StringIO(newline="")
+    answer.serialize(whole, ox.QueryResultsFormat.CSV)
+    rows = list(csv.reader(io.StringIO(whole.getvalue().decode("utf-8"), newline="")))
+    if guard:
+        rows, changed = spreadsheet_safe(rows)
+        tell_guarded(changed)
+    csv.writer(text, lineterminator="\r\n" if crlf else "\n").writerows(rows)
+    out.write(text.getvalue().encode("utf-8"))
 
 
 def _refusal(form: Form | None, *, is_graph: bool) -> str | None:

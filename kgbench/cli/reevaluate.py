@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.cli import completing, options
 from kgbench.cli.progress import progress
 from kgbench.cli.wording import count
+from kgbench.variants.kinds import VariantKind
 
 if TYPE_CHECKING:
-    from kgbench.comparison import Comparison
-    from kgbench.record.reading import PassInfo, RunInfo
-    from kgbench.reevaluation import Reevaluated
-    from kgbench.store.protocol import Store
+    from kgbench.comparison import Reevaluated
+    from kgbench.tool_audit import Audit
 
 
 def command(app: typer.Typer) -> None:
@@ -25,11 +23,21 @@ def command(app: typer.Typer) -> None:
     app.command("reevaluate")(reevaluate)
 
 
+def _policy(name: str | None) -> str | None:
+    from kgbench.errors import QueryError
+    from kgbench.policies.policy import policy
+
+    try:
+        return None if name is None else policy(name).name
+    except QueryError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
 def reevaluate(  # noqa: PLR0917 - a command line has many options
     run: Annotated[
         str | None,
         typer.Argument(
-            metavar="[RUN]",
+            metavar="RUN",
             help="A run's id, IRI or label; default: all.",
             autocompletion=completing.runs,
         ),
@@ -38,6 +46,43 @@ def reevaluate(  # noqa: PLR0917 - a command line has many options
     model: options.ModelGlobs = None,
     engine: options.Engine = "oxigraph",
     endpoint: options.Endpoint = None,
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            "--policy",
+            metavar="NAME",
+            help="Judge the results of queries by a declared comparison policy: rows, "
+            "llm-kg-bench, text2sparql-2025, spinach, grasp or qald-macro.",
+            callback=_policy,
+        ),
+    ] = None,
+    variants: Annotated[
+        int | None,
+        typer.Option(
+            "--variants",
+            metavar="K",
+            min=1,
+            max=1000,
+            help="Judge the results of queries on K variants of each graph as well.",
+        ),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, help="The seed of the first variant; others follow.")
+    ] = 0,
+    kind: Annotated[
+        list[VariantKind] | None,
+        typer.Option(
+            "--kind",
+            help="How variants differ from their graph; repeatable, K of each. Default: shuffled.",
+        ),
+    ] = None,
+    audit_tools: Annotated[
+        bool,
+        typer.Option(
+            "--audit-tools",
+            help="Execute recorded tool calls again instead, and report those that differ.",
+        ),
+    ] = False,
     executor: options.Executor = "local",
     against: Annotated[
         str | None,
@@ -46,90 +91,107 @@ def reevaluate(  # noqa: PLR0917 - a command line has many options
     timeout: Annotated[
         float, typer.Option("--timeout", min=0.1, help="Seconds that judging one answer may take.")
     ] = 30.0,
+    key_file: options.KeyFile = None,  # noqa: ARG001 - acts through its callback
     store: options.Store = None,
     json_: options.AsJson = False,
 ) -> None:
     """Judge stored dialogues again in a new evaluation pass, and report what came out otherwise."""
-    from kgbench.comparison import Comparison
     from kgbench.execution.judging import JudgeLimits
+    from kgbench.execution.on_variants import Variants
     from kgbench.execution.pools import executor as make_executor
-    from kgbench.record import reading
-    from kgbench.reevaluation import Selection, reevaluate_each, runs_with
-    from kgbench.store import open_store
+    from kgbench.policies.policy import ON_VARIANTS
+    from kgbench.reevaluation import reevaluate_stored
+    from kgbench.run_selection import Selection
+    from kgbench.store import open_reader, open_store
+    from kgbench.tool_audit import audit
 
-    selection = Selection(tuple(task or ()), tuple(model or ()))
-    limits = JudgeLimits(seconds=timeout, engine=engine)
-    whole = Comparison()
-    done: list[Reevaluated] = []
+    if variants is not None and policy is not None:
+        raise typer.BadParameter(
+            "variants are compared by whole rows: leave out --policy", param_hint="--variants"
+        )
+    if variants is not None and endpoint is not None:
+        raise typer.BadParameter(
+            "variants are made of graphs at hand, and an endpoint has only the graph that it has: "
+            "leave out --endpoint",
+            param_hint="--variants",
+        )
+    if policy == ON_VARIANTS:
+        raise typer.BadParameter("say how many variants: --variants K", param_hint="--policy")
+    if audit_tools and (policy or endpoint or variants or against):
+        raise typer.BadParameter(
+            "an audit judges nothing: leave out --policy, --endpoint, --variants and --against",
+            param_hint="--audit-tools",
+        )
+    if audit_tools:
+        chosen = Selection(tuple(task or ()), tuple(model or ()))
+        with open_reader(store) as reader, make_executor(executor) as pool:
+            limits = JudgeLimits(seconds=timeout, engine=engine)
+            found = audit(reader, pool, limits, run=run, selection=chosen)
+        _report_audit(found, json_=json_)
+        return
+    if kind and variants is None:
+        raise typer.BadParameter("say how many variants: --variants K", param_hint="--kind")
+    asked = None
+    if variants is not None:
+        kinds = tuple(dict.fromkeys(kind or [VariantKind.SHUFFLED]))
+        asked = Variants(variants, seed, kinds)
     with (
         open_store(store) as opened,
         make_executor(executor) as pool,
         progress("judging", None, quiet=json_) as advance,
     ):
-        runs = [reading.find_run(opened, run)] if run is not None else reading.runs(opened)
-        todo = [(one, _pass(opened, one, against)) for one in runs_with(opened, runs, selection)]
-        for found in reevaluate_each(
-            opened, todo, pool, limits, selection=selection, endpoint=endpoint, watch=advance
-        ):
-            whole.extend(found.comparison)
-            done.append(found)
-    _report(whole, done, json_=json_)
+        done = reevaluate_stored(
+            opened,
+            pool,
+            JudgeLimits(seconds=timeout, engine=engine, policy=policy),
+            run=run,
+            selection=Selection(tuple(task or ()), tuple(model or ())),
+            against=against or "first",
+            endpoint=endpoint,
+            variants=asked,
+            watch=advance,
+        )
+    _report(done, json_=json_)
 
 
-def _pass(store: Store, run: RunInfo, name: str | None) -> PassInfo | None:
-    if name is None or name == "first":
-        return None
-    from kgbench.errors import StoreError
-    from kgbench.record import reading
-
-    known = reading.passes(store, run)
-    if name == "latest":
-        return known[-1]
-    for one in known:
-        if name in (one.iri, one.iri.rpartition("/")[2]):
-            return one
-    ids = ", ".join(one.iri.rpartition("/")[2] for one in known)
-    raise StoreError(f"the run {run.id} has no evaluation pass '{name}'; there are: {ids}")
-
-
-def _report(whole: Comparison, done: list[Reevaluated], *, json_: bool) -> None:
-    from kgbench.analysis.rendering import render
+def _report_audit(done: Audit, *, json_: bool) -> None:
+    from kgbench.characters import one_line
 
     if json_:
-        said = {
-            **whole.report(),
-            "passes": [{"pass": one.evaluation_pass, "against": one.against} for one in done],
-            "passed_over": _passed_over(done),
-        }
-        typer.echo(json.dumps(said, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(done.report(), indent=2, ensure_ascii=False))
         return
-    typer.echo(render(_table(whole), "table"), nl=False)
+    typer.echo(f"{count(done.calls, 'tool call')} executed again, {done.agree:,} as recorded")
+    for one in done.differ:
+        typer.echo(
+            f"{one['class']:<13} {one['tool']} {one['dialogue']} (answer {one['round']}, "
+            f"call {one['index']}): recorded {one['recorded']}, now {one['now']}"
+        )
+    for (tool, reason), times in sorted(done.aside.items()):
+        typer.echo(f"{count(times, 'call')} of {one_line(tool) or 'no tool'} kept aside: {reason}")
+
+
+def _report(done: list[Reevaluated], *, json_: bool) -> None:
+    from kgbench.analysis.passes import changes
+    from kgbench.analysis.references import on_variants
+    from kgbench.analysis.rendering import render
+    from kgbench.comparison import passed_over, report, together
+
+    if json_:
+        typer.echo(json.dumps(report(done), indent=2, ensure_ascii=False))
+        return
+    whole = together(done)
+    typer.echo(render(changes(whole), "table"), nl=False)
     typer.echo(
         f"{count(whole.dialogues, 'dialogue')} judged again, {len(whole.differing):,} differ from "
         "the pass they were compared with"
     )
-    for reason, times in _passed_over(done).items():
+    if seen := [answer for one in done for answer in one.on_variants]:
+        typer.echo(render(on_variants(seen), "table"), nl=False)
+    for kind, times in whole.causes().items():
+        typer.echo(f"{times:,} {kind}")
+    if whole.new_metrics:
+        typer.echo(f"new in this pass: {', '.join(sorted(whole.new_metrics))}")
+    for reason, times in passed_over(done).items():
         typer.echo(f"{count(times, 'dialogue')} passed over: {reason}")
     for one in done:
         typer.echo(f"pass   {one.evaluation_pass}")
-
-
-def _table(whole: Comparison) -> Table:
-    columns = (
-        Column("task", "Task"),
-        Column("metric", "Metric"),
-        Column("compared", "Compared", Kind.COUNT),
-        Column("changed", "Changed", Kind.COUNT),
-        Column("mean_change", "Mean change", Kind.SCORE),
-        Column("max_change", "Max change", Kind.SCORE),
-    )
-    rows = tuple(tuple(row[column.name] for column in columns) for row in whole.report()["metrics"])
-    return Table("Values compared and changed", columns, rows)
-
-
-def _passed_over(done: list[Reevaluated]) -> dict[str, int]:
-    total: dict[str, int] = {}
-    for one in done:
-        for reason, times in one.passed_over.items():
-            total[reason] = total.get(reason, 0) + times
-    return total

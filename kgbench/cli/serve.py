@@ -4,13 +4,41 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from kgbench.cli import options
 
+if TYPE_CHECKING:
+    from kgbench.serve.settings import Settings
+
 TOKEN = "KGBENCH_SERVE_TOKEN"  # noqa: S105 - the name of a variable
+REVIEW_KEY = "KGBENCH_REVIEW_KEY"
+CALL_TIMEOUT = 600.0  # seconds; the challenge of 2025 waits as long
+ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[A-Za-z0-9.:\[\]-]+")
+
+
+class Order(StrEnum):
+    """The order in which people are shown what they judge."""
+
+    DISAGREEMENTS = "disagreements"
+    RANDOM = "random"
+
+
+class Wanted(NamedTuple):
+    """What people are asked, about which dialogues, in which order."""
+
+    rubric: str
+    run: str | None
+    order: Order
+    tasks: Sequence[str]
+    judged: Sequence[str]
+    sample: int | None
+    seed: int
 
 
 def command(app: typer.Typer) -> None:
@@ -31,6 +59,13 @@ def serve(
     public: Annotated[
         str | None,
         typer.Option(metavar="URL", help="The root as clients reach it, behind a proxy."),
+    ] = None,
+    cors: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ORIGIN|*",
+            help="The origin whose pages may read answers, or * for all; all with --public.",
+        ),
     ] = None,
     redirect: Annotated[
         bool, typer.Option("--redirect", help="Answer IRIs with 303 to their documents.")
@@ -54,8 +89,71 @@ def serve(
         int, typer.Option(help="How many heavy queries may run at a time.", min=1)
     ] = 2,
     workers: Annotated[int, typer.Option(help="Workers for quick queries.", min=1)] = 3,
+    review: Annotated[
+        bool,
+        typer.Option(
+            "--review",
+            help="Own the store; serve nothing but pages on which people judge dialogues of a run.",
+        ),
+    ] = False,
+    rubric: Annotated[
+        str, typer.Option("--rubric", metavar="NAME", help="With --review: what people are asked.")
+    ] = "correctness",
+    of_run: options.OfRun = None,
+    order: Annotated[
+        Order,
+        typer.Option("--queue", help="With --review: disagreements of judges first, or random."),
+    ] = Order.DISAGREEMENTS,
+    task: options.TaskGlobs = None,
+    judged: options.JudgedGlobs = None,
+    sample: options.JudgedSample = None,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, help="With --review: seed of sample and order.")
+    ] = 0,
+    text2sparql: Annotated[
+        str | None,
+        typer.Option(
+            "--text2sparql",
+            metavar="MODEL",
+            help="Serve no store, but this model as an endpoint of the TEXT2SPARQL challenge.",
+        ),
+    ] = None,
+    mcp: Annotated[
+        bool,
+        typer.Option(
+            "--mcp",
+            help="Offer tools to clients of the Model Context Protocol: those of the store at /mcp "
+            "beside its pages, or with --graph those of one graph alone.",
+        ),
+    ] = False,
+    graph: Annotated[
+        str | None,
+        typer.Option(
+            "--graph",
+            metavar="TASK|FILE",
+            help="With --mcp: the graph of a task with tools (its label), or a file (.ttl, .nt).",
+        ),
+    ] = None,
+    stdio: Annotated[
+        bool,
+        typer.Option(
+            "--stdio", help="With --mcp: one client over standard input and output; listen nowhere."
+        ),
+    ] = False,
 ) -> None:
-    """Serve a store: SPARQL 1.1 endpoint, Linked Data, pages. Ends with Ctrl-C or SIGTERM."""
+    """Serve a store: SPARQL 1.1 endpoint, Linked Data, pages. Ends with Ctrl-C or SIGTERM.
+
+    With --text2sparql a model answers questions about installed data sets with queries instead.
+    With --mcp other programs, such as assistants on a desktop, use store or graph as tools.
+    With --review people open the link that is printed and judge stored dialogues.
+    """
+    if text2sparql is not None:
+        _question_answering(text2sparql, host, port, public, store)
+        return
+    if review:
+        wanted = Wanted(rubric, of_run, order, task or (), judged or (), sample, seed)
+        _review(wanted, host, port, public, store)
+        return
     from kgbench.cli.wording import missing
     from kgbench.errors import ConfigurationError, Finding
     from kgbench.store import default_location, embedded_only
@@ -67,11 +165,18 @@ def serve(
         raise ConfigurationError([Finding("kgbench serve", "/update", message)])
     try:
         from kgbench.serve.settings import Limits, Settings
-        from kgbench.serve.starting import start
+        from kgbench.serve.starting import names, start
     except ModuleNotFoundError as error:
         raise missing(error, "serve") from None
+    if cors is not None and not ORIGIN.fullmatch(cors):
+        message = f"{cors!r} is no origin: say * or a scheme and a host, as https://example.org"
+        raise ConfigurationError([Finding("kgbench serve", "/cors", message)])
+    if (graph is not None or stdio) and not mcp:
+        flag = "/graph" if graph is not None else "/stdio"
+        raise ConfigurationError([Finding("kgbench serve", flag, "it needs --mcp")])
     location = store or default_location()
-    embedded_only(location, "serving")
+    if graph is None:
+        embedded_only(location, "serving")
     limits = Limits(
         seconds=timeout, rows=rows, memory_bytes=memory << 20, heavy=heavy, quick=workers
     )
@@ -82,6 +187,89 @@ def serve(
         union=union,
         redirect=redirect,
         token=token,
+        cors=cors,
+        hosts=names(host, public),
         limits=limits,
     )
+    if mcp:
+        _tools(settings, graph, host, port, stdio=stdio)
+        return
     start(settings, host, port)
+
+
+def _tools(settings: Settings, graph: str | None, host: str, port: int, *, stdio: bool) -> None:
+    """Offer tools by the Model Context Protocol."""
+    from kgbench.cli.wording import missing
+
+    try:
+        from kgbench.serve.mcp import starting
+    except ModuleNotFoundError as error:
+        raise missing(error, "mcp") from None
+    if stdio:
+        starting.over_stdio(settings, graph)
+    else:
+        starting.over_http(settings, graph, host, port)
+
+
+def _review(wanted: Wanted, host: str, port: int, public: str | None, location: str | None) -> None:
+    """Serve the pages of people who judge stored dialogues."""
+    from kgbench.cli.wording import count, missing
+    from kgbench.judges.dialogues import newest_judgeable
+    from kgbench.judges.planning import Judging
+    from kgbench.judges.rubrics import rubric
+    from kgbench.record import reading
+    from kgbench.run_selection import Selection
+    from kgbench.store import EmbeddedStore, default_location, embedded_only
+
+    try:
+        from kgbench.serve.review.access import Access, new_key
+        from kgbench.serve.review.application import application
+        from kgbench.serve.review.queue import ReviewQueue
+        from kgbench.serve.settings import Settings
+        from kgbench.serve.starting import names, run, server
+    except ModuleNotFoundError as error:
+        raise missing(error, "serve") from None
+    selection = Selection(tuple(wanted.tasks), tuple(wanted.judged))
+    judging = Judging(rubric(wanted.rubric), selection, wanted.sample, wanted.seed)
+    place = location or default_location()
+    with EmbeddedStore(embedded_only(place, "reviewing")) as store:
+        of = newest_judgeable(store) if wanted.run is None else reading.find_run(store, wanted.run)
+        queue = ReviewQueue(store, of, judging, wanted.order)
+        access = Access(os.environ.get(REVIEW_KEY) or new_key(), public)
+        settings = Settings(location=place, hosts=names(host, public))
+        said = (
+            f"reviewing {of.id} ({of.label}) by {wanted.rubric}: "
+            f"{count(len(queue.entries), 'item')}, {wanted.order}\n"
+            f"open  {public.rstrip('/') + '/' if public else '{url}'}?key={access.key}\n"
+            "Whoever has this link can decide; Ctrl-C ends the review.\n"
+        )
+        run(server(settings, application(settings, queue, access)), said, host, port)
+
+
+def _question_answering(
+    spec: str, host: str, port: int, public: str | None, location: str | None
+) -> None:
+    """Serve a model by the protocol of the TEXT2SPARQL challenge."""
+    from kgbench.cli.wording import missing
+    from kgbench.config import model_setup
+    from kgbench.errors import TaskError
+    from kgbench.store import default_location
+
+    try:
+        from kgbench.serve.question_answering import application, datasets
+        from kgbench.serve.settings import Settings
+        from kgbench.serve.starting import names, run, server
+    except ModuleNotFoundError as error:
+        raise missing(error, "serve") from None
+    setup = model_setup(spec)
+    known = datasets()
+    if not known:
+        raise TaskError(
+            "no data set is installed that questions can be about: "
+            "'kgbench datasets install ck25' fetches one"
+        )
+    settings = Settings(
+        location=location or default_location(), public=public, hosts=names(host, public)
+    )
+    said = f"serving {setup.label} about {', '.join(sorted(known))}\nasked at {{url}}text2sparql\n"
+    run(server(settings, application(settings, setup, CALL_TIMEOUT)), said, host, port)

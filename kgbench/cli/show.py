@@ -13,7 +13,10 @@ from kgbench.cli import options
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from kgbench.analysis.dialogues import DialogueView, RoundView, VerdictView
+    from kgbench.analysis.dialogues import DialogueView, RoundView, ToolView, VerdictView
+
+
+_LINES = 12  # of the result of a tool
 
 
 def command(app: typer.Typer) -> None:
@@ -52,7 +55,7 @@ def show(
 def _print(found: DialogueView) -> None:
     from rich.console import Console
 
-    from kgbench.analysis.rendering import one_line
+    from kgbench.characters import one_line
 
     console = Console(highlight=False, markup=False, soft_wrap=True)
     console.print(one_line(found.iri), style="bold")
@@ -66,12 +69,22 @@ def _print(found: DialogueView) -> None:
 
 
 def _print_round(console: Console, one: RoundView) -> None:
-    from kgbench.analysis.rendering import one_line, visible
+    from kgbench.characters import one_line, visible
 
+    if one.of_tools:  # they stand below the calls that they are of
+        console.print()
+        _print_answer(console, one)
+        return
     feedback = f" (feedback: {one_line(one.feedback)})" if one.feedback else ""
     console.print()
     console.rule(f"prompt {one.round}{feedback}", align="left")
     console.print(visible(one.prompt))
+    _print_answer(console, one)
+
+
+def _print_answer(console: Console, one: RoundView) -> None:
+    from kgbench.characters import one_line, visible
+
     for call in one.calls:
         console.print(f"[{one_line(call)}]", style="dim")
     if one.reasoning:
@@ -79,13 +92,31 @@ def _print_round(console: Console, one: RoundView) -> None:
         console.print(visible(one.reasoning), style="dim")
     if one.answer is not None:
         console.rule(f"answer {one.round}", align="left")
-        console.print(visible(one.answer))
+        console.print(visible(one.beside if one.tools else one.answer))
+    for use in one.tools:
+        _print_tool(console, use)
     if one.note:
         console.print(f"[{one.note}]", style="dim")
 
 
+def _print_tool(console: Console, use: ToolView) -> None:
+    """A call with its result; arguments and results are whole in the JSON."""
+    from kgbench.characters import one_line, visible
+
+    ended = f"{use.outcome}{f', {use.fault}' if use.fault else ''}"
+    where = f" by {one_line(use.server)}" if use.server else ""
+    console.print(f"> {use.brief}  [{ended}, {use.size}{where}]", style="bold")
+    if use.brief.endswith("\u2026)"):
+        console.print(f"    {visible(use.arguments)}")
+    lines = visible(use.result).split("\n")
+    for line in lines[:_LINES]:
+        console.print(f"    {line}")
+    if len(lines) > _LINES:
+        console.print(f"    ({len(lines) - _LINES} more lines: --json has all)", style="dim")
+
+
 def _print_verdict(console: Console, verdict: VerdictView) -> None:
-    from kgbench.analysis.rendering import one_line
+    from kgbench.characters import one_line
 
     console.print()
     console.rule(one_line(verdict.title), align="left")

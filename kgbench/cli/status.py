@@ -7,14 +7,16 @@ import json
 from collections import Counter
 from dataclasses import asdict
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kgbench.analysis.run_totals import totals
 from kgbench.cli import completing, options
-from kgbench.cli.totals import sentence, totals
-from kgbench.cli.wording import count
+from kgbench.cli.totals import sentence
+from kgbench.cli.wording import count, tell
 
 if TYPE_CHECKING:
     from kgbench.engine.explaining import Reason
@@ -29,11 +31,11 @@ def command(app: typer.Typer) -> None:
     app.command("status")(status)
 
 
-def status(
+def status(  # noqa: PLR0917 - a command line has many options
     run: Annotated[
         str | None,
         typer.Argument(
-            metavar="[RUN]",
+            metavar="RUN",
             help="A run's id, IRI or label; default: all.",
             autocompletion=completing.runs,
         ),
@@ -50,10 +52,13 @@ def status(
             help="With --why: the configuration to compare with; default: the run's own.",
         ),
     ] = None,
+    key_file: options.KeyFile = None,  # noqa: ARG001 - acts through its callback
     store: options.Store = None,
     json_: options.AsJson = False,
 ) -> None:
     """Say how far runs are, what they have cost, and why dialogues are open."""
+    from kgbench.analysis.choosing import left_out
+    from kgbench.engine.replies import waiting
     from kgbench.record import reading
     from kgbench.store import open_reader
 
@@ -63,17 +68,26 @@ def status(
         chosen = reading.runs(opened) if run is None else [reading.find_run(opened, run)]
         if why and chosen:
             chosen = chosen[:1]
-        said = [_state(opened, one) for one in chosen]
+        received = waiting(opened)
+        said = [{**_state(opened, one), "waiting": received.pop(one.iri, 0)} for one in chosen]
+        notes = left_out(opened)
+        if run is None and received and not why:
+            notes.append(
+                f"{count(received.total(), 'reply', 'replies')} in the write-ahead log of runs "
+                "that the store does not show yet; `kgbench run` takes them up"
+            )
         if why:
             for state, one in zip(said, chosen, strict=True):
                 state["why"] = [asdict(reason) for reason in _reasons(opened, one, config)]
     if json_:
-        typer.echo(json.dumps(said, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(said, indent=2, ensure_ascii=True))
         return
     if not said:
         typer.echo("The store holds no run yet.")
     for state in said:
         _print(state)
+    for note in notes:
+        tell(note, err=True)
 
 
 def _reasons(store: Store, run: RunInfo, config: Path | None) -> list[Reason]:
@@ -85,7 +99,7 @@ def _reasons(store: Store, run: RunInfo, config: Path | None) -> list[Reason]:
 
 
 def _state(store: Store, run: RunInfo) -> dict[str, Any]:
-    from kgbench.analysis import queries
+    from kgbench.rdf import queries
 
     models = {iri: label for iri, _, label, *_ in queries.rows(store, "list-models")}
     progress = queries.rows(store, "run-progress", runGraph=run.graph)
@@ -137,12 +151,13 @@ def _outcomes(
     store: Store, run: RunInfo, models: dict[str | None, str | None]
 ) -> dict[str, dict[str, dict[str, float]]]:
     """How the answers of each model ended in the first pass over them: how many, and their rate."""
-    from kgbench.analysis import queries
+    from kgbench.rdf import queries
     from kgbench.record import reading
     from kgbench.vocab import OUTCOME
 
     counts: dict[str, Counter[str]] = {}
-    for one in reading.passes(store, run)[:1]:
+    of_run = (one for one in reading.passes(store, run) if one.kind != "reevaluation")
+    for one in islice(of_run, 1):
         rows = queries.rows(store, "outcome-counts", passGraph=one.graph)
         for model, _, round_, outcome, number in rows:
             if round_ is not None:  # whole dialogues have none
@@ -157,34 +172,39 @@ def _outcomes(
 def _print(state: dict[str, Any]) -> None:
     interrupted = state["interrupted_sessions"]
     cut_off = f" ({interrupted} without an end)" if interrupted else ""
-    typer.echo(f"{state['label']}  {state['run']}")
-    typer.echo(
+    tell(f"{state['label']}  {state['run']}")
+    tell(
         f"  suite {state['suite']}, begun {_moment(state['started'])}, "
         f"{count(state['sessions'], 'session')}{cut_off}"
     )
-    typer.echo(
+    tell(
         f"  {state['complete']:,} of {count(state['planned'], 'dialogue')} complete, "
         f"{state['open']:,} open"
     )
+    if state["waiting"]:
+        tell(
+            f"  {count(state['waiting'], 'reply', 'replies')} in the write-ahead log and not in "
+            "the store yet; the run stores them, now or when it continues, without asking again"
+        )
     if state["invalid"]:
-        typer.echo(f"  {count(state['invalid'], 'dialogue')} invalidated and not counted")
-    typer.echo(f"  {sentence(state['totals'])}")
+        tell(f"  {count(state['invalid'], 'dialogue')} invalidated and not counted")
+    tell(f"  {sentence(state['totals'])}")
     for model, counts in state["models"].items():
-        typer.echo(f"    {model}: {counts['complete']:,} complete, {counts['open']:,} open")
+        tell(f"    {model}: {counts['complete']:,} complete, {counts['open']:,} open")
         ended = state["outcomes"].get(model, {})
         told = [
             f"{name} {one['answers']:,} ({100 * one['rate']:.1f} %)" for name, one in ended.items()
         ]
         if told:
-            typer.echo(f"      answers: {', '.join(told)}")
+            tell(f"      answers: {', '.join(told)}")
     for batch in state["batches"]:
         name = batch["id"] or "not confirmed by the provider"
-        typer.echo(
+        tell(
             f"    batch under way: {batch['model']}, {batch['requests']} requests since "
             f"{batch['since']} ({name}); kgbench run --batch collects it"
         )
     for failure in state["failures"][:10]:
-        typer.echo(f"    {failure['calls']} x {failure['model']}: {failure['error']}")
+        tell(f"    {failure['calls']} x {failure['model']}: {failure['error']}")
     if "why" in state:
         _print_why(state["why"])
 
@@ -199,18 +219,18 @@ def _print_why(reasons: list[dict[str, Any]]) -> None:
     invalid = sum(one["why"] == "invalidated" for one in reasons)
     if invalid:
         what = count(invalid, "dialogue")
-        typer.echo(f"  {what} invalidated: held again with --redo-invalidated.")
+        tell(f"  {what} invalidated: held again with --redo-invalidated.")
     reasons = [one for one in reasons if one["why"] != "invalidated"]
     if not reasons:
         rest = "every other" if invalid else "every"
-        typer.echo(f"  Nothing would be asked: {rest} planned dialogue is complete.")
+        tell(f"  Nothing would be asked: {rest} planned dialogue is complete.")
         return
-    typer.echo(f"  {count(len(reasons), 'dialogue')} would be held:")
+    tell(f"  {count(len(reasons), 'dialogue')} would be held:")
     alike = Counter((_words(one), one["model"], one["task"]) for one in reasons)
     for (words, model, task), times in alike.most_common(_SHOWN):
-        typer.echo(f"    {times} x {task}, {model}: {words}")
+        tell(f"    {times} x {task}, {model}: {words}")
     if len(alike) > _SHOWN:
-        typer.echo(f"    and {len(alike) - _SHOWN} more kinds; --json lists every dialogue")
+        tell(f"    and {len(alike) - _SHOWN} more kinds; --json lists every dialogue")
 
 
 def _words(reason: dict[str, Any]) -> str:

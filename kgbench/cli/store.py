@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgbench.cli import completing, options
-from kgbench.cli.wording import count
+from kgbench.cli.wording import count, tell
 
 if TYPE_CHECKING:
     from kgbench.store.copying import Copied, Source
+    from kgbench.store.maintenance import Checked
 
 _Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not say what is being done.")]
 
@@ -27,6 +28,7 @@ def command(app: typer.Typer) -> None:
     )
     group.command("copy")(copy)
     group.command("check")(check)
+    group.command("recover")(recover)
     group.command("backup")(backup)
     group.command("optimize")(optimize)
     group.command("compact")(compact)
@@ -47,10 +49,11 @@ def copy(
 
     Counts and digests of all graphs are compared after the copy has been read back.
     """
-    from kgbench.store import copying, open_store
+    from kgbench.store import copying, known_keys, open_store
 
     with _source(source) as opened, open_store(target) as owned:
         copied = copying.copy(opened, owned, None if quiet or json_ else _progress)
+        known_keys.carry(opened.location, owned.location)
         said = {"from": opened.location, "to": owned.location, **_counts(copied)}
     if json_:
         typer.echo(json.dumps(said, indent=2))
@@ -62,32 +65,113 @@ def copy(
 def check(
     store: options.Store = None,
     digests: Annotated[
-        bool, typer.Option("--digests", help="Read everything, and say the digest of each graph.")
+        bool, typer.Option("--digests", help="Say the digest of each graph.")
     ] = False,
     json_: options.AsJson = False,
 ) -> None:
-    """Check that registry and graphs agree; exit code 1 where something is wrong."""
-    from kgbench.store import maintenance
+    """Check that everything can be read and agrees; exit code 1 where something is wrong.
 
-    with _source(store) as opened:
-        found = maintenance.check(opened, digest=digests)
+    Of a store in a folder, the owner's files and every snapshot are read to their ends.
+    """
+    from kgbench.store import (
+        back_ends,
+        checking,
+        default_location,
+        dumps,
+        embedded_only,
+        maintenance,
+    )
+
+    location = store or default_location()
+    if back_ends.is_remote(location) or dumps.is_dump(location):
+        with _source(location) as opened:
+            found = maintenance.check(opened, digest=digests)
+    else:
+        found = checking.check(embedded_only(location, "to check it"))
+    if not digests:
+        found.digests.clear()
     if json_:
         typer.echo(json.dumps(found.as_json(), indent=2))
     else:
-        typer.echo(
-            f"store    {found.location}\nlayout   {found.layout}\n"
-            f"content  {count(found.graphs, 'graph')}, {count(found.triples, 'triple')}"
-        )
-        if found.writer is not None:
-            typer.echo(f"writer   {found.writer}")
-        for graph, digest in found.digests.items():
-            typer.echo(f"{digest}  {graph}")
-        for problem in found.problems:
-            typer.echo(f"wrong    {problem}")
-        wrong = len(found.problems)
-        typer.echo("sound" if not wrong else f"{count(wrong, 'thing')} to mend")
+        _print_checked(found)
     if found.problems:
         raise typer.Exit(1)
+
+
+def _print_checked(found: Checked) -> None:
+    typer.echo(
+        f"store    {found.location}\nlayout   {found.layout}\n"
+        f"content  {count(found.graphs, 'graph')}, {count(found.triples, 'triple')}"
+    )
+    if found.writer is not None:
+        typer.echo(f"writer   {found.writer}")
+    for part, wrong in found.parts.items():
+        typer.echo(f"read     {part}: {'damaged' if wrong else 'all of it'}")
+    for graph, digest in found.digests.items():
+        typer.echo(f"{digest}  {graph}")
+    for problem in found.problems:
+        typer.echo(f"wrong    {problem}")
+    if found.problems:
+        typer.echo(f"{count(len(found.problems), 'thing')} to mend")
+    elif found.parts and found.writer is not None:
+        typer.echo("every snapshot is sound; the writer's own files were not looked at")
+    else:
+        typer.echo("sound")
+
+
+def recover(
+    target: Annotated[str, typer.Argument(metavar="NEW", help="A new folder.")],
+    store: options.Store = None,
+    json_: options.AsJson = False,
+) -> None:
+    """Save what can be read of a damaged store into a new one; the damaged one stays as it is.
+
+    Lists the dialogues that could not be read in full: `kgbench run` asks only for those again.
+    """
+    from dataclasses import asdict
+
+    from kgbench import files
+    from kgbench.errors import StoreError, StoreInUse
+    from kgbench.record.recovery import recover as recovered
+    from kgbench.store import checking, default_location, embedded_only, known_keys, open_store
+
+    path = embedded_only(store or default_location(), "to recover it")
+    if Path(target).exists():
+        raise StoreError(f"{target} exists: name a new folder")
+    with checking.unowned(path) as owner:
+        if owner is not None:
+            raise StoreInUse(f"the store {path} is in use by {owner}: wait for it to end")
+        with open_store(target) as owned:
+            done = recovered(path, owned)
+        try:
+            known_keys.carry(str(path), target)
+        except StoreError as error:  # that file may be damaged, too
+            tell(f"without the fingerprints of keys: {error}", err=True)
+        for log in path.glob("write-ahead/*.log"):  # replies that no store has yet
+            files.write(Path(target) / "write-ahead" / log.name, log.read_bytes())
+    if json_:
+        missing = [asdict(one) for one in done.missing]
+        said = {
+            "sources": done.sources,
+            "unread": done.unread,
+            "missing": missing,
+            "incomplete": done.incomplete,
+        }
+        typer.echo(json.dumps({"from": str(path), "to": target, **said, **_counts(done.copied)}))
+        return
+    triples = count(sum(one.triples for one in done.copied), "triple")
+    typer.echo(f"recovered {count(len(done.copied), 'graph')}, {triples}")
+    typer.echo(f"read     {', '.join(done.sources)}")
+    if done.unread:
+        typer.echo(f"unread   {', '.join(done.unread)}: what only they held is missing, too")
+    for one in done.missing:
+        turns = ", ".join(map(str, one.turns)) or "unknown"
+        typer.echo(f"missing  {one.dialogue}, turns {turns}")
+    for iri in done.incomplete:
+        typer.echo(f"in part  {iri}")
+    if done.missing or done.unread:
+        typer.echo("`kgbench run` with the same configuration asks for what is missing")
+    typer.echo(f"store    {target}")
 
 
 def backup(
@@ -95,7 +179,10 @@ def backup(
     store: options.Store = None,
     json_: options.AsJson = False,
 ) -> None:
-    """Write a store into one file that proves itself whole; `store copy FILE TO` brings it back."""
+    """Write a store into one file that proves itself whole; `store copy FILE TO` brings it back.
+
+    The file is read back and verified before it gets its name.
+    """
     from kgbench.store import dumps
 
     with _source(store) as opened:
@@ -158,11 +245,13 @@ def drop(
 ) -> None:
     """Remove a run for good, with its passes, and the analyses that read it.
 
+    What the catalogue says of tasks, cases, models and task classes that nothing uses any more goes
+    with it.
     Results that are wrong are better invalidated (`kgbench invalidate`): that can be followed.
     """
     from kgbench.record import reading
     from kgbench.record.removal import removal
-    from kgbench.store import open_store
+    from kgbench.store import declared, open_store
 
     with open_store(store) as owned:
         found = reading.find_run(owned, run)
@@ -175,11 +264,15 @@ def drop(
         if not yes:
             typer.confirm(f"Remove {what} for good?", abort=True, err=True)
         owned.drop(going.graphs)
+        forgotten = declared.forget_unused(owned)
+        owned.publish_soon()
         location = owned.location
     if json_:
-        typer.echo(json.dumps({"store": location, "run": found.iri, "graphs": going.graphs}))
+        said = {"graphs": going.graphs, "forgotten": forgotten}
+        typer.echo(json.dumps({"store": location, "run": found.iri, **said}))
         return
-    typer.echo(f"removed {what}\nstore  {location}")
+    entries = count(len(forgotten), "catalogue entry", "catalogue entries")
+    typer.echo(f"removed {what}, {entries}\nstore  {location}")
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -10,10 +11,12 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from kgbench.characters import visible
+from kgbench.cli.wording import count
+
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from kgbench.analysis.choosing import Score
     from kgbench.analysis.selection import Selection
     from kgbench.analysis.stored import Basis
     from kgbench.analysis.tables import Table
@@ -30,87 +33,90 @@ class Form(StrEnum):
     MARKDOWN = "markdown"
     LATEX = "latex"
 
-
-def show_cell(
-    parts: Callable[[Store], Mapping[str, list[Score]]],
-    cell: str,
-    store: str | None,
-    suite: str | None,
-    choice: str,
-) -> None:
-    """Print the query behind a cell, and the values with the dialogues they come from."""
-    from kgbench.analysis.explain import explain
-    from kgbench.analysis.selection import select
-    from kgbench.analysis.tables import render
-    from kgbench.store import open_reader
-
-    with open_reader(store) as opened:
-        text, table = explain(opened, select(opened, suite, choice), parts(opened), cell)
-    typer.echo(text)
-    typer.echo(render(table, "table"), nl=False)
-
-
-def contents(file: Path | None) -> str | None:
-    """The text of a file of declarations: part of what a table depends on."""
-    return None if file is None else file.read_text(encoding="utf-8")
+    @property
+    def for_people(self) -> bool:
+        """Whether people read it: names are then those that are shown, numbers are rounded."""
+        return self not in (Form.CSV, Form.JSON)
 
 
 def read(
     made: Callable[[Store, Selection], Table],
     store: str | None,
-    suite: str | None,
-    choice: str,
+    choose: Callable[[Store], Selection],
     *,
     name: str,
     arguments: Mapping[str, object] | None = None,
+    form: Form = Form.TABLE,
 ) -> Table:
-    """The table that ``made`` makes from the chosen scores: read back where nothing has changed.
+    """The table that ``made`` makes from chosen scores: read back where nothing has changed.
 
-    A table that had to be computed is kept in the store, unless another process owns it.
+    A table that had to be computed is kept in the store, unless another process owns it. In a
+    ``form`` for people, models have their display names.
     """
-    from kgbench.analysis.selection import select
+    from kgbench.analysis.choosing import noted
+    from kgbench.analysis.display_names import display_names, displayed
     from kgbench.analysis.stored import remembered
     from kgbench.store import open_reader
 
     with open_reader(store) as opened:
-        chosen = select(opened, suite, choice)
+        chosen = choose(opened)
         table, basis, started = remembered(
             opened, chosen, name, arguments or {}, lambda: made(opened, chosen)
         )
+        names = display_names(opened) if form.for_people else {}
+        whole = displayed(noted(opened, table), names)
     if started is not None:
         _keep(store, basis, table, started)
-    return table
+    return whole
 
 
 def _keep(location: str | None, basis: Basis, table: Table, started: datetime) -> None:
     from kgbench.analysis.stored import keep
-    from kgbench.errors import StoreInUse
+    from kgbench.errors import StoreError, StoreInUse
     from kgbench.store import open_store
 
     try:
         with open_store(location) as owned:
             keep(owned, basis, table, started)
-    except (StoreInUse, OSError):
-        return  # owned by another process, or read-only: the table is computed again next time
+    except StoreInUse:
+        return  # its owner goes on writing: the table is computed again next time
+    except (StoreError, OSError) as error:  # a store that can only be read, on disk or on a server
+        typer.echo(f"the table is not kept, and computed again next time: {error}", err=True)
 
 
-def write(table: Table, form: Form, out: Path | None) -> None:
-    """Write a table to the terminal or a file; XLSX only to a file."""
+def write(
+    table: Table, form: Form, out: Path | None, *, guard: bool = False, crlf: bool = False
+) -> None:
+    """Write a table to the terminal or a file; XLSX only to a file.
+
+    With ``guard``, no text in it is a formula to a spreadsheet, and the number of cells that were
+    changed is told on standard error. With ``crlf``, lines of CSV end as RFC 4180 has them.
+    """
     from kgbench import files
-    from kgbench.analysis.tables import render
+    from kgbench.analysis.rendering import as_csv, render
 
+    if guard:
+        table, differing = table.spreadsheet_safe()
+        tell_guarded(differing)
     if form is Form.XLSX:
         from kgbench.analysis.xlsx import as_xlsx
 
         if out is None:
             raise typer.BadParameter("a workbook needs a file", param_hint="--out")
         files.write(out, as_xlsx(table))
-    elif out is None:
-        typer.echo(render(table, form), nl=False)
-        return
     else:
-        files.write(out, render(table, form))
+        text = as_csv(table, "\r\n") if form is Form.CSV and crlf else render(table, form)
+        if out is None:
+            # A terminal would obey control characters, which CSV and JSON carry as they are.
+            typer.echo(visible(text) if sys.stdout.isatty() else text, nl=False)
+            return
+        files.write(out, text)
     typer.echo(f"wrote {out}", err=True)
+
+
+def tell_guarded(cells: int) -> None:
+    """Say on standard error how many cells have an apostrophe that the store has not."""
+    typer.echo(f"guarded: {count(cells, 'cell')} with an apostrophe before the text", err=True)
 
 
 def file_stem(name: str) -> str:

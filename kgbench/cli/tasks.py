@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench tasks``: what can be measured, and the encryption of its files."""
+"""``kgbench tasks``: what can be measured, what authors need, and the encryption of files."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgbench.cli import completing, options
+from kgbench.cli import completing, options, task_authoring
+from kgbench.cli.wording import count, tell
 
 if TYPE_CHECKING:
     from kgbench.model import Case, Json, Task
@@ -17,18 +19,17 @@ if TYPE_CHECKING:
 _Files = Annotated[
     list[Path], typer.Argument(metavar="PATH...", help="Files, or folders with such files.")
 ]
-_KeyFile = Annotated[
-    Path | None,
-    typer.Option("--key-file", metavar="FILE", help="The key; default: KGBENCH_TASK_KEY."),
-]
 _ALL = 1_000_000  # more cases than any task has that does not generate them
 
 
 def command(app: typer.Typer) -> None:
     """Register the command and its subcommands."""
-    group = typer.Typer(help="Show tasks; encrypt their files.", no_args_is_help=True)
+    group = typer.Typer(
+        help="Show tasks; make and check one's own; encrypt their files.", no_args_is_help=True
+    )
     group.command("list")(list_)
     group.command("show")(show)
+    task_authoring.command(group)
     group.command("encrypt")(encrypt)
     group.command("decrypt")(decrypt)
     app.add_typer(group, name="tasks")
@@ -41,6 +42,7 @@ def list_(
             metavar="[GLOB]...", help="Only labels that match.", autocompletion=completing.tasks
         ),
     ] = None,
+    key_file: options.KeyFile = None,  # noqa: ARG001 - acts through its callback
     json_: options.AsJson = False,
 ) -> None:
     """List task labels: class, version, metrics, and how many cases there are."""
@@ -57,6 +59,8 @@ def list_(
         for label, task in sorted(catalogue.labelled_tasks().items())
         if not globs or any(fnmatchcase(label, glob) for glob in globs)
     ]
+    _tell_unusable()
+    _tell_sealed(each["class"] for each in found if each["sealed"])
     if globs and not found:
         raise TaskError(
             f"no task fits {' '.join(globs)}: {nearest(globs[0], catalogue.labelled_tasks())}"
@@ -71,11 +75,12 @@ def list_(
         Column("main_metric", "Main metric"),
         Column("cases", "Cases"),
     )
-    generated = [{**each, "cases": each["cases"] or "generated"} for each in found]
-    rows = tuple(tuple(each[column.name] for column in columns) for each in generated)
+    shown = [
+        {**each, "cases": "sealed" if each["sealed"] else each["cases"] or "generated"}
+        for each in found
+    ]
+    rows = tuple(tuple(each[column.name] for column in columns) for each in shown)
     typer.echo(render(Table("Tasks", columns, rows), "table"), nl=False)
-    for name, why in catalogue.unusable().items():
-        typer.echo(f"The task class {name} cannot be used: {why}", err=True)
 
 
 def show(
@@ -85,6 +90,7 @@ def show(
             metavar="LABEL", help="A label: see 'tasks list'.", autocompletion=completing.tasks
         ),
     ],
+    key_file: options.KeyFile = None,  # noqa: ARG001 - acts through its callback
     json_: options.AsJson = False,
 ) -> None:
     """Show one task: parameters, metrics, the names of its cases, and the prompt of the first."""
@@ -94,12 +100,17 @@ def show(
 
     tasks = catalogue.labelled_tasks()
     if label not in tasks:
+        _tell_unusable()
         raise TaskError(f"there is no task '{label}': {nearest(label, tasks)}")
     task = tasks[label]
-    cases = _cases(task)
-    first = _drawn(task, 0, 1)
+    summary = _summary(task)
+    if summary["sealed"]:
+        _tell_sealed([task.task_class])
+    cases = None if summary["sealed"] else _cases(task)
+    first = [] if summary["sealed"] else _drawn(task, 0, 1)
     said = {
-        **_summary(task),
+        **summary,
+        "ranges": _ranges(task, json_=json_),
         "folder": str(catalogue.folder(task.task_class)),
         "case_names": [case.uid or case.digest[:12] for case in cases or ()],
         "prompt": catalogue.module(task.task_class).prompt(first[0]) if first else None,
@@ -114,21 +125,38 @@ def show(
 
 def encrypt(
     paths: _Files,
-    key_file: _KeyFile = None,
+    key_file: options.KeyFile = None,  # noqa: ARG001 - acts through its callback
     *,
     published: Annotated[
         bool, typer.Option("--published", help="Take the published key: against crawlers only.")
     ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only list the files that would be encrypted.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Encrypt task files: each FILE becomes FILE.enc; a folder's declaration stays readable."""
-    from kgbench.tasks import keys, sealed_files
+    """Encrypt the data of task classes: each FILE becomes FILE.enc.
 
-    key = keys.published() if published else _key(key_file)
-    for path in sealed_files.plain(paths):
-        typer.echo(str(sealed_files.encrypt(path, key)))
+    In folders only data beside or beneath a task.ttl are taken; it stays readable. Keys, stores,
+    configurations and code are never encrypted.
+    """
+    from kgbench.tasks import class_files, keys, sealed_files
+
+    key = keys.published() if published else _key()
+    chosen = class_files.data_files(paths, [key])
+    if dry_run:
+        for path in chosen:
+            typer.echo(str(path))
+        return
+    if not yes:
+        for path in chosen:
+            typer.echo(str(path), err=True)
+        typer.confirm(f"Encrypt {count(len(chosen), 'file')}?", abort=True, err=True)
+    for path in sealed_files.encrypt(chosen, key):
+        typer.echo(str(path))
 
 
-def decrypt(paths: _Files, key_file: _KeyFile = None) -> None:
+def decrypt(paths: _Files, key_file: options.KeyFile = None) -> None:
     """Decrypt task files: each FILE.enc becomes FILE again."""
     from kgbench.tasks import keys, sealed_files
 
@@ -137,20 +165,35 @@ def decrypt(paths: _Files, key_file: _KeyFile = None) -> None:
         typer.echo(str(sealed_files.decrypt(path, known)))
 
 
-def _key(key_file: Path | None) -> str:
+def _tell_unusable() -> None:
+    from kgbench.tasks import catalogue
+
+    for name, why in catalogue.unusable().items():
+        tell(f"The task class {name} cannot be used: {why}", err=True)
+
+
+def _tell_sealed(class_names: Iterable[str]) -> None:
+    from kgbench.tasks import sealed_classes
+
+    for name in sorted(set(class_names)):
+        tell(f"The task class {name} is sealed: {sealed_classes.why_sealed(name)}", err=True)
+
+
+def _key() -> str:
     from kgbench.errors import ResourceError
     from kgbench.tasks import keys
 
-    found = keys.own() if key_file is None else keys.from_file(key_file)
+    found = keys.own()
     if found is None:
         raise ResourceError(f"there is no key: set {keys.VARIABLE}, or name a file by --key-file")
     return found
 
 
 def _summary(task: Task) -> dict[str, Json]:
-    from kgbench.tasks import catalogue
+    from kgbench.tasks import catalogue, sealed_classes
 
     task_class = catalogue.task_class(task.task_class)
+    sealed = sealed_classes.why_sealed(task.task_class) is not None
     return {
         "label": task.label,
         "class": task.task_class,
@@ -158,7 +201,23 @@ def _summary(task: Task) -> dict[str, Json]:
         "parameters": dict(task.parameters),
         "main_metric": task_class.main_metric,
         "metrics": sorted(task_class.metrics),
-        "cases": None if (cases := _cases(task)) is None else len(cases),
+        "cases": None if sealed or (cases := _cases(task)) is None else len(cases),
+        "sealed": sealed,
+    }
+
+
+def _ranges(task: Task, *, json_: bool) -> dict[str, Json]:
+    """The declared range of each parameter that has one: with its ends for programs, in words."""
+    from kgbench.tasks import catalogue
+    from kgbench.tasks.parameters import range_of
+
+    declared = catalogue.task_class(task.task_class).parameters
+    return {
+        name: {"minimum": one.minimum, "maximum": one.maximum, "unit": one.unit}
+        if json_
+        else range_of(one)
+        for name, one in declared.items()
+        if range_of(one)
     }
 
 

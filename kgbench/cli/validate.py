@@ -27,6 +27,7 @@ def validate(
         Path, typer.Argument(metavar="CONFIG", help="A configuration (YAML, JSON or Turtle).")
     ],
     *,
+    key_file: options.KeyFile = None,  # noqa: ARG001 - acts through its callback
     json_: options.AsJson = False,
 ) -> None:
     """Check a configuration without running it; exit code 1 when it is refused."""
@@ -68,6 +69,5 @@ def _say(config: Path, report: Report) -> None:
     )
     if report.unavailable:
         typer.echo(
-            f"{len(report.unavailable)} of them cannot be run here: "
-            "`kgbench run` wants a selection without them (--task, --model)"
+            f"{len(report.unavailable)} of them cannot be run here: `kgbench run` passes over them"
         )

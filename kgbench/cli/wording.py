@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts in words, and words for what is not installed."""
+"""Lines for people: safe for a terminal, with counts in words; and what is not installed."""
 
 from __future__ import annotations
 
+import typer
+
+from kgbench.characters import visible
 from kgbench.errors import ResourceError
 
 
@@ -13,6 +16,11 @@ def count(number: int, one: str, several: str | None = None) -> str:
     ('1 run', '1,200 runs', '0 analyses')
     """
     return f"{number:,} {one if number == 1 else several or f'{one}s'}"
+
+
+def tell(text: str, *, err: bool = False) -> None:
+    """Print a line in which nothing steers a terminal, whatever names and messages it holds."""
+    typer.echo(visible(text), err=err)
 
 
 def missing(error: ModuleNotFoundError, extra: str) -> ResourceError:

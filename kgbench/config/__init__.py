@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Report", "check", "load", "model_setup", "quick_start", "validate"]
 
-QUICK_START = "quick-start.yaml"
+QUICK_START, ANY_TASK = "quick-start.yaml", "any-task.yaml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +79,9 @@ def load(
     and specifications, or specifications of models that the configuration lacks; both keep the
     order of the configuration. ``iterations`` replaces what the configuration says.
 
-    Raises :class:`~kgbench.errors.ConfigurationError` when the configuration is refused, when a
-    selection selects nothing, and when something selected cannot be run here.
+    What is selected but cannot be run here is passed over, and the plan says so. Raises
+    :class:`~kgbench.errors.ConfigurationError` when the configuration is refused, when a selection
+    selects nothing, and when no task or no model is left that can be run here.
     """
     from kgbench.config import planning
 
@@ -95,8 +96,11 @@ def quick_start(
     models: Sequence[str] | None = None,
     iterations: int | None = None,
 ) -> Plan:
-    """The plan of ``tasks/quick-start.yaml``: baseline models over all tasks that are installed."""
-    path = resources.path("tasks", QUICK_START)
+    """The plan without a configuration: baseline models over the tasks of ``quick-start.yaml``.
+
+    ``tasks`` select among all that are installed.
+    """
+    path = resources.path("tasks", ANY_TASK if tasks else QUICK_START)
     return load(path, tasks=tasks, models=models, iterations=iterations)
 
 

@@ -10,10 +10,11 @@ from typing import Generic, TypeAlias, TypeVar
 
 from kgbench.config import names, specs
 from kgbench.config.settings import Entry
+from kgbench.connectors import declared
 from kgbench.errors import Finding, ModelSpecError, TaskError
 from kgbench.model import Json, ModelSetup, Task
 from kgbench.nearest import nearest
-from kgbench.tasks import catalogue
+from kgbench.tasks import catalogue, sealed_classes, succession
 
 SIZE = "size"  # the parameter that 'sizes' sets
 
@@ -25,8 +26,9 @@ V = TypeVar("V")
 class Choice(Generic[V]):
     """What a configuration selects, and the ``names`` that patterns are held against.
 
-    ``value`` is ``None`` for a task whose class is not installed; ``missing`` then says so.
-    A model whose connector is missing has a value nevertheless.
+    ``value`` is ``None`` for a known task or model class that is not installed; ``missing`` then
+    gives the reason. A model whose connector is missing has a value nevertheless, and so has a task
+    of a class whose files no key at hand opens.
     """
 
     entry: Entry
@@ -56,7 +58,9 @@ def tasks(entries: Sequence[Entry], sizes: Sequence[int]) -> tuple[list[TaskChoi
         chosen, wrong = _of_entry(entry)
         findings += wrong
         by_pattern = entry.text is not None and is_pattern(entry.text)
-        for choice in (each for one in chosen for each in _sized(one, sizes)):
+        sized, refused = _sized(chosen, sizes)
+        findings += refused
+        for choice in sized:
             if any(choice.label == other.label for other in found):
                 if not by_pattern:
                     findings.append(_twice(entry, choice.label))
@@ -77,16 +81,22 @@ def _of_entry(entry: Entry) -> tuple[list[TaskChoice], list[Finding]]:
     label = entry.label or name
     if entry.class_name is None and name in catalogue.labelled_tasks():
         return [_choice(entry, catalogue.labelled_tasks()[name])], []
+    name = succession.successor(name)
     if name in catalogue.task_classes():
         return _by_class(entry, name, label)
+    if name in catalogue.unusable():
+        missing = f"the task class '{name}' cannot be used: {catalogue.unusable()[name]}"
+        return [Choice(entry, label, (label, name), None, missing)], []
     if name in names.task_class_names():
-        missing = f"the task class '{name}' is not installed"
+        why = names.why_no_task_class(name)
+        missing = f"the task class '{name}' is not installed{why and f': {why}'}"
         return [Choice(entry, label, (label, name), None, missing)], []
     return [], [_unknown_task(entry, name)]
 
 
 def _choice(entry: Entry, task: Task) -> TaskChoice:
-    return Choice(entry, task.label, (task.label, task.task_class), task)
+    missing = sealed_classes.why_sealed(task.task_class) or ""
+    return Choice(entry, task.label, (task.label, task.task_class), task, missing)
 
 
 def _by_pattern(entry: Entry, pattern: str) -> tuple[list[TaskChoice], list[Finding]]:
@@ -101,8 +111,18 @@ def _by_class(entry: Entry, name: str, label: str) -> tuple[list[TaskChoice], li
     sizes = entry.params.get(SIZE)
     if isinstance(sizes, list) and len(sizes) > 1 and SIZE in catalogue.task_class(name).parameters:
         return _by_size(entry, name, label, sizes)
+    why = {
+        key: note
+        for key, value in entry.params.items()
+        if (note := names.why_no_value(name, key, value)) is not None
+    }
+    others = {key: value for key, value in entry.params.items() if key not in why}
     try:
-        return [_choice(entry, catalogue.make_task(name, label, entry.params))], []
+        task = _made(name, label, others)
+        if why:
+            missing = f"{name} does not take this {' and '.join(why)}: {'; '.join(why.values())}"
+            return [Choice(entry, label, (label, name), None, missing)], []
+        return [_choice(entry, task)], []
     except TaskError as error:
         wrong = [
             entry.finding(str(each), parameter)
@@ -128,10 +148,16 @@ def _by_size(
 
 def _refused(name: str, label: str, params: Mapping[str, Json]) -> TaskError | None:
     try:
-        catalogue.make_task(name, label, params)
+        _made(name, label, params)
     except TaskError as error:
         return error
     return None
+
+
+def _made(name: str, label: str, params: Mapping[str, Json]) -> Task:
+    task = catalogue.make_task(name, label, params)
+    catalogue.check(task)
+    return task
 
 
 def _unknown_task(entry: Entry, name: str) -> Finding:
@@ -143,20 +169,36 @@ def _unknown_task(entry: Entry, name: str) -> Finding:
     return entry.finding(f"unknown task '{name}': {nearest(name, known)}")
 
 
-def _sized(choice: TaskChoice, sizes: Sequence[int]) -> list[TaskChoice]:
-    """``choice`` once for each size, unless it has none or fixes it itself."""
-    task = choice.value
-    declared = None if task is None else catalogue.task_class(task.task_class).parameters.get(SIZE)
-    if task is None or declared is None or not sizes or SIZE in choice.entry.params:
-        return [choice]
-    if task.parameters[SIZE] != declared.default:
-        return [choice]
-    found = []
-    for size in dict.fromkeys(sizes):
-        label = task.label if len(set(sizes)) == 1 else f"{task.label}-{size}"
-        of_size = catalogue.make_task(task.task_class, label, {**task.parameters, SIZE: size})
-        found.append(replace(choice, label=label, names=(label, *choice.names), value=of_size))
-    return found
+def _sized(
+    chosen: Sequence[TaskChoice], sizes: Sequence[int]
+) -> tuple[list[TaskChoice], list[Finding]]:
+    """Each choice once for each size, unless it has none or fixes it itself, and what is wrong."""
+    found: list[TaskChoice] = []
+    findings: list[Finding] = []
+    for choice in chosen:
+        task = choice.value
+        if task is None or not sizes or not _takes_sizes(choice.entry, task):
+            found.append(choice)
+            continue
+        for size in dict.fromkeys(sizes):
+            label = task.label if len(set(sizes)) == 1 else f"{task.label}-{size}"
+            try:
+                of_size = _made(task.task_class, label, {**task.parameters, SIZE: size})
+            except TaskError as error:
+                message = (
+                    f"{error}; leave the size out of sizes, or give the task one in its params"
+                )
+                findings.append(choice.entry.finding(message))
+                continue
+            found.append(replace(choice, label=label, names=(label, *choice.names), value=of_size))
+    return found, findings
+
+
+def _takes_sizes(entry: Entry, task: Task) -> bool:
+    declared = catalogue.task_class(task.task_class).parameters.get(SIZE)
+    if declared is None or SIZE in entry.params:
+        return False
+    return bool(task.parameters[SIZE] == declared.default)
 
 
 # --- models ---------------------------------------------------------------------------------
@@ -185,6 +227,10 @@ def model(entry: Entry) -> ModelChoice:
 
     Raises :class:`~kgbench.errors.ModelSpecError` where there is none.
     """
+    unasked = names.models_without_connector().get(entry.class_name or "")
+    if unasked is not None:
+        label = entry.label or str(entry.params.get("model", entry.class_name))
+        return Choice(entry, label, (label, str(entry.class_name)), None, unasked)
     if entry.class_name is None:
         setup = specs.model_setup(entry.text or entry.spec or "", entry.label)
     else:
@@ -216,13 +262,18 @@ def _refusal(entry: Entry, params: Mapping[str, Json]) -> ModelSpecError | None:
 
 
 def choice_of(entry: Entry, setup: ModelSetup) -> ModelChoice:
-    """``setup`` as a choice, with the names by which it can be selected."""
+    """``setup`` as a choice, with the names by which it can be selected.
+
+    Raises :class:`~kgbench.errors.ModelSpecError` for what its connector does not take.
+    """
     missing = ""
     if setup.connector not in names.installed_connectors():
         missing = (
             f"the connector '{setup.connector}' is not installed "
             f"(see the extras of the package: pip install 'kgbench[{setup.connector}]')"
         )
+    else:
+        declared.check(setup)
     of_model = (setup.label, setup.model_id, setup.spec)
     return Choice(entry, setup.label, of_model, setup, missing)
 

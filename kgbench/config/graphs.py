@@ -33,6 +33,9 @@ UNKNOWN = Namespace("https://w3id.org/kgbench/unknown-key#")
 CONFIGURATION = KGB.Configuration
 PART = KGB.ConfigurationPart
 
+# What a key was called in the first version of LLM-KG-Bench.
+_FORMER_KEYS = {"tasks": "tests"}
+
 # Nodes made from YAML and JSON carry their pointer in their IRI.
 _PLACE = "urn:kgbench:document#"
 
@@ -55,7 +58,8 @@ class ConfigurationGraph:
 
     def finding(self, pointer: str, message: str) -> Finding:
         """A finding about the value at ``pointer``, with its line where that is known."""
-        return without_keys(Finding(self.source, pointer, message, self.tree.line(pointer)))
+        place = self.tree.written(pointer)
+        return without_keys(Finding(self.source, place, message, self.tree.line(place)))
 
     def one(self, node: Term, prop: str) -> Term | None:
         """A value of ``prop`` (IRI) at ``node``, if it has any."""
@@ -112,7 +116,7 @@ def _read(document: Document, root_type: str, suspicious: list[Finding]) -> Conf
         turtle_graph.check_tree(document.source, triples, root)
     else:
         reader = yaml_tree if document.syntax == "yaml" else json_tree
-        tree = reader.read(document.source, document.text)
+        tree = _with_present_keys(reader.read(document.source, document.text))
         keys = in_tree(tree)
         if keys or suspicious:
             raise ConfigurationError(keys)
@@ -122,6 +126,17 @@ def _read(document: Document, root_type: str, suspicious: list[Finding]) -> Conf
     if document.syntax == "turtle":
         turtle_graph.check_connected(document.source, triples, found.places)
     return found
+
+
+def _with_present_keys(tree: Tree) -> Tree:
+    """``tree`` with its former keys under their present names; findings name the former ones."""
+    if isinstance(tree.value, dict):
+        for present, former in _FORMER_KEYS.items():
+            if former in tree.value and present not in tree.value:
+                tree.former[present] = former
+                members = tree.value.items()
+                tree.value = {present if key == former else key: each for key, each in members}
+    return tree
 
 
 # --- YAML and JSON --------------------------------------------------------------------------

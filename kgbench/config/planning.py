@@ -32,6 +32,7 @@ _FIELDS = {
     "maxTokens": "max_tokens",
     "prices": "prices",
     "batch": "batch",
+    "toolProtocol": "tool_protocol",
 }
 # Those whose values are not taken as they are written.
 _KINDS = {
@@ -102,8 +103,9 @@ def plan(
     model that is a specification and matches nothing in the configuration is taken from there.
     ``iterations`` replaces what the configuration says.
 
-    Raises :class:`~kgbench.errors.ConfigurationError` for a configuration that was refused, for a
-    selection that selects nothing, and for selected tasks and models that cannot be run here.
+    What cannot be run here is passed over, and the plan says so. Raises
+    :class:`~kgbench.errors.ConfigurationError` for a configuration that was refused, for a
+    selection that selects nothing, and where no task or no model is left.
     """
     findings = list(resolved.findings)
     chosen_tasks = _selected_tasks(resolved, tasks, findings)
@@ -111,12 +113,17 @@ def plan(
     if iterations is not None and iterations < 1:
         message = f"found {iterations}; allowed: a whole number of at least 1"
         findings.append(Finding("--iterations", "", message))
-    findings += _unavailable([*chosen_tasks, *chosen_models])
+    found_tasks = tuple(each.value for each in chosen_tasks if each.value and not each.missing)
+    found_models = tuple(each.value for each in chosen_models if each.value and not each.missing)
+    if not found_tasks:
+        findings += _unavailable(chosen_tasks)
+    if not found_models:
+        findings += _unavailable(chosen_models)
     if findings:
         raise ConfigurationError(findings)
-    found_tasks = tuple(each.value for each in chosen_tasks if each.value is not None)
-    found_models = tuple(each.value for each in chosen_models if each.value is not None)
-    return _plan(resolved.gathered, name, found_tasks, found_models, iterations)
+    found = _plan(resolved.gathered, name, found_tasks, found_models, iterations)
+    passed_over = _unavailable([*chosen_tasks, *chosen_models])
+    return replace(found, passed_over=tuple(map(str, passed_over)))
 
 
 def _plan(
@@ -176,6 +183,12 @@ def _selected_models(
     found: dict[str, ModelChoice] = {}
     for pattern in patterns:
         matching = [each for each in resolved.models if _matches(each.names, pattern)]
+        if not matching and ":" not in pattern:
+            matching = [
+                each
+                for each in resolved.models
+                if _matches(tuple(name.partition(":")[2] for name in each.names), pattern)
+            ]
         if not matching:
             matching = _named_outside(resolved, pattern, findings)
         for each in matching:

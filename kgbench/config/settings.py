@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
 import pyoxigraph as ox
@@ -65,8 +65,8 @@ def read(origin: ConfigurationGraph) -> Settings:
         origin=origin,
         values=values,
         sizes=tuple(_literal(origin, each, place) for each, place in _list(origin, "sizes")),
-        tasks=tuple(_entry(origin, each, place) for each, place in _list(origin, "tasks")),
-        models=tuple(_entry(origin, each, place) for each, place in _list(origin, "models")),
+        tasks=tuple(_entries(origin, "tasks")),
+        models=tuple(_entries(origin, "models")),
         include=tuple(each.value for each, _ in _list(origin, "include")),
     )
 
@@ -81,20 +81,37 @@ def _list(origin: ConfigurationGraph, key: str) -> list[tuple[Term, str]]:
     return [(each, below(below("", key), number)) for number, each in enumerate(members)]
 
 
-def _entry(origin: ConfigurationGraph, node: Term, pointer: str) -> Entry:
-    if isinstance(node, ox.Literal):
-        return Entry(origin, pointer, text=node.value)
-    params = origin.one(node, terms()["params"])
-    place = below(pointer, "params") if params is None else origin.places.get(params, pointer)
-    return Entry(
-        origin,
-        pointer,
-        label=_text(origin, node, "label"),
-        class_name=_text(origin, node, "class"),
-        spec=_text(origin, node, "spec"),
-        params={} if params is None else _object(origin, params, place),
-        params_pointer=place,
-    )
+def _entries(origin: ConfigurationGraph, key: str) -> Iterator[Entry]:
+    """The entries of a list: one for each object among the params of one that is written."""
+    for node, pointer in _list(origin, key):
+        if isinstance(node, ox.Literal):
+            yield Entry(origin, pointer, text=node.value)
+            continue
+        written = Entry(
+            origin,
+            pointer,
+            label=_text(origin, node, "label"),
+            class_name=_text(origin, node, "class"),
+            spec=_text(origin, node, "spec"),
+            params_pointer=below(pointer, "params"),
+        )
+        objects = [
+            (origin.places.get(value, pointer), value)
+            for predicate, value in origin.statements(node)
+            if predicate == terms()["params"]
+        ]
+        objects.sort(key=lambda one: (len(one[0]), one[0]))
+        several = len(objects) > 1
+        name = written.label or (written.class_name if key == "tasks" else None)
+        for number, (place, value) in enumerate(objects, 1):
+            yield replace(
+                written,
+                label=f"{name}-{number}" if several and name else written.label,
+                params=_object(origin, value, place),
+                params_pointer=place,
+            )
+        if not objects:
+            yield written
 
 
 def _text(origin: ConfigurationGraph, node: Term, key: str) -> str | None:

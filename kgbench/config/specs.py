@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Model specifications: ``CONNECTOR:ID[@URL][?NAME=VALUE&...]``.
 
-The identifier ends at ``@http://`` or ``@https://``, else at the first ``?``; what follows the
-``?`` are sampling parameters and options of the connector. A value is JSON where it reads as
-JSON (``0.3``, ``["a"]``), else a text; blanks and special characters are percent-encoded.
+The identifier ends at ``@http://`` or ``@https://``, else at the first ``?``; without an address
+an ``@`` in it is written ``%40``, so that no address without a scheme passes for a name. What
+follows the ``?`` are sampling parameters and options of the connector. A value is JSON where it
+reads as JSON (``0.3``, ``["a"]``), else a text; blanks and special characters are percent-encoded.
 
 **The IRI of a model** is ``model/ID``, where ``ID`` is the slug of the provider's identifier, so
 that a model is the same whether it was asked here or in a published run. What makes it another
@@ -23,25 +24,27 @@ from difflib import get_close_matches
 from urllib.parse import quote, unquote, urlsplit
 
 from kgbench.config import names
-from kgbench.config.credentials import (
-    ADVICE,
-    hidden,
-    named_like_a_key,
-    shaped_like_a_key,
-    without_keys,
-)
+from kgbench.config.credentials import ADVICE, hidden, without_keys
 from kgbench.errors import Finding, ModelSpecError
 from kgbench.model import Json, ModelSetup
 from kgbench.nearest import nearest
 from kgbench.rdf import canonical_json, digest
+from kgbench.secrets.names import is_for_a_secret
+from kgbench.secrets.shapes import is_pasted
 from kgbench.store.iris import Iris, slug
 
-# Their answers depend on their options alone; sampling parameters are none of theirs.
+# Their answers depend on their options alone: nobody asks money for them, and sampling parameters
+# are none of theirs.
 WITHOUT_PROVIDER = ("baseline", "replay")
+SYSTEMS = ("text2sparql",)  # what is asked through them is a system, not a model
 SAMPLING = "sampling"  # an object with parameters that kgbench does not know by name
-ADDRESS = ("base_url", "baseUrl")
+ADDRESS = ("base_url", "baseUrl", "baseURL")
 
 _ADDRESS = re.compile(r"@(?=https?://)")
+# What follows the @ in NAME@127.0.0.1:4111/v1: a host with a port or the path of an API.
+_BARE_ADDRESS = re.compile(
+    r"@(?:localhost|\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-fA-F:]+\]|[\w.-]+(?=:\d+(?:/|$)|/v\d))(?=[:/]|$)"
+)
 _DIGEST = 8  # hex digits of the settings' digest in a model's IRI
 _EXACT = 2**53  # up to here a float that is whole is the same number as an integer
 
@@ -70,7 +73,7 @@ def model_setup(spec: str, label: str | None = None) -> ModelSetup:
 
 def parsed(spec: str) -> Written:
     """The parts of ``spec``; see :func:`model_setup` for what is raised."""
-    if shaped_like_a_key(spec) or shaped_like_a_key(unquote(spec)):
+    if is_pasted(spec) or is_pasted(unquote(spec)):
         raise ModelSpecError(f"the model specification holds an API key; {ADVICE}")
     connector, colon, rest = spec.partition(":")
     if not colon:
@@ -80,10 +83,19 @@ def parsed(spec: str) -> Written:
     if at is None:
         identifier, _, query = rest.partition("?")
         address = None
+        if "@" in identifier:
+            raise _without_scheme(identifier)
     else:
         identifier = rest[: at.start()]
         address, _, query = rest[at.end() :].partition("?")
     return Written(connector, unquote(identifier), address, _query(spec, query))
+
+
+def _without_scheme(identifier: str) -> ModelSpecError:
+    return ModelSpecError(
+        f"'{hidden(identifier)}': after '@' comes an address that begins with http:// or https:// "
+        f"(an '@' in the name of a model is written %40)"
+    )
 
 
 def setup(written: Written, label: str | None = None) -> ModelSetup:
@@ -94,12 +106,15 @@ def setup(written: Written, label: str | None = None) -> ModelSetup:
     if not written.model_id.strip() or not written.model_id.isprintable():
         raise ModelSpecError(f"{written.connector}: the name of the model is empty or unreadable")
     base_url, values = _address(written)
+    if base_url is None and _BARE_ADDRESS.search(written.model_id):
+        raise _without_scheme(written.model_id)
     sampling, options = _divided(written.connector, values)
     query = _written_query(sampling, options)
     short = quote(written.model_id, safe="/:@+,.~-_") + query
     local = written.connector in WITHOUT_PROVIDER
     place = "" if base_url is None else f"@{base_url}"
-    spec = f"{written.connector}:{quote(written.model_id, safe='/:@+,.~-_')}{place}{query}"
+    name = quote(written.model_id, safe="/:+,.~-_" if base_url is None else "/:@+,.~-_")
+    spec = f"{written.connector}:{name}{place}{query}"
     default_label = spec if local else short
     part = "" if label in (None, default_label) else slug(str(label))
     segments = [slug(spec if local else written.model_id), part]
@@ -114,6 +129,7 @@ def setup(written: Written, label: str | None = None) -> ModelSetup:
         base_url=base_url,
         sampling=sampling,
         options=options,
+        is_system=written.connector in SYSTEMS,
     )
 
 
@@ -210,10 +226,10 @@ def _divided(connector: str, values: Mapping[str, Json]) -> tuple[dict[str, Json
 
 def _holds_key(value: Json) -> bool:
     if isinstance(value, Mapping):
-        return any(named_like_a_key(key) or _holds_key(each) for key, each in value.items())
+        return any(is_for_a_secret(key) or _holds_key(each) for key, each in value.items())
     if isinstance(value, list):
         return any(_holds_key(each) for each in value)
-    return isinstance(value, str) and shaped_like_a_key(value)
+    return isinstance(value, str) and is_pasted(value)
 
 
 def _check_spelling(connector: str, name: str) -> None:

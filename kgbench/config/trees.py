@@ -18,12 +18,22 @@ MAX_INTEGER = 2**63
 
 @dataclass(slots=True)
 class Tree:
-    """The value of a document, the line of each pointer, and what is wrong with single values."""
+    """The value of a document, the line of each pointer, and what is wrong with single values.
+
+    ``former`` has the keys of the whole that were written under a former name, with that name.
+    """
 
     source: str
     value: Json = None
     lines: dict[str, int] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    former: dict[str, str] = field(default_factory=dict)
+
+    def written(self, pointer: str) -> str:
+        """``pointer`` with the keys as the document has them."""
+        _, slash, rest = pointer.partition("/")
+        key, *inner = rest.split("/")
+        return slash + "/".join([self.former.get(key, key), *inner])
 
     def line(self, pointer: str) -> int | None:
         """The line of ``pointer``, or of the nearest value around it that has one."""

@@ -57,7 +57,11 @@ def _limits(plan: Plan) -> list[str]:
     lines = [f"    kgb:{k} {_real(float(v))} ;" for k, v in amounts.items() if v is not None]
     if plan.max_tokens is not None:
         lines.append(f"    kgb:maxTokens {plan.max_tokens} ;")
-    return [*lines, "    kgb:inBatches true ;"] if plan.batch else lines
+    if plan.batch:
+        lines.append("    kgb:inBatches true ;")
+    if plan.tool_protocol is not None:
+        lines.append(f"    kgb:toolProtocol {rdf.string(plan.tool_protocol)} ;")
+    return lines
 
 
 def _task(task: Task) -> str:

@@ -7,13 +7,14 @@ The API wants a limit of answer tokens; where a configuration sets no ``max_toke
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from kgbench.connectors import calls, failures, messages
 from kgbench.connectors.bodies import mapping, text_of
 from kgbench.connectors.calls import Caller
-from kgbench.connectors.options import Option, read, sampling
-from kgbench.connectors.servers import server
+from kgbench.connectors.declared import Declaration
+from kgbench.connectors.options import read, sampling
+from kgbench.connectors.servers import Server, Service
 from kgbench.errors import ModelSpecError, ProviderError
 from kgbench.model import Json, ModelSetup, Reply, Request
 
@@ -22,10 +23,18 @@ if TYPE_CHECKING:
 
     from kgbench.connectors.anthropic_batches import AnthropicBatches
 
-OWN_URL = "https://api.anthropic.com"
 MAX_TOKENS = 8192
-
-_OPTIONS = {"key_env": Option(str, "ANTHROPIC_API_KEY")}
+SERVICE = Service(
+    "https://api.anthropic.com", "ANTHROPIC_BASE_URL", ("ANTHROPIC_API_KEY",), "v1", fixed=True
+)
+DECLARED = Declaration(
+    specifications=("anthropic:MODEL", "anthropic:MODEL@ADDRESS"),
+    options=SERVICE.options(),
+    service=SERVICE,
+    extra="anthropic",
+    native_tools=lambda _: True,
+    sampling=tuple(messages.SAMPLING),
+)
 
 
 def open(setup: ModelSetup, timeout: float) -> Anthropic:  # noqa: A001 - the interface
@@ -41,25 +50,28 @@ def open_batches(setup: ModelSetup, timeout: float) -> AnthropicBatches:
 
 
 def _parts(setup: ModelSetup, timeout: float) -> tuple[dict[str, Json], AsyncAnthropic, Caller]:
-    options = read(setup.options, _OPTIONS, setup.spec)
+    options = read(setup.options, DECLARED.options, setup.spec)
     parameters = {"max_tokens": MAX_TOKENS, **sampling(setup, messages.SAMPLING)}
-    url, key, caller = server(
-        setup, timeout, own=OWN_URL, variable="ANTHROPIC_BASE_URL", keys_in=(options["key_env"],)
-    )
-    return parameters, _client(url, key, timeout), caller
+    server = SERVICE.server(setup, options, timeout)
+    return parameters, _client(server, timeout), server.caller
 
 
-def _client(url: str, key: str | None, timeout: float) -> AsyncAnthropic:
+def _client(server: Server, timeout: float) -> AsyncAnthropic:
+    url = server.address.base  # to which the SDK appends the version of the API itself
     try:
         import anthropic
 
-        http = calls.http_client(timeout)
+        http = calls.http_client(url, timeout)
     except ImportError:
         raise ModelSpecError(
             "the Anthropic SDK is not installed: pip install 'kgbench[anthropic]'"
         ) from None
     return anthropic.AsyncAnthropic(
-        api_key=key or "none", base_url=url, timeout=http.timeout, max_retries=0, http_client=http
+        api_key=server.key or "none",
+        base_url=url,
+        timeout=http.timeout,
+        max_retries=0,
+        http_client=http,
     )
 
 
@@ -73,6 +85,11 @@ class Connected:
         self._parameters = parameters
         self._client = client
         self._caller = caller
+
+    @property
+    def caller(self) -> Caller:
+        """Who calls which server, for those who say it before the first call."""
+        return self._caller
 
     async def __aenter__(self) -> Self:
         return self
@@ -93,31 +110,32 @@ class Anthropic(Connected):
             return await calls.through_sdk(
                 anthropic,
                 self._caller,
-                lambda: self._send(messages.said(request.messages)),
+                lambda: self._send(request),
                 messages.reply,
                 "request-id",
             )
         except anthropic.APIStatusError as error:
             raise failure(self._caller, error) from None
 
-    async def _send(self, said: Any) -> Any:
+    async def _send(self, request: Request) -> Any:
         """All parameters go into the body as they are: the SDK has no arguments for some."""
         import anthropic
 
         headers = None if self._caller.secrets else {"Authorization": anthropic.omit}
         return await self._client.messages.with_raw_response.create(
             model=self._model_id,
-            messages=said,
+            messages=cast("Any", messages.said(request)),
             max_tokens=self._parameters["max_tokens"],
             extra_headers=headers,
-            extra_body=self._parameters,
+            extra_body={**self._parameters, **messages.tools_of(request)},
         )
 
 
 def failure(caller: Caller, error: APIStatusError) -> ProviderError:
     """What an error of the API means."""
     told = mapping(mapping(error.body).get("error"))
-    message = f"HTTP {error.status_code}: {text_of(told.get('message')) or error.message}"
+    reason = text_of(told.get("message")) or failures.bare(error.status_code, error.message)
+    message = f"HTTP {error.status_code}: {reason}"
     return failures.of_status(
         error.status_code,
         caller.say(message),

@@ -19,7 +19,7 @@ from kgbench.connectors.anthropic import Connected, failure
 from kgbench.connectors.batches import Asked, Result, Standing, Undecided
 from kgbench.connectors.bodies import count, listed, mapping, text_of
 from kgbench.errors import ProviderError, ProviderRefused, ProviderTimeout
-from kgbench.model import Json, Reply
+from kgbench.model import Json, Reply, Request
 
 _SKEW = timedelta(hours=1)  # by how much clocks may differ
 _PAGE = 100
@@ -44,7 +44,7 @@ class AnthropicBatches(Connected):
     async def submit(self, token: str, asked: Sequence[Asked]) -> str:  # noqa: ARG002 - in the names
         """Make a batch of the requests."""
         requests: list[Any] = [
-            {"custom_id": one.name, "params": self._params(one.request.messages)} for one in asked
+            {"custom_id": one.name, "params": self._params(one.request)} for one in asked
         ]
         headers = self._headers()
         batches = self._client.messages.batches.with_raw_response
@@ -106,14 +106,16 @@ class AnthropicBatches(Connected):
         batches = self._client.messages.batches.with_raw_response
         await self._body(lambda: batches.cancel(batch, extra_headers=headers))
 
-    def _params(self, said: Sequence[str]) -> dict[str, Any]:
-        return {"model": self._model_id, "messages": messages.said(said), **self._parameters}
+    def _params(self, request: Request) -> dict[str, Any]:
+        said = messages.said(request)
+        tools = messages.tools_of(request)
+        return {"model": self._model_id, "messages": said, **self._parameters, **tools}
 
     def _outcome(self, result: Mapping[str, Any]) -> Reply | ProviderError:
         kind = text_of(result.get("type")) or "nothing"
         if kind == "succeeded":
             try:
-                return messages.reply(result.get("message"))
+                return self._caller.clean(messages.reply(result.get("message")))
             except ProviderError as error:
                 return self._caller.error(str(error))
         if kind == "errored":
@@ -145,6 +147,8 @@ class AnthropicBatches(Connected):
             raise failure(self._caller, error) from None
         except anthropic.AnthropicError as error:  # no address of results
             raise self._caller.error(str(error)) from None
+        except RecursionError:  # of the SDK, which looks up that address
+            raise self._caller.error("the response is nested too deeply") from None
 
     async def _list(self, after: dict[str, str]) -> Any:
         return await self._client.messages.batches.with_raw_response.list(

@@ -4,39 +4,59 @@
 ``baseline:oracle`` gives the best answer, ``baseline:noisy?rate=R&seed=S`` damages it with
 probability R, ``baseline:silent`` says nothing. The same plan gives the same answers, everywhere.
 They count no tokens, for they have none.
+
+Where a case offers tools, the oracle uses them, and there are agents that need them:
+``baseline:schema-only``, ``baseline:random-walker?seed=S``, ``baseline:searcher``. Without tools
+these say nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable
 from random import Random
-from typing import Self
+from typing import Self, cast
 
+from kgbench.connectors.declared import Declaration
 from kgbench.connectors.options import Option, read
 from kgbench.errors import ModelSpecError
 from kgbench.model import Case, ModelSetup, Reply, Request
 from kgbench.nearest import nearest
+from kgbench.tools.module import ToolModule
 
-_DELAY = Option(float, 0.0, 0)
-_OPTIONS = {
-    "oracle": {"delay": _DELAY},
-    "noisy": {"delay": _DELAY, "rate": Option(float, 0.3, 0, 1), "seed": Option(int, 0)},
-    "silent": {"delay": _DELAY},
+_AGENTS = ("schema-only", "random-walker", "searcher")
+_TAKEN: dict[str, tuple[str, ...]] = {
+    "oracle": ("delay",),
+    "noisy": ("delay", "rate", "seed"),
+    "silent": ("delay",),
+    "schema-only": ("delay",),
+    "random-walker": ("delay", "seed"),
+    "searcher": ("delay",),
 }
+DECLARED = Declaration(
+    specifications=tuple(f"baseline:{name}" for name in _TAKEN),
+    options={
+        "delay": Option(float, 0.0, 0, meaning="seconds before each answer"),
+        "rate": Option(float, 0.3, 0, 1, meaning="of `noisy`: how many of the answers are damaged"),
+        "seed": Option(
+            int, 0, meaning="of `noisy` and `random-walker`: another one gives other answers"
+        ),
+    },
+    sampling=(),
+)
 
 
 def open(setup: ModelSetup, timeout: float) -> Baseline:  # noqa: A001, ARG001 - the interface
     """The baseline model that ``setup`` names; option ``delay`` is seconds before each answer."""
-    if setup.model_id not in _OPTIONS:
-        hint = nearest(setup.model_id, _OPTIONS)
+    if setup.model_id not in _TAKEN:
+        hint = nearest(setup.model_id, _TAKEN)
         raise ModelSpecError(f"there is no baseline model '{setup.model_id}': {hint}")
     if setup.sampling:
         raise ModelSpecError(
             f"{setup.spec} takes no sampling parameters, but has {', '.join(setup.sampling)}"
         )
-    options = read(setup.options, _OPTIONS[setup.model_id], setup.spec)
+    taken = {name: DECLARED.options[name] for name in _TAKEN[setup.model_id]}
+    options = read(setup.options, taken, setup.spec)
     return Baseline(
         setup.model_id, options.get("rate", 0.0), options.get("seed", 0), options["delay"]
     )
@@ -60,9 +80,20 @@ class Baseline:
     def _answer(self, request: Request) -> str:
         if self._name == "silent":
             return ""
-        best = _reference(request.case)
         chance = Random(hashlib.sha256(f"{self._seed}/{request.seed}".encode()).digest())  # noqa: S311
+        best = self._best(request, chance)
+        if self._name in _AGENTS:
+            return best
         return damaged(best, chance) if chance.random() < self._rate else best
+
+    def _best(self, request: Request, chance: Random) -> str:
+        from kgbench.tasks import catalogue, tool_prompts
+
+        if tool_prompts.tools_of(request.case):
+            agent = self._name if self._name in _AGENTS else "oracle"
+            module = cast("ToolModule", catalogue.module(request.case.task_class))
+            return module.say(request.case, agent, request.messages, chance)
+        return "" if self._name in _AGENTS else _reference(request.case)
 
     async def __aenter__(self) -> Self:
         return self
@@ -106,5 +137,4 @@ def _empty(text: str, chance: Random) -> str:  # noqa: ARG001 - one of the ways
 def _reference(case: Case) -> str:
     from kgbench.tasks import catalogue
 
-    reference: Callable[[Case], str] = catalogue.module(case.task_class).reference
-    return reference(case)
+    return catalogue.module(case.task_class).reference(case)

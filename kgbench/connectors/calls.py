@@ -10,19 +10,27 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, fields, replace
+from enum import Enum
 from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from kgbench.connectors import failures
-from kgbench.errors import ProviderError, ProviderTimeout
+from kgbench.connectors.failures import echoes
+from kgbench.errors import ProviderError, ProviderRefused, ProviderTimeout
 from kgbench.model import Json, Reply
+from kgbench.net.limits import REPLY, LedAway, Misbehaviour, TooMuch, TooSlow
+from kgbench.secrets.echoes import Echoes
 
 _CONNECT = 15.0  # seconds; a host that is there at all answers sooner
 _KEPT = 256  # idle connections
 _SHORTEST_KEY = 16  # characters; what is shorter stands for a key where a server wants none
+_IDENTIFIERS = {"model", "finish_reason", "request_id", "fingerprint"}
+_LONGEST_IDENTIFIER = 300  # characters
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient
@@ -32,15 +40,25 @@ Reader = Callable[[Json, str | None], Reply]
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls: the model's written form, the seconds a call may take, and what is never said."""
+    """Who calls whom: the model's written form, the seconds a call may take, what is never said.
+
+    ``url`` is the address of the server, empty where a model is asked in this process.
+    """
 
     spec: str
     timeout: float
     secrets: tuple[str, ...] = ()
+    url: str = ""
+
+    @property
+    def host(self) -> str:
+        """The server's host and port, empty where a model is asked in this process."""
+        return urlsplit(self.url).netloc.rpartition("@")[2]
 
     def say(self, what: str) -> str:
-        """``what`` happened, as a message that names the model and no secret."""
-        return failures.scrub(f"{self.spec}: {what}", self.secrets)
+        """``what`` happened, as a message that names the model and the host, and no secret."""
+        place = f" at {self.host}" if self.host and self.host not in self.spec else ""
+        return failures.scrub(f"{self.spec}{place}: {what}", self.secrets)
 
     def error(self, what: str) -> ProviderError:
         """A failure that asking again may cure."""
@@ -50,8 +68,21 @@ class Caller:
         """The deadline has passed."""
         return ProviderTimeout(self.say(f"no answer within {self.timeout:g} s"))
 
+    def misled(self, cause: Misbehaviour) -> ProviderError:
+        """The server does not keep to what was agreed.
+
+        A redirect elsewhere and too large a response are not asked for again.
+        """
+        if isinstance(cause, TooSlow):
+            return self.late()
+        message = self.say(str(cause))
+        refused = isinstance(cause, LedAway | TooMuch)
+        return ProviderRefused(message) if refused else ProviderError(message)
+
     def cut(self, cause: BaseException) -> ProviderError:
         """There is no connection, or none any more."""
+        if isinstance(cause, Misbehaviour):
+            return self.misled(cause)
         return self.error(f"the connection failed ({type(cause).__name__}): {cause}")
 
     def read(self, text: str, reader: Reader, request_id: str | None) -> Reply:
@@ -61,29 +92,57 @@ class Caller:
         """
         body = self.json(text)
         try:
-            return reader(body, request_id)
+            return self.clean(reader(body, request_id))
         except ProviderError as error:
             raise self.error(str(error)) from None
 
     def json(self, text: str | bytes) -> Json:
         """The document in ``text``; :class:`~kgbench.errors.ProviderError` when there is none.
 
-        Keys are hidden in it, for servers may repeat them anywhere, in answers, too.
+        Keys are hidden in all texts of it, for servers may repeat them anywhere, in answers, too:
+        after decoding, because JSON can write any character as an escape.
         """
         try:
             if isinstance(text, bytes):
                 text = text.decode(json.detect_encoding(text), "surrogatepass")
-            return json.loads(self._without_keys(text))
+            return self._hidden(json.loads(text))
         except (ValueError, RecursionError):
             raise self.error(f"the response is not JSON: {text[:80]!r}") from None
 
-    def _without_keys(self, text: str) -> str:
-        for key in self.secrets:
-            if len(key) >= _SHORTEST_KEY:
-                written = json.dumps(key)[1:-1]
-                for form in (written, written.replace("/", "\\/")):
-                    text = text.replace(form, failures.HIDDEN)
-        return text
+    def clean(self, reply: Reply) -> Reply:
+        """``reply`` without keys in any of its texts, and its identifiers of a bounded length.
+
+        Headers are no part of the JSON, and a key may be cut into parts that a reader puts
+        together; so this is the last thing that happens to a reply.
+        """
+        texts = {
+            one.name: value
+            for one in fields(reply)
+            if isinstance(value := getattr(reply, one.name), str) and not isinstance(value, Enum)
+        }
+        hidden = {name: self._echoes.hide(value) for name, value in texts.items()}
+        for name in _IDENTIFIERS & hidden.keys():
+            if len(hidden[name]) > _LONGEST_IDENTIFIER:
+                hidden[name] = hidden[name][: _LONGEST_IDENTIFIER - 1] + "…"
+        changed: dict[str, Any] = {
+            name: value for name, value in hidden.items() if value != texts[name]
+        }
+        return replace(reply, **changed) if changed else reply
+
+    def _hidden(self, value: Json) -> Json:
+        if not self._echoes:
+            return value
+        if isinstance(value, str):
+            return self._echoes.hide(value)
+        if isinstance(value, list):
+            return [self._hidden(each) for each in value]
+        if isinstance(value, dict):
+            return {self._echoes.hide(name): self._hidden(each) for name, each in value.items()}
+        return value
+
+    @property
+    def _echoes(self) -> Echoes:
+        return echoes(frozenset(key for key in self.secrets if len(key) >= _SHORTEST_KEY))
 
 
 async def through_sdk(
@@ -108,6 +167,8 @@ async def sent(sdk: ModuleType, caller: Caller, send: Callable[[], Awaitable[Any
             return await send()
     except (TimeoutError, sdk.APITimeoutError):
         raise caller.late() from None
+    except Misbehaviour as error:
+        raise caller.misled(error) from None
     except sdk.APIConnectionError as error:
         raise caller.cut(error.__cause__ or error) from None
 
@@ -120,36 +181,66 @@ async def lines(sdk: ModuleType, caller: Caller, stream: Any) -> AsyncIterator[J
     """
     import httpx2
 
-    rest = b""
+    begun: list[bytes] = []
     try:
-        async with stream as response:
+        async with AsyncExitStack() as stack:
+            async with asyncio.timeout(caller.timeout):
+                response = await _opened(caller, stack, stream)
             async for chunk in response.iter_bytes():
-                *whole, rest = (rest + chunk).split(b"\n")
-                for line in whole:
-                    if line.strip():
-                        yield caller.json(line)
-            if rest.strip():
+                for line in _lines(begun, chunk):
+                    yield caller.json(line)
+            if rest := b"".join(begun).strip():
                 yield caller.json(rest)
     except (TimeoutError, httpx2.TimeoutException, sdk.APITimeoutError):
         raise caller.late() from None
+    except Misbehaviour as error:
+        raise caller.misled(error) from None
     except httpx2.HTTPError as error:
         raise caller.cut(error) from None
     except sdk.APIConnectionError as error:
         raise caller.cut(error.__cause__ or error) from None
 
 
-def http_client(timeout: float) -> AsyncClient:
-    """An HTTP client for an SDK; raises :class:`ImportError` where no SDK is installed.
+async def _opened(caller: Caller, stack: AsyncExitStack, stream: Any) -> Any:
+    """The response that ``stream`` opens; the SDKs may read others before, and trust them."""
+    try:
+        return await stack.enter_async_context(stream)
+    except (AttributeError, TypeError, ValueError):
+        raise caller.error("the response is not what the protocol says") from None
 
+
+def _lines(begun: list[bytes], chunk: bytes) -> Iterator[bytes]:
+    """The lines that ``chunk`` ends, without blank ones; ``begun`` are the pieces of the next.
+
+    Raises :class:`~kgbench.net.limits.TooMuch` for a line that is longer than a reply may be.
+    """
+    *whole, last = chunk.split(b"\n")
+    for line in whole:
+        begun.append(line)
+        if text := b"".join(begun).strip():
+            yield text
+        begun.clear()
+    begun.append(last)
+    if len(begun) * len(chunk) > REPLY and sum(map(len, begun)) > REPLY:
+        raise TooMuch(f"a line of the response has more than {REPLY >> 20} MB")
+
+
+def http_client(url: str, timeout: float) -> AsyncClient:
+    """An HTTP client for an SDK, which asks nothing but the server at ``url``.
+
+    Raises :class:`ImportError` where no SDK is installed.
     It has no limit of connections: how many calls there are at once is for the caller to decide.
     """
     import httpx2
 
-    return httpx2.AsyncClient(
+    from kgbench.connectors.guarded_httpx import GuardedClient
+
+    return GuardedClient(
+        url,
+        timeout,
         verify=_tls(),
         timeout=httpx2.Timeout(timeout, connect=min(timeout, _CONNECT)),
         limits=httpx2.Limits(max_connections=None, max_keepalive_connections=_KEPT),
-        follow_redirects=True,
     )
 
 

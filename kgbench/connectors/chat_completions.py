@@ -6,15 +6,19 @@ Bodies are plain JSON and are checked here, for compatible servers differ in wha
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from kgbench.connectors.bodies import count, listed, mapping, no_answer, text_of, turns
+from kgbench.connectors.tool_messages import Said, call, conversation, state_of
 from kgbench.errors import ProviderError
-from kgbench.model import Json, ModelSetup, Outcome, Reply, Usage
+from kgbench.model import Json, ModelSetup, Outcome, Reply, Request, Usage
+from kgbench.tool_calls import Tool, ToolCall
+from kgbench.tools.wording import with_calls
 
 # Set by the connector, or of no use to it: one answer, in one piece, as text.
 RESERVED = ("messages", "model", "n", "stream", "stream_options", "tools", "functions")
 
+_HANDED_BACK = ("reasoning", "reasoning_content", "reasoning_details")
 _OUTCOMES = {
     "length": Outcome.TRUNCATED,
     "max_tokens": Outcome.TRUNCATED,
@@ -23,10 +27,47 @@ _OUTCOMES = {
 }
 
 
-def request(setup: ModelSetup, messages: Sequence[str]) -> dict[str, Json]:
-    """The body that asks ``setup`` to continue ``messages``; of the sampling only what is set."""
-    said = [{"role": role, "content": text} for role, text in turns(messages)]
-    return {"model": setup.model_id, "messages": said, **sampling(setup)}
+def request(setup: ModelSetup, asked: Request) -> dict[str, Json]:
+    """The body that asks ``setup`` for the next answer; of the sampling only what is set."""
+    if not asked.tools:
+        said = [{"role": role, "content": text} for role, text in turns(asked.messages)]
+        return {"model": setup.model_id, "messages": said, **sampling(setup)}
+    structured = conversation(asked.messages, asked.states)
+    with_tools = [one for each in structured for one in _messages(each)]
+    offered = [{"type": "function", "function": _function(tool)} for tool in asked.tools]
+    return {
+        "model": setup.model_id,
+        "messages": with_tools,
+        "tools": offered,
+        **sampling(setup),
+    }
+
+
+def _function(tool: Tool) -> dict[str, Json]:
+    parameters = dict(tool.parameters)
+    return {"name": tool.name, "description": tool.description, "parameters": parameters}
+
+
+def _messages(said: Said) -> list[dict[str, Json]]:
+    if said.state is not None:
+        return [said.state]
+    if said.results:
+        return [
+            {"role": "tool", "tool_call_id": result.call.id, "content": result.text}
+            for result in said.results
+        ]
+    message: dict[str, Json] = {"role": "assistant" if said.of_model else "user"}
+    message["content"] = said.text
+    if said.calls:
+        message["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": call.arguments},
+            }
+            for call in said.calls
+        ]
+    return [message]
 
 
 def sampling(setup: ModelSetup) -> Mapping[str, Json]:
@@ -49,7 +90,7 @@ def reply(body: Json, request_id: str | None = None) -> Reply:
     reason = text_of(choice.get("finish_reason"))
     content, refusal = _content(message.get("content")), text_of(message.get("refusal"))
     return Reply(
-        text=content or refusal or "",
+        text=with_calls(content or refusal or "", _calls(message)),
         usage=_usage(mapping(mapping(body).get("usage"))),
         model=text_of(mapping(body).get("model")),
         finish_reason=reason,
@@ -57,7 +98,32 @@ def reply(body: Json, request_id: str | None = None) -> Reply:
         reasoning=_reasoning(message),
         fingerprint=text_of(mapping(body).get("system_fingerprint")),
         outcome=Outcome.REFUSED if refusal else _OUTCOMES.get(reason or ""),
+        state=_state(message),
     )
+
+
+def _state(message: Mapping[str, Json]) -> str | None:
+    """A message with calls that has more than OpenAI's protocol knows, as compatible servers do.
+
+    DeepSeek and others want ``reasoning_content`` back with the results of tools, vLLM
+    ``reasoning``, OpenRouter ``reasoning_details``; Google's compatible interface keeps signatures
+    of thoughts in a call's ``extra_content``.
+    """
+    calls = listed(message.get("tool_calls"))
+    more = [name for name in _HANDED_BACK if message.get(name)]
+    if not calls or not (more or any(one.get("extra_content") for one in calls)):
+        return None
+    kept = {name: message.get(name) for name in ("content", "tool_calls", *more)}
+    return state_of({"role": "assistant", **kept})
+
+
+def _calls(message: Mapping[str, Json]) -> list[ToolCall]:
+    """The tool calls of a message; compatible servers may send their arguments as an object."""
+    found = []
+    for one in listed(message.get("tool_calls")):
+        function = mapping(one.get("function"))
+        found.append(call(function.get("name"), function.get("arguments"), one.get("id")))
+    return found
 
 
 def _content(content: Json) -> str:

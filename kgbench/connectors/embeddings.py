@@ -12,13 +12,14 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from kgbench.connectors import calls, openai
+from kgbench.connectors import calls, openai, vllm
 from kgbench.connectors.bodies import count, listed, mapping, text_of
 from kgbench.errors import ModelSpecError, ProviderError
 from kgbench.model import Json, ModelSetup
 
 PORTION = 128  # texts in one request
-CONNECTORS = ("openai", "vllm")  # whose servers have the endpoint
+# The connectors whose servers have the endpoint.
+SERVICES = {"openai": openai.SERVICE, "vllm": vllm.SERVICE}
 
 
 class Embedded(NamedTuple):
@@ -35,12 +36,13 @@ def embed(setup: ModelSetup, texts: Sequence[str], timeout: float = 120.0) -> Em
     Raises :class:`~kgbench.errors.ModelSpecError` for a model that gives none, and as connectors
     do :class:`~kgbench.errors.ProviderError` and its kinds.
     """
-    if setup.connector not in CONNECTORS or setup.sampling:
+    if setup.connector not in SERVICES or setup.sampling:
         raise ModelSpecError(
             f"{setup.spec} gives no embeddings: name a model as openai:NAME or "
             f"openai:NAME@http://host/v1, without sampling parameters"
         )
-    return asyncio.run(_embed(*openai.connected(setup, timeout), setup.model_id, texts))
+    client, caller = openai.connected(setup, timeout, SERVICES[setup.connector])
+    return asyncio.run(_embed(client, caller, setup.model_id, texts))
 
 
 async def _embed(

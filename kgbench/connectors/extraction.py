@@ -23,7 +23,8 @@ from kgbench.vocab import BASE
 
 DEFAULT = "whole/1"
 
-_OPEN = re.compile(r"\s*<(?:think|thinking)>", re.IGNORECASE)
+_OPEN = re.compile(r"<(?:think|thinking)>", re.IGNORECASE)
+_LEADING = re.compile(r"\s*+<(?:think|thinking)>", re.IGNORECASE)
 _CLOSE = re.compile(r"</(?:think|thinking)>\s*", re.IGNORECASE)
 
 
@@ -49,28 +50,23 @@ def after_think_blocks(text: str) -> Extracted:
     a block that never ends leaves no answer. Tags further inside an answer are part of it.
     """
     thoughts = []
-    rest = text
-    if _CLOSE.search(rest) and not _opens_before_closing(rest):
-        thought, rest = _closed(rest)
-        thoughts.append(thought)
-    while opening := _OPEN.match(rest):
-        thought, rest = _closed(rest[opening.end() :])
-        thoughts.append(thought)
-    return Extracted(rest, "\n\n".join(thoughts)) if thoughts else Extracted(text)
-
-
-def _opens_before_closing(text: str) -> bool:
-    opening = _OPEN.search(text)
+    position = 0
     closing = _CLOSE.search(text)
-    return opening is not None and (closing is None or opening.start() < closing.start())
+    if closing is not None and _OPEN.search(text, 0, closing.start()) is None:
+        thought, position = _closed(text, position)
+        thoughts.append(thought)
+    while opening := _LEADING.match(text, position):
+        thought, position = _closed(text, opening.end())
+        thoughts.append(thought)
+    return Extracted(text[position:], "\n\n".join(thoughts)) if thoughts else Extracted(text)
 
 
-def _closed(text: str) -> tuple[str, str]:
-    """The thought up to the next closing tag, and what follows it."""
-    closing = _CLOSE.search(text)
+def _closed(text: str, start: int) -> tuple[str, int]:
+    """The thought from ``start`` to the next closing tag, and where that ends."""
+    closing = _CLOSE.search(text, start)
     if closing is None:
-        return text.strip(), ""
-    return text[: closing.start()].strip(), text[closing.end() :]
+        return text[start:].strip(), len(text)
+    return text[start : closing.start()].strip(), closing.end()
 
 
 STEPS: dict[str, Step] = {

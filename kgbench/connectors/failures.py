@@ -8,6 +8,7 @@ import math
 import re
 import time
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from kgbench.errors import (
     ContextTooLong,
@@ -16,24 +17,12 @@ from kgbench.errors import (
     ProviderTimeout,
     RateLimited,
 )
+from kgbench.net.limits import LONGEST_WAIT
+from kgbench.secrets import shapes
+from kgbench.secrets.echoes import HIDDEN, Echoes
 
-HIDDEN = "[hidden]"
+_YEAR = 365 * 86400.0
 _LONGEST = 600  # characters of a provider's message that are kept
-
-# What may be a credential although nobody told us: header lines, bearer tokens, the key shapes of
-# the providers (also half masked by them), and what URLs carry beside host and path.
-_SECRETS = (
-    re.compile(
-        r"(?i)\b(?:authorization|x-api-key|api-key|x-goog-api-key)\b['\"]?\s*[:=]\s*[^,}\r\n]+"
-    ),
-    re.compile(r"(?i)\bbearer\s+[^\s,;'\"}]+"),
-    re.compile(r"\b(?:sk|pk|rk|gsk|hf|xai)[-_][\w*.-]{6,}"),
-    re.compile(r"\bAIza[\w*-]{6,}"),
-)
-_URL = re.compile(
-    r"([a-zA-Z][a-zA-Z0-9+.-]*://)(?:[^\s/@'\"]*@)?([^\s?#'\"<>]*)"
-    r"(?:[?#][^\s'\"<>)]*?(?=[.,:;]?(?:[\s'\"<>)]|$)))?"
-)
 
 # The words for "too long" of OpenAI, vLLM, llama.cpp, Anthropic and Google.
 _TOO_LONG = re.compile(
@@ -43,20 +32,30 @@ _TOO_LONG = re.compile(
 _EXHAUSTED = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
 
 
+@lru_cache(maxsize=64)
+def echoes(secrets: frozenset[str]) -> Echoes:
+    """What finds ``secrets``; made once for each set of them."""
+    return Echoes(secrets)
+
+
 def scrub(message: str, secrets: Iterable[str] = ()) -> str:
     """``message`` on one line without ``secrets``, credentials, and the userinfo and query of URLs.
 
     >>> scrub("GET https://me:pw@host/v1?key=1: bad key abc", ["abc"])
     'GET https://host/v1: bad key [hidden]'
     """
-    for secret in sorted(secrets, key=len, reverse=True):
-        if secret:
-            message = message.replace(secret, HIDDEN)
-    message = _URL.sub(r"\1\2", message)
-    for pattern in _SECRETS:
-        message = pattern.sub(HIDDEN, message)
-    message = " ".join(message.split())
+    message = shapes.bare_addresses(echoes(frozenset(secrets)).hide(message))
+    message = " ".join(shapes.hide(message, HIDDEN).split())
     return message if len(message) <= _LONGEST else message[: _LONGEST - 1] + "…"
+
+
+def bare(status: int, message: str) -> str:
+    """``message`` without the words that SDKs put before a body which has no message of its own.
+
+    >>> bare(404, "Error code: 404 - {'detail': 'Not Found'}")
+    "{'detail': 'Not Found'}"
+    """
+    return message.removeprefix(f"Error code: {status}").removeprefix(" - ") or "no message"
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -90,17 +89,33 @@ def of_status(
     ``code`` is the provider's own short word, where it sends one; ``wait`` what
     :func:`retry_after` found.
     """
+    error = _meant(status, message, code, wait)
+    error.status = status
+    return error
+
+
+def _meant(status: int, message: str, code: str | None, wait: float | None) -> ProviderError:
     if status == 413 or (status in (400, 422) and is_too_long(code, message)):  # noqa: PLR2004
         return ContextTooLong(message)
     if status == 429 and code in _EXHAUSTED:  # noqa: PLR2004
         return ProviderRefused(message)
     if status == 429 or (status >= 500 and wait is not None):  # noqa: PLR2004
-        return RateLimited(message, wait)
+        return _later(message, wait)
     if status in (408, 504):
         return ProviderTimeout(message)
     if status in (409, 425) or status >= 500:  # noqa: PLR2004
         return ProviderError(message)
     return ProviderRefused(message)
+
+
+def _later(message: str, wait: float | None) -> ProviderError:
+    if wait is None or wait <= LONGEST_WAIT:
+        return RateLimited(message, wait)
+    hours = min(wait, _YEAR) / 3600
+    return ProviderRefused(
+        f"{message} (it asks to be left for {hours:,.1f} hours, which is not waited for: run the "
+        f"same command again later)"
+    )
 
 
 def is_too_long(code: str | None, message: str) -> bool:

@@ -2,21 +2,25 @@
 """Google's models through google-genai: ``google:gemini-2.5-flash``.
 
 The key is in ``GEMINI_API_KEY`` or ``GOOGLE_API_KEY``; a server of another address
-(``google:MODEL@http://host``) may have none.
+(``google:MODEL@http://host``) may have none. The version of the API is ``v1beta`` unless the
+address ends in another, or the option ``api_version`` names one.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import TYPE_CHECKING, Self
 
 from kgbench.connectors import calls, failures, generate_content
 from kgbench.connectors.bodies import text_of
 from kgbench.connectors.calls import Caller
-from kgbench.connectors.options import Option, read, sampling
-from kgbench.connectors.servers import Server, server
+from kgbench.connectors.declared import Declaration
+from kgbench.connectors.options import read, sampling
+from kgbench.connectors.servers import Address, Service
 from kgbench.errors import ModelSpecError, ProviderError
 from kgbench.model import ModelSetup, Reply, Request
+from kgbench.net.limits import Misbehaviour
 
 if TYPE_CHECKING:
     import httpx2
@@ -24,19 +28,31 @@ if TYPE_CHECKING:
     from google.genai.errors import APIError
     from google.genai.types import GenerateContentConfig, GenerateContentResponse
 
-OWN_URL = "https://generativelanguage.googleapis.com"
-
-_OPTIONS = {"key_env": Option(str, "")}
+SERVICE = Service(
+    "https://generativelanguage.googleapis.com",
+    "GOOGLE_GEMINI_BASE_URL",
+    ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    "v1beta",
+)
+DECLARED = Declaration(
+    specifications=("google:MODEL", "google:MODEL@ADDRESS"),
+    options=SERVICE.options(),
+    service=SERVICE,
+    extra="google",
+    native_tools=lambda _: True,
+    sampling=tuple(generate_content.SAMPLING),
+)
 
 
 def open(setup: ModelSetup, timeout: float) -> Google:  # noqa: A001 - the interface
     """A model of Google, or of a server that speaks its protocol."""
-    url, key, caller = server_of(setup, timeout)
+    options = read(setup.options, DECLARED.options, setup.spec)
+    address, key, caller = SERVICE.server(setup, options, timeout)
     parameters = sampling(setup, generate_content.SAMPLING)
     try:
         from google.genai import types
 
-        http = calls.http_client(timeout)
+        http = calls.http_client(address.url, timeout)
     except ImportError:
         raise ModelSpecError(
             "the Google SDK is not installed: pip install 'kgbench[google]'"
@@ -45,23 +61,17 @@ def open(setup: ModelSetup, timeout: float) -> Google:  # noqa: A001 - the inter
         config = types.GenerateContentConfig(**parameters, should_return_http_response=True)
     except ValueError as error:
         raise ModelSpecError(f"{setup.spec}: {failures.scrub(str(error))}") from None
-    return Google(setup.model_id, config, _client(url, key, http), http, caller)
+    return Google(setup.model_id, config, _client(address, key, http), http, caller)
 
 
-def server_of(setup: ModelSetup, timeout: float) -> Server:
-    """Where Google's protocol is spoken for ``setup``."""
-    named = read(setup.options, _OPTIONS, setup.spec)["key_env"]
-    keys_in = (named,) if named else ("GEMINI_API_KEY", "GOOGLE_API_KEY")
-    return server(setup, timeout, own=OWN_URL, variable="GOOGLE_GEMINI_BASE_URL", keys_in=keys_in)
-
-
-def _client(url: str, key: str | None, http: httpx2.AsyncClient) -> Client:
+def _client(address: Address, key: str | None, http: httpx2.AsyncClient) -> Client:
     """The SDK's client; over a given HTTP client and with these options it never retries."""
     from google import genai
     from google.genai import types
 
     options = types.HttpOptions(
-        base_url=url,
+        base_url=address.base,
+        api_version=address.version,
         httpx_async_client=http,
         retry_options=types.HttpRetryOptions(attempts=1),
     )
@@ -85,6 +95,11 @@ class Google:
         self._http = http
         self._caller = caller
 
+    @property
+    def caller(self) -> Caller:
+        """Who calls which server, for those who say it before the first call."""
+        return self._caller
+
     async def ask(self, request: Request) -> Reply:
         """One call; see :meth:`kgbench.connectors.Connector.ask`."""
         import httpx2
@@ -95,7 +110,7 @@ class Google:
                 response = await self._send(request)
         except (TimeoutError, httpx2.TimeoutException):
             raise self._caller.late() from None
-        except httpx2.HTTPError as error:
+        except (httpx2.HTTPError, Misbehaviour) as error:
             raise self._caller.cut(error) from None
         except errors.APIError as error:
             raise self._failure(error) from None
@@ -106,9 +121,26 @@ class Google:
     async def _send(self, request: Request) -> GenerateContentResponse:
         from google.genai import types
 
-        said = [types.Content(**turn) for turn in generate_content.said(request.messages)]
+        config = self._config
+        if request.tools:
+            declared = [
+                types.FunctionDeclaration(
+                    name=tool.name,
+                    description=tool.description,
+                    parameters_json_schema=dict(tool.parameters),
+                )
+                for tool in request.tools
+            ]
+            offered = [types.Tool(function_declarations=declared)]
+            config = config.model_copy(update={"tools": offered})
+        # From JSON, in which signatures are base64: as Python values they would be encoded again.
+        turns = map(json.dumps, generate_content.said(request))
+        try:
+            said = [types.Content.model_validate_json(turn) for turn in turns]
+        except ValueError as error:  # of what the API itself sent, and the SDK does not know
+            raise self._caller.error(f"an earlier answer cannot be sent back: {error}") from None
         return await self._client.aio.models.generate_content(
-            model=self._model_id, contents=said, config=self._config
+            model=self._model_id, contents=said, config=config
         )
 
     def _failure(self, error: APIError) -> ProviderError:

@@ -12,23 +12,36 @@ import importlib
 import json
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any, Self
 
-from kgbench.connectors import failures, generate_content
+from kgbench.connectors import failures, generate_content, google
 from kgbench.connectors.calls import Caller
-from kgbench.connectors.google import server_of
-from kgbench.connectors.options import sampling
+from kgbench.connectors.declared import Declaration
+from kgbench.connectors.options import read, sampling
 from kgbench.errors import ModelSpecError, ProviderError
 from kgbench.model import Json, ModelSetup, Reply, Request
+from kgbench.net.limits import LedAway, Misbehaviour
+
+SERVICE = replace(google.SERVICE, fixed=True)  # the package speaks v1beta alone
+DECLARED = Declaration(
+    specifications=("google_legacy:MODEL", "google_legacy:MODEL@ADDRESS"),
+    options=SERVICE.options(),
+    service=SERVICE,
+    extra="google-legacy",
+    sampling=tuple(generate_content.LEGACY_SAMPLING),
+)
 
 _THREADS = 64
 
 
 def open(setup: ModelSetup, timeout: float) -> GoogleLegacy:  # noqa: A001 - the interface
     """A model of Google, or of a server that speaks its protocol, through the retired package."""
-    url, key, caller = server_of(setup, timeout)
+    options = read(setup.options, DECLARED.options, setup.spec)
+    address, key, caller = SERVICE.server(setup, options, timeout)
     parameters = sampling(setup, generate_content.LEGACY_SAMPLING)
-    return GoogleLegacy(_model(setup.model_id, parameters), _service(url, key), caller)
+    service = _service(address.base, key, timeout)
+    return GoogleLegacy(_model(setup.model_id, parameters), service, caller)
 
 
 def _model(model_id: str, parameters: dict[str, Json]) -> Any:
@@ -43,15 +56,19 @@ def _model(model_id: str, parameters: dict[str, Json]) -> Any:
     return legacy.GenerativeModel(model_id, generation_config=parameters)
 
 
-def _service(url: str, key: str | None) -> Any:
+def _service(url: str, key: str | None, timeout: float) -> Any:
     """A client of its own: the package's global one would mix up keys and servers."""
     options = _part("api_core.client_options").ClientOptions(
-        api_endpoint=url.rstrip("/"), api_key=key or "none"
+        api_endpoint=url, api_key=key or "none"
     )
     language = _part("ai.generativelanguage")
     client = language.GenerativeServiceClient(transport="rest", client_options=options)
     # Its session would answer a 401 by asking twice more with "refreshed" credentials.
-    client.transport._session._max_refresh_attempts = 0  # noqa: SLF001
+    session = client.transport._session  # noqa: SLF001
+    session._max_refresh_attempts = 0  # noqa: SLF001
+    from kgbench.connectors.guarded_requests import guard
+
+    guard(session, timeout)
     return client
 
 
@@ -70,29 +87,37 @@ class GoogleLegacy:
         self._caller = caller
         self._threads = ThreadPoolExecutor(_THREADS, "google-legacy")
 
+    @property
+    def caller(self) -> Caller:
+        """Who calls which server, for those who say it before the first call."""
+        return self._caller
+
     async def ask(self, request: Request) -> Reply:
         """One call; see :meth:`kgbench.connectors.Connector.ask`."""
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(self._caller.timeout):
-                body = await loop.run_in_executor(self._threads, self._send, request.messages)
+                body = await loop.run_in_executor(self._threads, self._send, request)
         except TimeoutError:
             raise self._caller.late() from None
         return self._caller.read(body, generate_content.reply, None)
 
-    def _send(self, messages: tuple[str, ...]) -> str:
+    def _send(self, request: Request) -> str:
         """The response as the JSON of the protocol. Runs in a thread."""
         import requests
 
         exceptions, parsing = _part("api_core.exceptions"), _part("protobuf.json_format")
         try:
             response = self._model.generate_content(
-                generate_content.said(messages),
+                generate_content.said(request),
                 request_options={"timeout": self._caller.timeout, "retry": None},
             )
         except requests.Timeout:
             raise self._caller.late() from None
-        except requests.RequestException as error:
+        except requests.TooManyRedirects:
+            led = LedAway("the server redirects, which is not followed")
+            raise self._caller.misled(led) from None
+        except (requests.RequestException, Misbehaviour) as error:
             raise self._caller.cut(error) from None
         except exceptions.GoogleAPICallError as error:
             raise self._failure(error) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Iterable
 
 from kgbench.errors import ModelSpecError
 from kgbench.model import ModelSetup
@@ -37,6 +38,23 @@ def found(setup: ModelSetup, *variables: str, needed: bool) -> str | None:
             f"or keep it in a key ring (keyring set {SERVICE} {variables[0]}){silent}"
         )
     return None
+
+
+def of_variables(variables: Iterable[str]) -> dict[str, str]:
+    """The keys for all ``variables``, by name.
+
+    Raises :class:`~kgbench.errors.ModelSpecError` for a variable without a key, or with one that
+    cannot be sent in a header.
+    """
+    keys: dict[str, str] = {}
+    for variable in variables:
+        key = os.environ.get(variable, "").strip() or _of_key_ring(variable)[0]
+        if not key:
+            raise ModelSpecError(
+                f"the environment variable {variable}, which a tool server needs, is not set"
+            )
+        keys[variable] = _usable(key, variable)
+    return keys
 
 
 def place(variable: str) -> str | None:

@@ -15,8 +15,17 @@ from kgbench.connectors.bodies import (
     total,
     turns,
 )
+from kgbench.connectors.tool_messages import (
+    Answered,
+    Said,
+    call,
+    conversation,
+    parsed,
+    state_of,
+)
 from kgbench.errors import ProviderError
-from kgbench.model import Json, Outcome, Reply, Usage
+from kgbench.model import Json, Outcome, Reply, Request, Usage
+from kgbench.tools.wording import with_calls
 
 # What the API takes, by the names that configurations may use.
 SAMPLING = {
@@ -32,12 +41,52 @@ _OUTCOMES = {
 }
 
 
-def said(messages: Sequence[str]) -> list[dict[str, str]]:
-    """``messages`` in turns; the API refuses blank ones, so an empty answer is named as such."""
+def said(asked: Request) -> list[dict[str, Json]]:
+    """The messages in turns; the API refuses blank ones, so an empty answer is named as such."""
+    if asked.tools:
+        return [_turn(one) for one in conversation(asked.messages, asked.states)]
     return [
         {"role": role, "content": text if text.strip() else UNSAID}
-        for role, text in turns(messages)
+        for role, text in turns(asked.messages)
     ]
+
+
+def tools_of(request: Request) -> dict[str, Json]:
+    """The part of a body that offers the tools of ``request``, if it has any."""
+    offered = [
+        {
+            "name": tool.name,
+            "description": tool.description,
+            "input_schema": dict(tool.parameters),
+        }
+        for tool in request.tools
+    ]
+    return {"tools": offered} if offered else {}
+
+
+def _turn(one: Said) -> dict[str, Json]:
+    if one.state is not None:
+        return {"role": "assistant", "content": one.state}
+    if one.results:
+        return {"role": "user", "content": [_result(result) for result in one.results]}
+    role = "assistant" if one.of_model else "user"
+    if not one.calls:
+        return {"role": role, "content": one.text if one.text.strip() else UNSAID}
+    text = [{"type": "text", "text": one.text}] if one.text.strip() else []
+    calls = [
+        {"type": "tool_use", "id": made.id, "name": made.name, "input": parsed(made)}
+        for made in one.calls
+    ]
+    return {"role": role, "content": [*text, *calls]}
+
+
+def _result(result: Answered) -> dict[str, Json]:
+    return {
+        "type": "tool_result",
+        "tool_use_id": result.call.id,
+        "content": result.text,
+        **({"is_error": True} if result.failed else {}),
+    }
 
 
 def reply(body: Json, request_id: str | None = None) -> Reply:
@@ -51,14 +100,30 @@ def reply(body: Json, request_id: str | None = None) -> Reply:
         raise ProviderError(no_answer(body, "no content"))
     blocks = listed(whole["content"])
     return Reply(
-        text="".join(text_of(block.get("text")) or "" for block in blocks),
+        text=with_calls(
+            "".join(text_of(block.get("text")) or "" for block in blocks),
+            [
+                call(block.get("name"), block.get("input"), block.get("id"))
+                for block in blocks
+                if block.get("type") == "tool_use"
+            ],
+        ),
         usage=_usage(mapping(whole.get("usage"))),
         model=text_of(whole.get("model")),
         finish_reason=reason,
         request_id=request_id or text_of(whole.get("id")),
         reasoning="\n\n".join(filter(None, (text_of(b.get("thinking")) for b in blocks))) or None,
         outcome=_OUTCOMES.get(reason),
+        state=_state(blocks),
     )
+
+
+def _state(blocks: Sequence[Mapping[str, Json]]) -> str | None:
+    """Calls with the thinking before them, which the API wants back unchanged and in its place."""
+    kinds = {text_of(block.get("type")) for block in blocks}
+    if "tool_use" not in kinds or not kinds & {"thinking", "redacted_thinking"}:
+        return None
+    return state_of([dict(block) for block in blocks])
 
 
 def _usage(usage: Mapping[str, Json]) -> Usage:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """OpenAI, and every server that speaks its protocol, through the official SDK.
 
-``openai:gpt-4o-mini``, ``openai:NAME@http://host/v1``; option ``api=responses`` chooses the
+``openai:gpt-4o-mini``, ``openai:NAME@http://host``; option ``api=responses`` chooses the
 responses API instead of chat completions, ``key_env`` another environment variable for the key
 than ``OPENAI_API_KEY``. A server that is not OpenAI's may have no key, and is sent all sampling
 parameters as they are written; OpenAI's own only those that its SDK knows the API to take.
@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, Self
 from kgbench.connectors import calls, chat_completions, failures, responses
 from kgbench.connectors.bodies import mapping, text_of
 from kgbench.connectors.calls import Caller
+from kgbench.connectors.declared import Declaration
 from kgbench.connectors.options import Option, read
-from kgbench.connectors.servers import is_own, server
+from kgbench.connectors.servers import Server, Service
 from kgbench.errors import ModelSpecError
 from kgbench.model import Json, ModelSetup, Outcome, Reply, Request
 
@@ -26,18 +27,33 @@ if TYPE_CHECKING:
 
     from kgbench.connectors.openai_batches import OpenAIBatches
 
-OWN_URL = "https://api.openai.com/v1"
-
-_OPTIONS = {
-    "api": Option(str, "chat", allowed=("chat", "responses")),
-    "key_env": Option(str, "OPENAI_API_KEY"),
-}
+SERVICE = Service("https://api.openai.com", "OPENAI_BASE_URL", ("OPENAI_API_KEY",), "v1")
+DECLARED = Declaration(
+    specifications=("openai:MODEL", "openai:MODEL@ADDRESS"),
+    options={
+        "api": Option(
+            str,
+            "chat",
+            allowed=("chat", "responses"),
+            meaning="the interface: `/chat/completions` or `/responses`",
+        ),
+        **SERVICE.options(),
+    },
+    service=SERVICE,
+    extra="openai",
+    native_tools=lambda _: True,
+)
 _FILTERED = ("content_filter", "content_policy_violation")
 
 
-def open(setup: ModelSetup, timeout: float) -> OpenAI:  # noqa: A001 - the interface
-    """A model of OpenAI, or of the server at ``setup.base_url``, else ``OPENAI_BASE_URL``."""
-    return OpenAI(setup, *_parts(setup, timeout))
+def open(  # noqa: A001 - the interface
+    setup: ModelSetup, timeout: float, service: Service = SERVICE
+) -> OpenAI:
+    """A model of OpenAI, or of the server at ``setup.base_url``, else ``OPENAI_BASE_URL``.
+
+    ``service`` is another one with the same protocol.
+    """
+    return OpenAI(setup, *_parts(setup, timeout, service))
 
 
 def open_batches(setup: ModelSetup, timeout: float) -> OpenAIBatches:
@@ -47,14 +63,16 @@ def open_batches(setup: ModelSetup, timeout: float) -> OpenAIBatches:
     return OpenAIBatches(setup, *_parts(setup, timeout))
 
 
-def _parts(setup: ModelSetup, timeout: float) -> tuple[ModuleType, AsyncOpenAI, Caller]:
-    options = read(setup.options, _OPTIONS, setup.spec)
+def _parts(
+    setup: ModelSetup, timeout: float, service: Service = SERVICE
+) -> tuple[ModuleType, AsyncOpenAI, Caller]:
+    options = read(setup.options, DECLARED.options, setup.spec)
     protocol = responses if options["api"] == "responses" else chat_completions
     for name in protocol.RESERVED:
         if name in setup.sampling:
             raise ModelSpecError(f"{setup.spec}: '{name}' is not a sampling parameter")
-    client, caller = connected(setup, timeout)
-    if is_own(str(client.base_url), OWN_URL):
+    client, caller = connected(setup, timeout, service)
+    if service.is_own(str(client.base_url)):
         _check_sampling(setup, protocol)
     return protocol, client, caller
 
@@ -73,26 +91,30 @@ def _check_sampling(setup: ModelSetup, protocol: ModuleType) -> None:
             )
 
 
-def connected(setup: ModelSetup, timeout: float) -> tuple[AsyncOpenAI, Caller]:
+def connected(
+    setup: ModelSetup, timeout: float, service: Service = SERVICE
+) -> tuple[AsyncOpenAI, Caller]:
     """The SDK's client for the server of ``setup``, and who calls with it."""
-    options = read(setup.options, _OPTIONS, setup.spec)
-    url, key, caller = server(
-        setup, timeout, own=OWN_URL, variable="OPENAI_BASE_URL", keys_in=(options["key_env"],)
-    )
-    return _client(url, key, timeout), caller
+    server = service.server(setup, read(setup.options, DECLARED.options, setup.spec), timeout)
+    return _client(server, timeout), server.caller
 
 
-def _client(url: str, key: str | None, timeout: float) -> AsyncOpenAI:
+def _client(server: Server, timeout: float) -> AsyncOpenAI:
+    url = server.address.url
     try:
         import openai
 
-        http = calls.http_client(timeout)
+        http = calls.http_client(url, timeout)
     except ImportError:
         raise ModelSpecError(
             "the OpenAI SDK is not installed: pip install 'kgbench[openai]'"
         ) from None
     return openai.AsyncOpenAI(
-        api_key=key or "none", base_url=url, timeout=http.timeout, max_retries=0, http_client=http
+        api_key=server.key or "none",
+        base_url=url,
+        timeout=http.timeout,
+        max_retries=0,
+        http_client=http,
     )
 
 
@@ -106,6 +128,11 @@ class Connected:
         self._protocol = protocol
         self._client = client
         self._caller = caller
+
+    @property
+    def caller(self) -> Caller:
+        """Who calls which server, for those who say it before the first call."""
+        return self._caller
 
     async def __aenter__(self) -> Self:
         return self
@@ -122,7 +149,7 @@ class OpenAI(Connected):
         """One call; see :meth:`kgbench.connectors.Connector.ask`."""
         import openai
 
-        body = self._protocol.request(self._setup, request.messages)
+        body = self._protocol.request(self._setup, request)
         try:
             return await calls.through_sdk(
                 openai,
@@ -168,6 +195,8 @@ def refusal(
     """The reply to an HTTP ``status`` with ``error``, if it comes from a filter; else raises."""
     code = text_of(error.get("code"))
     if status == 400 and code in _FILTERED:  # noqa: PLR2004
-        return Reply("", finish_reason=code, request_id=request_id, outcome=Outcome.REFUSED)
-    message = caller.say(f"HTTP {status}: {text_of(error.get('message')) or code or 'no message'}")
+        filtered = Reply("", finish_reason=code, request_id=request_id, outcome=Outcome.REFUSED)
+        return caller.clean(filtered)
+    reason = failures.bare(status, text_of(error.get("message")) or code or "")
+    message = caller.say(f"HTTP {status}: {reason}")
     raise failures.of_status(status, message, code=code, wait=wait) from None

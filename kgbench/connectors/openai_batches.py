@@ -126,7 +126,7 @@ class OpenAIBatches(Connected):
         )
 
     def _line(self, asked: Asked) -> bytes:
-        body = self._protocol.request(self._setup, asked.request.messages)
+        body = self._protocol.request(self._setup, asked.request)
         line = {"custom_id": asked.name, "method": "POST", "url": self._endpoint, "body": body}
         return json.dumps(line, ensure_ascii=False).encode() + b"\n"
 
@@ -139,7 +139,7 @@ class OpenAIBatches(Connected):
             body = response.get("body")
             if status == _OK:
                 reply: Reply = self._protocol.reply(body, request_id)
-                return reply
+                return self._caller.clean(reply)
             if status is not None:
                 error = mapping(mapping(body).get("error"))
                 return refusal(self._caller, status, error, request_id=request_id)

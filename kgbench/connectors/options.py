@@ -18,17 +18,46 @@ from kgbench.model import Json, ModelSetup
 
 
 class Option(NamedTuple):
-    """A declared option: its type, its default, and the inclusive limits of a number."""
+    """A declared option: its type, its default, and the inclusive limits of a number.
+
+    ``meaning`` is said in the documentation, as Markdown; ``None`` as a default is "not set".
+    """
 
     kind: type
     default: Json
     minimum: float | None = None
     maximum: float | None = None
     allowed: tuple[str, ...] = ()
+    meaning: str = ""
 
 
 # What every model may be given, whatever its connector: see :mod:`kgbench.connectors.extraction`.
-COMMON = {"extraction": Option(str, extraction.DEFAULT, allowed=tuple(extraction.STEPS))}
+COMMON = {
+    "extraction": Option(
+        str,
+        extraction.DEFAULT,
+        allowed=tuple(extraction.STEPS),
+        meaning="what of an answer is judged: the whole, or what follows its reasoning",
+    ),
+    "toolProtocol": Option(
+        str,
+        None,
+        allowed=("native", "text"),
+        meaning="how tools are offered: `native` where the provider has tool calling, else `text`",
+    ),
+    "mcp": Option(
+        str,
+        None,
+        meaning="the address of an MCP server, or a command that starts one: the model gets its "
+        "tools in place of the [task's](tools.md#tools-of-an-mcp-server)",
+    ),
+    "mcpVariables": Option(
+        str,
+        None,
+        meaning="environment variables with secrets of that server: passed to a command, sent to "
+        "an address as the bearer token; names, separated by commas",
+    ),
+}
 
 
 def read(given: Mapping[str, Json], declared: Mapping[str, Option], spec: str) -> dict[str, Any]:

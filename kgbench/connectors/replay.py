@@ -22,10 +22,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from kgbench import rdf, resources
+from kgbench import rdf
+from kgbench.connectors.declared import Declaration
 from kgbench.connectors.options import Option, read
 from kgbench.errors import ModelSpecError, ProviderRefused, StoreError
 from kgbench.model import ModelSetup, Outcome, Reply, Request
+from kgbench.rdf import queries
 from kgbench.store import open_reader
 from kgbench.store.protocol import Store
 from kgbench.store.templates import fill
@@ -34,12 +36,20 @@ from kgbench.vocab import OUTCOME
 # Where the command that is running keeps its results; set by whoever opens connectors.
 SOURCE: ContextVar[str | None] = ContextVar("kgbench.connectors.replay.source", default=None)
 
-_OPTIONS = {
-    "store": Option(str, None),
-    "model": Option(str, None),
-    "match": Option(str, "prompt", allowed=("prompt", "case")),
-}
-_MARK = "# PARAMETERS"
+DECLARED = Declaration(
+    specifications=("replay:RUN",),
+    options={
+        "store": Option(str, None, meaning="the store with the run, if it is another one"),
+        "model": Option(str, None, meaning="which model of the run, if it has several"),
+        "match": Option(
+            str,
+            "prompt",
+            allowed=("prompt", "case"),
+            meaning="what must be as recorded: every prompt, or only the case and the round",
+        ),
+    },
+    sampling=(),
+)
 
 Key = tuple[str, ...]
 
@@ -54,7 +64,7 @@ class Answers:
 
 def open(setup: ModelSetup, timeout: float) -> Replay:  # noqa: A001, ARG001 - the interface
     """The recorded answers of one model of the run that ``setup`` names."""
-    options = read(setup.options, _OPTIONS, setup.spec)
+    options = read(setup.options, DECLARED.options, setup.spec)
     try:
         with open_reader(options["store"] or SOURCE.get()) as store:
             run, graph = _run(store, setup.model_id)
@@ -170,8 +180,7 @@ def _rows(store: Store, graph: str, model: str | None, spec: str) -> list[Any]:
         row["model"].value: row["label"].value
         for row in store.query(fill("models.rq", catalogue=store.iris.catalogue))
     }
-    text = resources.text("queries", "replay-answers.rq")
-    rows = list(store.query(text.replace(_MARK, f"VALUES (?runGraph) {{ ({rdf.iri(graph)}) }}", 1)))
+    rows = list(queries.run(store, "replay-answers", runGraph=graph))
     asked = sorted({row["model"].value for row in rows})
     chosen = [one for one in asked if model in (None, one, _id(one), labels.get(one))]
     if len(chosen) > 1 or (asked and not chosen):

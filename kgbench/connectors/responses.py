@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kgbench.connectors.bodies import count, listed, mapping, no_answer, text_of, turns
+from kgbench.connectors.tool_messages import Said, call, conversation, state_of
 from kgbench.errors import ProviderError
-from kgbench.model import Json, ModelSetup, Outcome, Reply, Usage
+from kgbench.model import Json, ModelSetup, Outcome, Reply, Request, Usage
+from kgbench.tool_calls import Tool, ToolCall
+from kgbench.tools.wording import with_calls
 
 RESERVED = (
     "input",
@@ -19,14 +23,54 @@ RESERVED = (
     "conversation",
     "tools",
 )
+_ENCRYPTED = "reasoning.encrypted_content"
+_REASONING = re.compile(r"o[1-9]|gpt-[5-9]|codex")  # names of OpenAI's models that reason
 # What goes by another name here than elsewhere.
 _NAMES = {"max_tokens": "max_output_tokens", "max_completion_tokens": "max_output_tokens"}
 
 
-def request(setup: ModelSetup, messages: Sequence[str]) -> dict[str, Json]:
-    """The body that asks ``setup`` to continue ``messages``; nothing is kept at the provider."""
-    said = [{"role": role, "content": text} for role, text in turns(messages)]
-    return {"model": setup.model_id, "input": said, "store": False, **sampling(setup)}
+def request(setup: ModelSetup, asked: Request) -> dict[str, Json]:
+    """The body that asks ``setup`` for the next answer; nothing is kept at the provider.
+
+    So reasoning has to come encrypted, and goes back with the results of tools. Models that do not
+    reason refuse to be asked for it; ``include`` among the sampling parameters decides otherwise.
+    """
+    body: dict[str, Json] = {"model": setup.model_id, "store": False, **sampling(setup)}
+    if not asked.tools:
+        said = [{"role": role, "content": text} for role, text in turns(asked.messages)]
+        return {**body, "input": said}
+    if "reasoning" in setup.sampling or _REASONING.match(setup.model_id):
+        body.setdefault("include", [_ENCRYPTED])
+    structured = conversation(asked.messages, asked.states)
+    with_tools = [item for said in structured for item in _items(said)]
+    return {**body, "input": with_tools, "tools": [_function(tool) for tool in asked.tools]}
+
+
+def _function(tool: Tool) -> dict[str, Json]:
+    return {
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": dict(tool.parameters),
+        "strict": False,  # strict schemas allow no optional arguments
+    }
+
+
+def _items(said: Said) -> Iterator[dict[str, Json]]:
+    if said.state is not None:
+        yield from said.state
+        return
+    for result in said.results:
+        yield {"type": "function_call_output", "call_id": result.call.id, "output": result.text}
+    if said.text.strip() or not (said.calls or said.results):
+        yield {"role": "assistant" if said.of_model else "user", "content": said.text}
+    for one in said.calls:
+        yield {
+            "type": "function_call",
+            "call_id": one.id,
+            "name": one.name,
+            "arguments": one.arguments,
+        }
 
 
 def sampling(setup: ModelSetup) -> Mapping[str, Json]:
@@ -56,14 +100,35 @@ def reply(body: Json, request_id: str | None = None) -> Reply:
         ]
     )
     return Reply(
-        text=text or refusal,
+        text=with_calls(text or refusal, _calls(items)),
         usage=_usage(mapping(whole.get("usage"))),
         model=text_of(whole.get("model")),
         finish_reason=cut or text_of(whole.get("status")),
         request_id=request_id or text_of(whole.get("id")),
         reasoning=reasoning or None,
         outcome=_outcome(cut, refused=bool(refusal)),
+        state=_state(items),
     )
+
+
+def _state(items: Sequence[Mapping[str, Any]]) -> str | None:
+    """Calls with encrypted reasoning; what is not encrypted is not kept anywhere to refer to."""
+    kinds = {text_of(item.get("type")) for item in items if _can_go_back(item)}
+    if not {"reasoning", "function_call"} <= kinds:
+        return None
+    return state_of([dict(item) for item in items if _can_go_back(item)])
+
+
+def _can_go_back(item: Mapping[str, Any]) -> bool:
+    return item.get("type") != "reasoning" or bool(item.get("encrypted_content"))
+
+
+def _calls(items: Sequence[Mapping[str, Any]]) -> list[ToolCall]:
+    return [
+        call(item.get("name"), item.get("arguments"), item.get("call_id"))
+        for item in items
+        if item.get("type") == "function_call"
+    ]
 
 
 def _outcome(cut: str | None, *, refused: bool) -> Outcome | None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """vLLM, both ways: a server of its own, or the engine in this process.
 
-``vllm:NAME@http://host:8000/v1`` asks vLLM's OpenAI-compatible server (key, if it wants one, in
+``vllm:NAME@http://host:8000`` asks vLLM's OpenAI-compatible server (key, if it wants one, in
 ``VLLM_API_KEY``). ``vllm:PATH-OR-NAME`` loads the model here and answers whole batches with
 ``LLM.chat``: what is asked while a batch runs becomes the next batch. A running batch cannot be
 cut short, so a call that passes its deadline is given up while the engine finishes.
@@ -21,31 +21,53 @@ from typing import Any, NamedTuple, Self
 from kgbench.connectors import Connector, failures, openai
 from kgbench.connectors.bodies import turns
 from kgbench.connectors.calls import Caller
+from kgbench.connectors.declared import Declaration
 from kgbench.connectors.options import Option, read
+from kgbench.connectors.servers import Service
 from kgbench.errors import ContextTooLong, ModelSpecError, ProviderError, ProviderRefused
 from kgbench.model import Json, ModelSetup, Outcome, Reply, Request, Usage
 
 # Passed to the engine where they are set, under vLLM's own names.
 _ENGINE = {
-    "tensor_parallel_size": Option(int, None, 1),
-    "max_model_len": Option(int, None, 1),
-    "gpu_memory_utilization": Option(float, None, 0, 1),
-    "dtype": Option(str, None),
-    "quantization": Option(str, None),
-    "revision": Option(str, None),
-    "tokenizer": Option(str, None),
-    "trust_remote_code": Option(bool, None),
-    "enforce_eager": Option(bool, None),
+    name: Option(kind, None, minimum, maximum, meaning=f"of the engine here: vLLM's `{name}`")
+    for name, kind, minimum, maximum in (
+        ("tensor_parallel_size", int, 1, None),
+        ("max_model_len", int, 1, None),
+        ("gpu_memory_utilization", float, 0, 1),
+        ("dtype", str, None, None),
+        ("quantization", str, None, None),
+        ("revision", str, None, None),
+        ("tokenizer", str, None, None),
+        ("trust_remote_code", bool, None, None),
+        ("enforce_eager", bool, None, None),
+    )
 }
 _TEMPLATE = {
-    "chat_template": Option(str, None),  # a file, or the template itself
-    "enable_thinking": Option(bool, None),  # what many templates call it
+    "chat_template": Option(str, None, meaning="a Jinja template of chats, or a file with one"),
+    "enable_thinking": Option(
+        bool, None, meaning="passed to the template, where many understand it"
+    ),
+}
+# What configurations of LLM-KG-Bench call the engine's context, and text around every prompt.
+_PUBLISHED = {
+    "context_size": Option(int, None, 1, meaning="of the engine here: the same as `max_model_len`"),
+    "startTag": Option(str, "", meaning="of the engine here: a text before every prompt"),
+    "endTag": Option(str, "", meaning="of the engine here: a text after every prompt"),
 }
 _OPTIONS = {
     **_ENGINE,
     **_TEMPLATE,
-    "batch": Option(int, 256, 1),  # conversations at once, at most
+    **_PUBLISHED,
+    "batch": Option(int, 256, 1, meaning="of the engine here: conversations at once, at most"),
 }
+SERVICE = Service(None, None, ("VLLM_API_KEY",), "v1")
+DECLARED = Declaration(
+    specifications=("vllm:MODEL@ADDRESS", "vllm:PATH-OR-NAME"),
+    options={**_OPTIONS, **openai.DECLARED.options},
+    service=SERVICE,
+    extra="vllm",
+    native_tools=lambda setup: setup.base_url is not None,
+)
 _RESERVED = ("n", "detokenize", "output_kind", "prompt_logprobs", "logprobs")
 _GATHER = 0.02  # seconds in which further requests may join a batch
 
@@ -55,7 +77,7 @@ Conversation = list[dict[str, str]]
 def open(setup: ModelSetup, timeout: float) -> Connector:  # noqa: A001 - the interface
     """A model on a vLLM server where ``setup`` has an address, else in this process."""
     if setup.base_url is not None:
-        return openai.open(_on_server(setup), timeout)
+        return openai.open(_on_server(setup), timeout, SERVICE)
     options = read(setup.options, _OPTIONS, setup.spec)
     for name in setup.sampling:
         if name in _RESERVED:
@@ -66,7 +88,7 @@ def open(setup: ModelSetup, timeout: float) -> Connector:  # noqa: A001 - the in
 def _on_server(setup: ModelSetup) -> ModelSetup:
     """``setup`` as a model of an OpenAI-compatible server, its template among the parameters."""
     for name in setup.options:
-        if name in (*_ENGINE, "batch"):
+        if name in (*_ENGINE, *_PUBLISHED, "batch"):
             raise ModelSpecError(
                 f"{setup.spec}: '{name}' is for the engine in this process; a server is given it "
                 f"when it is started"
@@ -74,8 +96,7 @@ def _on_server(setup: ModelSetup) -> ModelSetup:
     given = {name: value for name, value in setup.options.items() if name in _TEMPLATE}
     rest = {name: value for name, value in setup.options.items() if name not in _TEMPLATE}
     template = _chat_options(read(given, _TEMPLATE, setup.spec))
-    options = {"key_env": "VLLM_API_KEY", **rest}
-    return replace(setup, options=options, sampling={**setup.sampling, **template})
+    return replace(setup, options=rest, sampling={**setup.sampling, **template})
 
 
 class _Waiting(NamedTuple):
@@ -89,7 +110,8 @@ class InProcess:
     def __init__(self, setup: ModelSetup, options: dict[str, Any], caller: Caller) -> None:
         self._setup = setup
         self._batch = options["batch"]
-        self._engine_options = {k: options[k] for k in _ENGINE if options[k] is not None}
+        self._engine_options = _engine_options(options, setup.spec)
+        self._around = (options["startTag"], options["endTag"])
         self._chat_options = _chat_options(options)
         self._caller = caller
         self._thread = ThreadPoolExecutor(1, "vllm")
@@ -121,7 +143,11 @@ class InProcess:
 
     async def ask(self, request: Request) -> Reply:
         """One conversation of some batch; see :meth:`kgbench.connectors.Connector.ask`."""
-        said = [{"role": role, "content": text} for role, text in turns(request.messages)]
+        start, end = self._around
+        said = [
+            {"role": role, "content": f"{start}{text}{end}" if role == "user" else text}
+            for role, text in turns(request.messages)
+        ]
         waiting = _Waiting(said, asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
         self._wanted.set()
@@ -225,6 +251,17 @@ class InProcess:
         kinds = {kind.__name__ for kind in type(error).__mro__}
         refused = kinds & {"VLLMClientError", "ValueError", "TypeError"}
         return ProviderRefused(message) if refused else ProviderError(message)
+
+
+def _engine_options(options: dict[str, Any], spec: str) -> dict[str, Any]:
+    """The engine's arguments that are set; ``context_size`` is its ``max_model_len``."""
+    found = {name: options[name] for name in _ENGINE if options[name] is not None}
+    size = options["context_size"]
+    if size is None:
+        return found
+    if found.setdefault("max_model_len", size) != size:
+        raise ModelSpecError(f"{spec}: 'context_size' and 'max_model_len' say different lengths")
+    return found
 
 
 def _chat_options(options: dict[str, Any]) -> dict[str, Json]:

@@ -9,10 +9,15 @@ from dataclasses import dataclass
 import pyoxigraph as ox
 
 from kgbench import resources
+from kgbench.datasets import text2sparql
 from kgbench.errors import ResourceError
+from kgbench.rdf.declared import shipped
 from kgbench.vocab import DCAT, DCTERMS, SCHEMA, SPDX
 
-_MANIFESTS = {"text2kgbench": ("Text2KG", "files.sha256")}
+_MANIFESTS = {
+    "text2kgbench": ("Text2KG", "files.sha256"),
+    **{name: ("Text2SparqlQuestions", f"{name}.sha256") for name in text2sparql.NAMES},
+}
 _FILES = ("beastiary",)  # of one file each
 
 
@@ -48,16 +53,9 @@ def describe(name: str) -> Description:
     """
     if name not in names():
         raise ResourceError(f"there is no data set '{name}'; there are: {', '.join(names())}")
-    store = ox.Store()
-    store.load(path=str(resources.path("ontology", "datasets.ttl")), format=ox.RdfFormat.TURTLE)
-    identifier = (ox.NamedNode(DCTERMS.identifier), ox.Literal(name))
-    node = next(store.quads_for_pattern(None, *identifier)).subject
-
-    def values(subject: object, prop: str) -> list[str]:
-        assert isinstance(subject, ox.NamedNode)
-        found = store.quads_for_pattern(subject, ox.NamedNode(prop), None)
-        return sorted(q.object.value for q in found if not isinstance(q.object, ox.Triple))
-
+    declared = shipped("ontology", "datasets.ttl")
+    (node,) = declared.subjects(DCTERMS.identifier, ox.Literal(name))
+    values = declared.texts
     (distribution,) = values(node, DCAT.distribution)
     (checksum,) = values(ox.NamedNode(distribution), SPDX.checksum)
     (expected,) = values(ox.NamedNode(checksum), SPDX.checksumValue)

@@ -11,12 +11,10 @@ import hashlib
 import json
 import shutil
 import tempfile
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from http.client import HTTPException
+from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import quote
 
@@ -24,15 +22,22 @@ from kgbench.datasets import home
 from kgbench.datasets.descriptions import Description
 from kgbench.errors import ImportRefused
 from kgbench.model import Json
+from kgbench.net import web
+from kgbench.net.limits import Limits, Misbehaviour, TooMuch
 
 _SUFFIXES = frozenset({".json", ".jsonl", ".ttl", ".txt", ""})
 _LARGEST = 1 << 28  # bytes of one file
-_TIMEOUT = 60.0  # seconds
+_TIMEOUT = 60.0  # seconds without a byte
+_PATIENCE = 600.0  # seconds for a file, and one more for each _SLOWEST bytes of it
+_SLOWEST = 10_000
 
 
 @dataclass(slots=True)
 class Installed:
-    """What was installed where; ``differing`` and ``missing`` are files of the declared list."""
+    """What was installed where; ``differing`` and ``missing`` are files of the declared list.
+
+    ``remarks`` say in words what was put up with.
+    """
 
     place: Path
     files: int = 0
@@ -40,6 +45,7 @@ class Installed:
     missing: list[str] = field(default_factory=list)
     further: list[str] = field(default_factory=list)
     tasks: int = 0
+    remarks: list[str] = field(default_factory=list)
 
 
 def install(
@@ -54,24 +60,44 @@ def install(
     installation. A fetched file with another checksum is refused; a file of a copy is taken as it
     is and named in the result. Raises :class:`~kgbench.errors.ImportRefused`.
     """
+
+    def fill(scratch: Path, done: Installed) -> None:
+        if copy is None:
+            _fetch(description, scratch, done, progress)
+        else:
+            _copy(description, copy, scratch, done, progress)
+
+    source = description.url if copy is None else str(copy.resolve())
+    return put(description, source, fill, tasks)
+
+
+def put(
+    description: Description,
+    source: str,
+    fill: Callable[[Path, Installed], None],
+    tasks: Callable[[Path], list[dict[str, Json]]],
+) -> Installed:
+    """Install what ``fill`` writes into a new folder, with a note of where it comes from.
+
+    ``tasks`` reads the folder and gives the tasks that the data set brings. Whatever either raises
+    ends the installation and leaves what was installed before.
+    """
     place = home.place(description.name)
     place.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{description.name}-", dir=place.parent))
     try:
         done = Installed(place)
-        if copy is None:
-            _fetch(description, scratch, done, progress)
-        else:
-            _copy(description, copy, scratch, done, progress)
+        fill(scratch, done)
         brought = tasks(scratch)
         done.tasks = len(brought)
         note = {
             "name": description.name,
             "version": description.version,
-            "source": description.url if copy is None else str(copy.resolve()),
+            "source": source,
             "installed": datetime.now(UTC).isoformat(timespec="seconds"),
             "differing": done.differing,
             "missing": done.missing,
+            "remarks": done.remarks,
             "tasks": brought,
         }
         text = json.dumps(note, indent=1, ensure_ascii=False)
@@ -89,7 +115,7 @@ def _fetch(
     progress: Callable[[int], None] | None,
 ) -> None:
     for path, expected in description.files.items():
-        content = _get(description.url + quote(path))
+        content = fetched(description.url + quote(path))
         if hashlib.sha256(content).hexdigest() != expected:
             raise ImportRefused(
                 f"{description.url}{path} is not the declared file (another SHA-256): nothing was "
@@ -98,20 +124,26 @@ def _fetch(
         _write(target / path, content, done, progress)
 
 
-def _get(url: str) -> bytes:
+def fetched(url: str) -> bytes:
+    """The file at an https address.
+
+    Raises :class:`~kgbench.errors.ImportRefused` where it cannot be had, or is too large.
+    """
     if not url.startswith(("https://", "http://127.0.0.1:")):
         raise ImportRefused(f"{url} is no https address")
+    limits = Limits(_LARGEST, _LARGEST, _PATIENCE, _SLOWEST)
     try:
-        with urllib.request.urlopen(url, timeout=_TIMEOUT) as answer:  # noqa: S310 - checked above
-            content: bytes = answer.read(_LARGEST + 1)
-    except (urllib.error.URLError, HTTPException, OSError) as error:
+        with web.request(url, limits, idle=_TIMEOUT, follow=True) as answer:
+            if answer.status == HTTPStatus.OK:
+                return b"".join(answer.pieces())
+            said = f"HTTP {answer.status} {answer.reason}"
+    except TooMuch:
+        raise ImportRefused(f"{url} is larger than {_LARGEST} bytes") from None
+    except (Misbehaviour, OSError) as error:
         said = " ".join(str(error).split())
-        raise ImportRefused(
-            f"{url} cannot be fetched: {said}; 'install --from DIR' takes a copy that you have"
-        ) from error
-    if len(content) > _LARGEST:
-        raise ImportRefused(f"{url} is larger than {_LARGEST} bytes")
-    return content
+    raise ImportRefused(
+        f"{url} cannot be fetched: {said}; 'install --from DIR' takes a copy that you have"
+    )
 
 
 def _copy(

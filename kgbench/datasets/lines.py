@@ -3,27 +3,61 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
+from typing import Final
 
 from kgbench.errors import ImportRefused
 from kgbench.model import Json
+
+MOST: Final = 1 << 26
+"""The most bytes of a line, and of a file that is read whole."""
 
 
 def text(path: Path) -> str:
     """The text of a file in UTF-8.
 
-    Raises :class:`~kgbench.errors.ImportRefused` where it is missing or in another encoding.
+    Raises :class:`~kgbench.errors.ImportRefused` where it is missing or in another encoding, or has
+    more than :data:`MOST` bytes.
     """
+    with _reading(path) as file:
+        if os.fstat(file.fileno()).st_size > MOST:
+            raise ImportRefused(
+                f"{path} has more than {MOST} bytes: this data set has no such file"
+            )
+        content = file.read()
+    return _decoded(content, path, 0)
+
+
+def digest(path: Path) -> bytes:
+    """The SHA-256 of a file."""
+    with _reading(path) as file:
+        return hashlib.file_digest(file, "sha256").digest()
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[BufferedReader]:
     try:
-        return path.read_bytes().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ImportRefused(
-            f"{path}: byte {error.start} is not UTF-8: the file is damaged or in another encoding"
-        ) from error
+        with path.open("rb") as file:
+            yield file
     except OSError as error:
         raise ImportRefused(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def _decoded(content: bytes, path: Path, start: int) -> str:
+    """The text of bytes that stand at ``start`` in a file."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ImportRefused(
+            f"{path}: byte {start + error.start} is not UTF-8: the file is damaged or in another "
+            "encoding"
+        ) from error
 
 
 def structure(path: Path) -> Json:
@@ -41,8 +75,12 @@ def structure(path: Path) -> Json:
 
 
 def records(path: Path) -> Iterator[tuple[int, Mapping[str, Json]]]:
-    """The objects of a JSON Lines file with their line numbers; blank lines are passed over."""
-    for number, line in enumerate(text(path).split("\n"), 1):
+    """The objects of a JSON Lines file with their line numbers; blank lines are passed over.
+
+    The file is read line by line. Raises :class:`~kgbench.errors.ImportRefused`, naming the line,
+    for what is no object, and for a line of more than :data:`MOST` bytes.
+    """
+    for number, line in _numbered(path):
         if not line.strip():
             continue
         try:
@@ -54,6 +92,17 @@ def records(path: Path) -> Iterator[tuple[int, Mapping[str, Json]]]:
         if not isinstance(found, dict):
             raise ImportRefused(f"{path}:{number}: the line is no JSON object")
         yield number, found
+
+
+def _numbered(path: Path) -> Iterator[tuple[int, str]]:
+    number = start = 0
+    with _reading(path) as file:
+        while content := file.readline(MOST + 1):
+            number += 1
+            if len(content) > MOST:
+                raise ImportRefused(f"{path}:{number}: the line has more than {MOST} bytes")
+            yield number, _decoded(content, path, start)
+            start += len(content)
 
 
 def word(record: Mapping[str, Json], field: str, path: Path, number: int) -> str:

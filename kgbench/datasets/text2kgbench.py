@@ -84,6 +84,11 @@ class Part:
             found.update({one.id: merged for one in same})
         return found
 
+    @cached_property
+    def records(self) -> Mapping[str, Sentence]:
+        """Training records by id, each with its own facts only."""
+        return {sentence.id: sentence for sentence in self.train}
+
     def similar(self, selection: str) -> Mapping[str, tuple[str, ...]]:
         """The lists called ``selection``.
 
@@ -159,13 +164,17 @@ def installed_part(collection: str, name: str) -> Part:
 
     Raises :class:`~kgbench.errors.TaskError` where the data set is not installed.
     """
-    root = home.place(NAME)
+    require_installed()
+    return _installed(home.place(NAME), collection, name)
+
+
+def require_installed() -> None:
+    """Raise :class:`~kgbench.errors.TaskError` where the data set is not installed."""
     if home.record(NAME) is None:
         raise TaskError(
             f"the data set {NAME} is not installed: 'kgbench datasets install {NAME}' fetches it, "
             f"'--from DIR' takes a copy that you have"
         )
-    return _installed(root, collection, name)
 
 
 def _ontology_file(folder: Path, name: str) -> tuple[int, Path]:

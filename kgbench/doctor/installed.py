@@ -26,7 +26,7 @@ MODULES = {
     "google-generativeai": "google.generativeai",
     "inspect-ai": "inspect_ai",
     "ruamel-yaml": "ruamel.yaml",
-    "sparqlwrapper": "SPARQLWrapper",
+    "xlsxwriter": "xlsxwriter",
 }
 #: Distributions that are not imported to see whether they work: this one would take hold of a GPU.
 _NOT_TRIED = frozenset({"vllm"})

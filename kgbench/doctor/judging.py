@@ -14,7 +14,7 @@ from kgbench.errors import KgbenchError
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, end_child, judge_batch
 from kgbench.execution.process import environment
 from kgbench.model import Outcome
-from kgbench.tasks import catalogue
+from kgbench.tasks import catalogue, sealed_classes
 
 _CLASS = "RdfFriendCount"
 _MEMORY = 512 << 20
@@ -34,6 +34,9 @@ def task_classes() -> Iterator[Condition]:
     for name, why in catalogue.unusable().items():
         advice = "repair or remove the package that brings it"
         yield Condition("judging", name, State.BROKEN, f"cannot be used: {why}", advice)
+    for name in there:
+        if sealed := sealed_classes.why_sealed(name):
+            yield Condition("judging", name, State.NOTE, f"sealed: {sealed}")
     words = f"{len(there)} task classes with {len(labels)} tasks"
     facts = {"classes": sorted(there), "tasks": len(labels)}
     yield Condition("judging", "task classes", State.OK, words, None, facts)

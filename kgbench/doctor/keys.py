@@ -4,35 +4,37 @@
 from __future__ import annotations
 
 import os
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
-from http.client import HTTPException
 from urllib.parse import urlsplit
 
 from kgbench.config.credentials import hidden
 from kgbench.connectors import keys
+from kgbench.connectors.declared import declarations
+from kgbench.connectors.servers import Service
 from kgbench.doctor.conditions import Condition, State
 from kgbench.errors import ModelSpecError
+from kgbench.net import web
+from kgbench.net.limits import Limits, Misbehaviour
 from kgbench.store.back_ends import shown
 
-#: The environment variables that each connector looks for a key in, by its name.
-VARIABLES = {
-    "openai": ("OPENAI_API_KEY",),
-    "anthropic": ("ANTHROPIC_API_KEY",),
-    "google": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-    "vllm": ("VLLM_API_KEY",),
-}
-#: The variables that move a connector to another server.
-SERVERS = ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL")
 _OURS = "KGBENCH_"
 _LIMIT = 5.0  # seconds
+_MOST = 1 << 20  # bytes, of which none is read but the headers
+
+
+def services() -> dict[str, Service]:
+    """The services of connectors, by the first connector's name where several share the keys."""
+    by_keys: dict[tuple[str, ...], tuple[str, Service]] = {}
+    for name, declared in declarations().items():
+        if declared.service is not None and declared.service.keys:
+            by_keys.setdefault(declared.service.keys, (name, declared.service))
+    return dict(by_keys.values())
 
 
 def known() -> Iterator[Condition]:
     """For each provider, which variable holds a key; then the settings of kgbench that are set."""
-    for name, variables in VARIABLES.items():
-        yield _key(name, variables)
+    for name, service in services().items():
+        yield _key(name, service.keys)
     ours = sorted(name for name in os.environ if name.startswith(_OURS) and os.environ[name])
     if ours:
         facts = {"variables": ours}
@@ -57,9 +59,10 @@ def _key(name: str, variables: tuple[str, ...]) -> Condition:
 
 def servers() -> Iterator[Condition]:
     """Whether the servers that the environment names answer; they are sent no key."""
-    for variable in SERVERS:
-        url = os.environ.get(variable, "").strip()
-        if url:
+    for service in services().values():
+        variable = service.variable
+        url = os.environ.get(variable, "").strip() if variable else ""
+        if variable and url:
             yield _answers(variable, url)
 
 
@@ -70,23 +73,12 @@ def _answers(variable: str, url: str) -> Condition:
     if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
         words = f"{named} is no http or https address without user and password"
         return Condition("servers", variable, State.BROKEN, words, f"correct {variable}")
-    opener = urllib.request.build_opener(_Stay)
     try:
-        with opener.open(url, timeout=_LIMIT) as answer:
+        with web.request(url, Limits(_MOST, _MOST, _LIMIT), idle=_LIMIT) as answer:
             status = answer.status
-    except urllib.error.HTTPError as error:
-        status = error.code
-        error.close()
-    except (urllib.error.URLError, OSError, HTTPException, ValueError) as error:
-        words = f"{named} does not answer: {getattr(error, 'reason', error)}"
+    except (OSError, ValueError, Misbehaviour) as error:
+        words = f"{named} does not answer: {error}"
         return Condition("servers", variable, State.BROKEN, words, advice)
     # Without a key and a path a server that is well says 401 or 404.
     words = f"{named} answers (HTTP {status})"
     return Condition("servers", variable, State.OK, words, None, {"status": status})
-
-
-class _Stay(urllib.request.HTTPRedirectHandler):
-    """Nobody asked for the server that a redirection names."""
-
-    def redirect_request(self, *_: object) -> None:
-        """Not followed."""

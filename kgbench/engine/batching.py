@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from kgbench.connectors.batches import MOST_CHARACTERS, MOST_REQUESTS, Asked, Batches, name
 from kgbench.engine.calls import Patience, outcome
@@ -24,6 +24,7 @@ from kgbench.engine.following import Following, NotMade, Stopped
 from kgbench.engine.journal import Journal
 from kgbench.engine.pacing import GivenUp
 from kgbench.engine.planning import Planned
+from kgbench.engine.replies import Replies
 from kgbench.engine.stopping import Stop
 from kgbench.engine.writer import Writer
 from kgbench.errors import ProviderError, RateLimited
@@ -53,6 +54,7 @@ class Outgoing(NamedTuple):
     store: Store
     recorder: Recorder
     writer: Writer
+    replies: Replies
     journal: Journal
     stop: Stop
 
@@ -64,6 +66,10 @@ class _Delivered:
     batch: Batch
     state: str
     answers: int
+
+
+_Begin: TypeAlias = Callable[[Planned], bool | None]
+_Hold: TypeAlias = Callable[[Planned], Awaitable[None]]
 
 
 class Batching:
@@ -100,6 +106,7 @@ class Batching:
         self._holding: set[asyncio.Task[None]] = set()
         self._follows: set[asyncio.Task[None]] = set()
         self._more = True  # dialogues are left to begin
+        self._later: Planned | None = None  # one that there was no room for
         self._busy = 0  # dialogues that do not wait for an answer
         self._held = 0  # characters of what is held
         self._quiet = asyncio.Event()
@@ -107,6 +114,9 @@ class Batching:
         self._failure: BaseException | None = None
 
     # --- for dialogues --------------------------------------------------------------------
+
+    async def arrived(self, request: Request, dialogue: str) -> None:
+        """None: the provider keeps what batches bring."""
 
     async def call(self, request: Request, dialogue: str) -> Call:
         """See :class:`~kgbench.engine.calls.Channel`."""
@@ -118,16 +128,21 @@ class Batching:
             now = batches.now_after(batch)
             if isinstance(got, Reply):
                 retries = failures + refusals
-                return Call(batch.started, now, got, retries=retries, batch=batch.iri)
+                made = Call(batch.started, now, got, retries=retries, batch=batch.iri)
+                self._run.replies.received(made, request, dialogue)
+                k = len(request.messages) // 2
+                self._run.journal.reply(got, dialogue=dialogue, round=k, batch=batch.id)
+                return made
             refusals += isinstance(got, RateLimited)
             failures += not isinstance(got, RateLimited)
             wait = self._patience.wait(failures, refusals, got)
             error = f"{type(got).__name__}: {got}"
             self._run.journal.note("failure", dialogue=dialogue, error=error, wait=wait)
             if wait is None or self._run.stop.requested:
-                made = failures + refusals - 1
-                failure = outcome(got)
-                return Call(batch.started, now, None, failure, error, retries=made, batch=batch.iri)
+                failure, retries = outcome(got), failures + refusals - 1
+                return Call(
+                    batch.started, now, None, failure, error, retries=retries, batch=batch.iri
+                )
             self._again_at = max(self._again_at, asyncio.get_running_loop().time() + wait)
 
     async def _answer(self, waiting: _Waiting) -> tuple[Reply | ProviderError, Batch]:
@@ -169,14 +184,16 @@ class Batching:
     async def work(
         self,
         todo: Iterator[Planned],
-        begin: Callable[[Planned], bool],
-        hold: Callable[[Planned], Awaitable[None]],
+        begin: _Begin,
+        hold: _Hold,
+        room: Callable[[], Awaitable[None]],
     ) -> None:
-        """Hold all dialogues of ``todo``, as long as ``begin`` lets them."""
+        """Hold ``todo`` as long as ``begin`` says true; at ``None``, ask again after ``room``."""
         try:
             await self._collect()
             while await self._step(todo, begin, hold):
-                pass
+                if not (self._holding or self._gathered or self._follows):
+                    await room()
         except Stopped as stopped:
             self.refused = stopped.why
             self.give_up()
@@ -188,17 +205,13 @@ class Batching:
                 task.cancel()
             await asyncio.gather(*self._holding, *self._follows, return_exceptions=True)
 
-    async def _step(
-        self,
-        todo: Iterator[Planned],
-        begin: Callable[[Planned], bool],
-        hold: Callable[[Planned], Awaitable[None]],
-    ) -> bool:
+    async def _step(self, todo: Iterator[Planned], begin: _Begin, hold: _Hold) -> bool:
         """Begin what can be begun, wait until all wait, hand in what is asked; false at the end."""
         while self._room():
-            planned = next(todo, None)
-            if planned is None or not begin(planned):
-                self._more = False
+            planned, self._later = self._later or next(todo, None), None
+            if planned is None or not (begun := begin(planned)):
+                self._more = planned is not None and begun is None
+                self._later = planned
                 break
             self._busy += 1
             self._quiet.clear()
@@ -218,7 +231,7 @@ class Batching:
         self._more = self._more and not self._run.stop.requested
         return self._more and not full
 
-    async def _one(self, planned: Planned, hold: Callable[[Planned], Awaitable[None]]) -> None:
+    async def _one(self, planned: Planned, hold: _Hold) -> None:
         try:
             await hold(planned)
         except Exception as error:  # noqa: BLE001 - raised again by whoever waits for all
@@ -315,7 +328,6 @@ class Batching:
                 answers += isinstance(result.outcome, Reply)
                 waiting = by_name.pop(result.name, None)
                 if waiting is not None:
-                    self._note(batch, waiting, result.outcome)
                     self._tell(waiting, result.outcome, batch)
         except GivenUp:
             return
@@ -363,32 +375,20 @@ class Batching:
         self._delivered.append(_Delivered(batch, standing.state, answers))
 
     async def _close_delivered(self) -> None:
-        """Record the end of batches all of whose answers are stored.
-
-        Those with answers that nobody has asked for in this session stay open for another.
-        """
+        """Record the end of batches of which all answers are stored; others stay open."""
         if not self._delivered:
             return
         await self._run.writer.put([])
-        graph = self._run.recorder.run_graph
+        store, graph = self._run.store, self._run.recorder.run_graph
         for one in list(self._delivered):
-            if batches.answers(self._run.store, graph, one.batch) >= one.answers:
+            if batches.answers(store, graph, one.batch) >= one.answers:
                 await self._close(one.batch, one.state)
                 self._delivered.remove(one)
 
     async def _close(self, batch: Batch, state: str) -> None:
-        done = batches.ended(self._run.recorder.run_graph, batch, state, batches.now_after(batch))
-        await self._run.writer.put([done])
+        graph, now = self._run.recorder.run_graph, batches.now_after(batch)
+        await self._run.writer.put([batches.ended(graph, batch, state, now)])
         self._run.journal.note("batch-closed", batch=batch.id, iri=batch.iri, state=state)
-
-    def _note(self, batch: Batch, waiting: _Waiting, got: Reply | ProviderError) -> None:
-        if isinstance(got, Reply):
-            self._run.journal.reply(
-                got,
-                dialogue=waiting.dialogue,
-                round=len(waiting.request.messages) // 2,
-                batch=batch.id,
-            )
 
     def _count(self) -> None:
         self._told(sum(map(len, self._under_way.values())))

@@ -15,22 +15,30 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from kgbench.connectors import extraction
-from kgbench.engine.calls import CHARACTERS_PER_TOKEN, Channel
+from kgbench.connectors import extraction, tool_protocol
+from kgbench.engine import planning
+from kgbench.engine.calls import CHARACTERS_PER_TOKEN, Channel, outcome
 from kgbench.engine.desk import Desk
 from kgbench.engine.pacing import GivenUp
 from kgbench.engine.planning import Planned
+from kgbench.engine.replies import Replies
+from kgbench.engine.tool_turns import ToolTurns
 from kgbench.engine.writer import Writer
+from kgbench.errors import ProviderError
 from kgbench.evaluation import answer_evaluation, dialogue_evaluation
-from kgbench.execution.judging import JudgeRequest
+from kgbench.execution.dialogues import request as judge_request
 from kgbench.model import Call, Dialogue, Outcome, Request, TaskClass, Turn, Usage, Verdict
 from kgbench.rdf import digest
 from kgbench.record import Recorder
 from kgbench.record.reuse import Answers
 from kgbench.store.protocol import Block
-from kgbench.tasks import catalogue
+from kgbench.tasks import catalogue, succession
+from kgbench.tool_calls import TOOL_RESULTS, ToolUse
+from kgbench.tool_servers.servers import ToolServers
+from kgbench.tools.budget import Cost
 
 FINAL_FAILURES = frozenset({Outcome.CONTEXT_TOO_LONG})
+_FEW, _MANY = 8, 16  # digits of a digest that tell dialogues with one iteration apart
 
 
 class Ending(StrEnum):
@@ -45,12 +53,14 @@ class Ending(StrEnum):
 class Conversed:
     """What became of a planned dialogue; ``failure`` is the last call's where it failed.
 
-    ``uncounted`` are the tokens, estimated, of answers that came without counts.
+    ``uncounted`` are the tokens, estimated, of answers that came without counts. ``recovered`` are
+    answers that an earlier session had received and not stored; they are none of the ``calls``.
     """
 
     ending: Ending
     usage: Usage
     calls: int
+    recovered: int = 0
     failure: Call | None = None
     uncounted: int = 0
 
@@ -68,7 +78,10 @@ class Stored:
 
 
 class Conversations:
-    """Holds the dialogues of a run; everything that they share."""
+    """Holds the dialogues of a run; everything that they share.
+
+    ``costs`` give what tokens of a model (IRI) cost, for dialogues that may not exceed a cost.
+    """
 
     def __init__(
         self,
@@ -78,31 +91,57 @@ class Conversations:
         *,
         entries: Callable[[Planned, Dialogue], list[Block]],
         earlier: Answers,
+        replies: Replies,
+        servers: ToolServers,
+        costs: Mapping[str, Cost] | None = None,
     ) -> None:
         self._recorder = recorder
         self._writer = writer
         self._desk = desk
         self._entries = entries
         self._earlier = earlier
+        self._replies = replies
+        self._servers = servers
+        self._costs = costs or {}
 
     async def hold(self, planned: Planned, line: Channel, stored: Stored) -> Conversed:
         """Hold one dialogue to its end, or until a call fails for good, or the run stops."""
+        if not planned.tools:
+            return await self._hold(planned, None, line, stored)
+        began = datetime.now(UTC)
+        try:
+            planned, tools = await self._equipped(planned)
+        except ProviderError as error:
+            return await self._unequipped(planned, stored, error, began)
+        return await self._hold(planned, tools, line, stored)
+
+    async def _hold(
+        self, planned: Planned, tools: ToolTurns | None, line: Channel, stored: Stored
+    ) -> Conversed:
+        """Ask, use tools, judge. An answer that calls tools is not judged: they reply to it."""
         dialogue = self._dialogue(planned, stored.again)
-        task_class = catalogue.task_class(planned.exercise.task.task_class)
+        name = succession.successor(planned.exercise.task.task_class)
+        task_class = catalogue.task_class(name)
         prompt, feedback = planned.exercise.prompt, None
         verdicts: list[Verdict] = []
         made: list[Call] = []
+        recovered = 0
         while True:
-            k = len(verdicts)
+            k = len(dialogue.turns)
             if k < len(stored.turns):
                 turn = stored.turns[k]
                 dialogue = replace(dialogue, turns=(*dialogue.turns, turn))
             else:
+                asked = _request(planned, dialogue, prompt)
+                call = self._replies.take(asked, dialogue.iri)
+                call = call or await line.arrived(asked, dialogue.iri)
+                recovered += call is not None
                 try:
-                    made.append(await self._call(planned, dialogue, prompt, line))
+                    call = call or await self._call(asked, dialogue, line)
                 except GivenUp:
                     await self._writer.put([])
-                    return _conversed(Ending.OPEN, made)
+                    return _conversed(Ending.OPEN, made, recovered)
+                made.append(_extracted(planned, call))
                 turn = Turn(prompt, (made[-1],), feedback)
                 dialogue = replace(dialogue, turns=(*dialogue.turns, turn))
                 self._write_turn(planned, dialogue, k, stored)
@@ -111,25 +150,68 @@ class Conversations:
                 assert failure is not None
                 if failure not in FINAL_FAILURES:
                     await self._writer.put([])
-                    return _conversed(Ending.FAILED, made)
+                    return _conversed(Ending.FAILED, made, recovered)
                 verdict = Verdict({}, {"error": made[-1].error}, failure)
             else:
-                request = JudgeRequest(planned.exercise.case, dialogue.answers)
+                if tools is not None:
+                    replied = await tools.use(dialogue, turn.uses)
+                    self._write_uses(dialogue, replied.uses, stored)
+                    if replied.prompt is not None:
+                        prompt, feedback = replied.prompt, TOOL_RESULTS
+                        continue
+                request = judge_request(dialogue, planned.exercise.case, k)
                 verdict = await self._desk.judge(dialogue.iri, request)
             verdicts.append(verdict)
-            if verdict.next_prompt is None or k + 1 == task_class.max_rounds:
+            if verdict.next_prompt is None or len(verdicts) == task_class.max_rounds:
                 break
             self._writer.post([self._judged(task_class, dialogue, verdict)])
             prompt, feedback = verdict.next_prompt, verdict.feedback
         await self._writer.put(self._closing(task_class, dialogue, verdicts))
-        return _conversed(Ending.COMPLETE, made)
+        return _conversed(Ending.COMPLETE, made, recovered)
+
+    async def _equipped(self, planned: Planned) -> tuple[Planned, ToolTurns]:
+        """The dialogue with its tools: those of its case, or of the server of its model."""
+        ending = [tool.name for tool in planned.tools if tool.ends]
+        equipment = await self._servers.equipment(planned.model, ending)
+        if equipment is not None:
+            planned = planning.equipped(planned, equipment.tools)
+        cost = self._costs.get(planned.model.iri, lambda _: None)
+        return planned, ToolTurns(
+            planned.exercise.case,
+            planned.tools,
+            self._desk,
+            native=planned.native,
+            equipment=equipment,
+            cost=cost,
+        )
+
+    async def _unequipped(
+        self, planned: Planned, stored: Stored, error: ProviderError, began: datetime
+    ) -> Conversed:
+        """Record that the server of the tools failed, as a call that failed.
+
+        A dialogue that has answers stays as it is, for the next session.
+        """
+        said = f"{type(error).__name__}: {error}"
+        call = Call(began, datetime.now(UTC), failure=outcome(error), error=said)
+        if not stored.turns:
+            turn = Turn(planned.exercise.prompt, (call,))
+            dialogue = replace(self._dialogue(planned, stored.again), turns=(turn,))
+            self._write_turn(planned, dialogue, 0, stored)
+        await self._writer.put([])
+        return replace(_conversed(Ending.FAILED, [call], 0), calls=0)
 
     def _dialogue(self, planned: Planned, again: int) -> Dialogue:
         exercise, model = planned.exercise, planned.model
         iris = self._recorder.iris
         return Dialogue(
             iri=self._recorder.dialogue_iri(
-                model.label, exercise.task.label, planned.iteration, planned.digest, again
+                model.label,
+                exercise.task.label,
+                planned.iteration,
+                planned.digest,
+                again,
+                digits=_MANY if exercise.counted_alone else _FEW,
             ),
             run=self._recorder.run,
             model=model.iri,
@@ -138,25 +220,15 @@ class Conversations:
             case=exercise.case.iri,
             iteration=planned.iteration,
             digest=planned.digest,
+            tool_protocol=_protocol(planned),
         )
 
-    async def _call(self, planned: Planned, dialogue: Dialogue, prompt: str, line: Channel) -> Call:
-        said = [text for t in dialogue.turns for text in (t.prompt, t.answer) if text is not None]
-        request = Request(
-            messages=(*said, prompt),
-            case=planned.exercise.case,
-            seed=digest(f"{planned.digest}/{len(dialogue.turns)}"),
-            iteration=planned.iteration,
-        )
+    async def _call(self, request: Request, dialogue: Dialogue, line: Channel) -> Call:
         known = self._earlier.take(dialogue.model, request.messages)
         if known is None:
-            made = await line.call(request, dialogue.iri)
-        else:
-            now = datetime.now(UTC)
-            made = Call(now, now, known[1], reused=known[0])
-        if made.reply is None:
-            return made
-        return replace(made, reply=extraction.extracted(planned.model, made.reply))
+            return await line.call(request, dialogue.iri)
+        now = datetime.now(UTC)
+        return Call(now, now, known[1], reused=known[0])
 
     def _write_turn(self, planned: Planned, dialogue: Dialogue, k: int, stored: Stored) -> None:
         """Queue a turn; awaiting a later write says whether this one succeeded, too."""
@@ -165,7 +237,19 @@ class Conversations:
         if not stored.calls and k == 0:
             started = dialogue.turns[0].calls[0].started
             lines = self._recorder.dialogue_start(dialogue, started) + lines
-        self._writer.post([*blocks, Block(self._recorder.run_graph, lines)])
+        turn = f"{dialogue.iri}/{k}"
+        blocks.append(Block(self._recorder.run_graph, lines))
+        self._writer.post(blocks, lambda: self._replies.stored(turn))
+
+    def _write_uses(self, dialogue: Dialogue, uses: Sequence[ToolUse], stored: Stored) -> None:
+        """Queue the tool calls in the last answer, unless the store has them."""
+        turn = dialogue.turns[-1]
+        if not uses or turn.uses:
+            return
+        k = len(dialogue.turns) - 1
+        before = 0 if k < len(stored.turns) else stored.calls.get(k, 0)
+        lines = self._recorder.tool_uses(dialogue, k, before + len(turn.calls) - 1, uses)
+        self._writer.post([Block(self._recorder.run_graph, lines)])
 
     def _judged(self, task_class: TaskClass, dialogue: Dialogue, verdict: Verdict) -> Block:
         """The evaluation of the last turn of ``dialogue``."""
@@ -188,13 +272,42 @@ class Conversations:
         return [*blocks, Block(recorder.run_graph, [ended])]
 
 
-def _conversed(ending: Ending, made: Sequence[Call]) -> Conversed:
+def _protocol(planned: Planned) -> str | None:
+    if not planned.tools:
+        return None
+    return tool_protocol.NATIVE if planned.native else tool_protocol.TEXT
+
+
+def _request(planned: Planned, dialogue: Dialogue, prompt: str) -> Request:
+    """What is asked next in a dialogue."""
+    answered = [(t.prompt, reply) for t in dialogue.turns if (reply := t.calls[-1].reply)]
+    said = [text for before, reply in answered for text in (before, reply.answer)]
+    return Request(
+        messages=(*said, prompt),
+        case=planned.exercise.case,
+        seed=digest(f"{planned.digest}/{len(dialogue.turns)}"),
+        iteration=planned.iteration,
+        tools=planned.tools if planned.native else (),
+        states=tuple(reply.state for _, reply in answered) if planned.native else (),
+    )
+
+
+def _extracted(planned: Planned, call: Call) -> Call:
+    """``call`` with the answer separated from the rest of the reply, if there is one."""
+    if call.reply is None:
+        return call
+    return replace(call, reply=extraction.extracted(planned.model, call.reply))
+
+
+def _conversed(ending: Ending, made: Sequence[Call], recovered: int) -> Conversed:
     failed = made[-1] if made and made[-1].failure is not None else None
     asked = [call for call in made if call.reused is None]
     silent = sum(
         len(call.reply.text) for call in asked if call.reply and call.reply.usage.input is None
     )
-    return Conversed(ending, _total(made), len(asked), failed, silent // CHARACTERS_PER_TOKEN)
+    calls = len(asked) - recovered
+    uncounted = silent // CHARACTERS_PER_TOKEN
+    return Conversed(ending, _total(made), calls, recovered, failed, uncounted)
 
 
 def _total(calls: Sequence[Call]) -> Usage:

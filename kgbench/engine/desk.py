@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where answers wait to be judged: in batches, by the executor, off the event loop."""
+"""Where answers and tool calls wait: taken in batches, by the executor, off the event loop."""
 
 from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+from dataclasses import replace
 from typing import NamedTuple
 
-from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
+from kgbench.execution.judging import (
+    Asked,
+    JudgeLimits,
+    JudgeRequest,
+    Used,
+    UseRequest,
+    answer_batch,
+)
 from kgbench.model import Verdict
 from kgbench.recorded_results import Asking
 
@@ -16,8 +24,8 @@ _QUERIES = 4  # at once to an endpoint, which others use, too
 
 
 class _Waiting(NamedTuple):
-    request: JudgeRequest
-    verdict: asyncio.Future[Verdict]
+    request: Asked
+    done: asyncio.Future[Verdict | Used]
 
 
 class Desk:
@@ -51,10 +59,21 @@ class Desk:
                 case = await asyncio.to_thread(
                     self._asking.with_results, dialogue, request.case, last
                 )
-            request = JudgeRequest(case, request.answers)
+            request = replace(request, case=case)
+        verdict = await self._done(request)
+        assert isinstance(verdict, Verdict)
+        return verdict
+
+    async def use(self, request: UseRequest) -> Used:
+        """What a tool gives; what a model asked of it raises nothing."""
+        used = await self._done(request)
+        assert isinstance(used, Used)
+        return used
+
+    async def _done(self, request: Asked) -> Verdict | Used:
         waiting = _Waiting(request, asyncio.get_running_loop().create_future())
         self._waiting.put_nowait(waiting)
-        return await waiting.verdict
+        return await waiting.done
 
     async def close(self) -> None:
         """Stop; whatever still waits is given up."""
@@ -69,14 +88,14 @@ class Desk:
                 batch.append(self._waiting.get_nowait())
             try:
                 future = self._executor.submit(
-                    judge_batch, [w.request for w in batch], self._limits
+                    answer_batch, [w.request for w in batch], self._limits
                 )
-                verdicts = await asyncio.wrap_future(future)
+                answers = await asyncio.wrap_future(future)
             except Exception as error:  # noqa: BLE001 - each dialogue that waits learns of it
                 for waiting in batch:
-                    if not waiting.verdict.done():
-                        waiting.verdict.set_exception(error)
+                    if not waiting.done.done():
+                        waiting.done.set_exception(error)
                 continue
-            for waiting, verdict in zip(batch, verdicts, strict=True):
-                if not waiting.verdict.done():
-                    waiting.verdict.set_result(verdict)
+            for waiting, answer in zip(batch, answers, strict=True):
+                if not waiting.done.done():
+                    waiting.done.set_result(answer)

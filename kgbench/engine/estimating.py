@@ -18,7 +18,8 @@ from kgbench.engine.calls import CHARACTERS_PER_TOKEN
 from kgbench.engine.planning import Exercise
 from kgbench.engine.prices import Entry, Price, price_of
 from kgbench.model import ModelSetup, Plan, Usage
-from kgbench.tasks import catalogue
+from kgbench.tasks import catalogue, succession, tool_prompts
+from kgbench.tools import budget
 
 RULE = (
     "a token is four characters; least: one round, answered like the reference; "
@@ -69,9 +70,12 @@ def foreseen(
 
 def _size(exercise: Exercise) -> tuple[int, int, int]:
     """Tokens of prompt and reference answer, and the number of rounds at most."""
-    name = exercise.task.task_class
+    name = succession.successor(exercise.task.task_class)
     answer = catalogue.module(name).reference(exercise.case)
-    return _tokens(exercise.prompt), _tokens(answer), catalogue.task_class(name).max_rounds
+    rounds = catalogue.task_class(name).max_rounds
+    if tool_prompts.tools_of(exercise.case):
+        rounds = budget.of(exercise.case.parameters).calls + 1
+    return _tokens(exercise.prompt), _tokens(answer), rounds
 
 
 def most(exercise: Exercise) -> tuple[int, int]:

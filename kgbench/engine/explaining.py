@@ -66,7 +66,7 @@ def reasons(store: Store, run: RunInfo, plan: Plan) -> Iterator[Reason]:
     failed = accounts.failed_dialogues(store, run.graph)
     invalid = invalidation.invalid(store, run.graph)
     known = _Known(store, run)
-    asked = published.exercises(store, plan, endpoint=True)
+    asked = published.asked(store, plan, endpoint=True).exercises
     for model in plan.models:
         for planned in planning.planned(plan, asked, model):
             state = states.get(planned.digest)

@@ -17,6 +17,7 @@ from kgbench.connectors.batches import Asked, Batches, Result, Standing, Undecid
 from kgbench.engine.journal import Journal
 from kgbench.engine.pacing import GivenUp
 from kgbench.errors import ContextTooLong, ProviderError, ProviderRefused, RateLimited
+from kgbench.net.limits import LONGEST_WAIT as LONGEST_PAUSE
 from kgbench.record.batches import Batch
 
 FIRST_WAIT = 2.0  # seconds between two looks at a batch
@@ -167,7 +168,7 @@ class Following:
     async def _wait(self, looks: int, error: ProviderError | None) -> None:
         seconds = self._scale * min(LONGEST_WAIT, FIRST_WAIT * _GROWTH**looks)
         if isinstance(error, RateLimited) and error.retry_after is not None:
-            seconds = error.retry_after
+            seconds = min(LONGEST_PAUSE, error.retry_after)
         await self.pause(seconds)
         if self._giving_up.is_set():
             raise GivenUp

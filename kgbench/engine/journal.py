@@ -8,44 +8,36 @@ the graph: a line has their length, and the IRI leads there.
 from __future__ import annotations
 
 import json
-import os
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO
 
 from kgbench.connectors import keys
 from kgbench.connectors.failures import scrub
-from kgbench.errors import StoreError
+from kgbench.errors import StoreError, WriteFailed
 from kgbench.model import Reply
-
-_KEY_NAME = re.compile(r"(?i)(?:api|access|secret|auth).*(?:key|token)|_key$|_token$|password")
-_SHORTEST = 8  # characters; a shorter value would hide words that are no secret
+from kgbench.secrets import names
 
 Say = Callable[[str], None]
-
-
-def secrets_of(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The values in ``environment`` that are keys by the names of their variables."""
-    found = {v.strip() for k, v in environment.items() if _KEY_NAME.search(k)}
-    return tuple(sorted(value for value in found if len(value) >= _SHORTEST))
 
 
 class Journal:
     """Notes events; without a ``path`` and ``say`` it does nothing.
 
     ``path`` is appended to, line by line as things happen; ``say`` takes readable lines.
-    Raises :class:`~kgbench.errors.StoreError` when the file cannot be opened.
+    Raises :class:`~kgbench.errors.StoreError` when the file cannot be opened, and
+    :class:`~kgbench.errors.WriteFailed` when it cannot be written any more.
     """
 
     def __init__(self, path: Path | None = None, say: Say | None = None) -> None:
         self._say = say
-        self._file: TextIO | None = None
-        self._secrets = secrets_of(os.environ)
+        self._path = path
+        self._file: BinaryIO | None = None
+        self._secrets = names.of_environment()
         if path is not None:
             try:
-                self._file = path.open("a", encoding="utf-8", buffering=1)
+                self._file = path.open("ab", buffering=0)  # what is not written is not kept, either
             except OSError as error:
                 raise StoreError(f"the log {path} cannot be written: {error.strerror}") from None
         self.silent = path is None and say is None
@@ -58,7 +50,7 @@ class Journal:
         now = datetime.now(UTC)
         if self._file is not None:
             line = {"time": now.isoformat(), "event": event, **clean}
-            self._file.write(json.dumps(line, ensure_ascii=True) + "\n")
+            self._write(json.dumps(line, ensure_ascii=True).encode("ascii") + b"\n")
         if self._say is not None:
             words = " ".join(f"{name}={value}" for name, value in clean.items())
             self._say(f"{now:%H:%M:%S} {event} {words}")
@@ -84,5 +76,14 @@ class Journal:
             self._file = None
         self.silent = True
 
+    def _write(self, line: bytes) -> None:
+        assert self._file is not None
+        try:
+            while line:
+                line = line[self._file.write(line) :]
+        except OSError as error:
+            message = f"the log {self._path} cannot be written: {error.strerror}"
+            raise WriteFailed(message) from error
+
     def _clean(self, value: Any) -> Any:
-        return scrub(value, {*self._secrets, *keys.given()}) if isinstance(value, str) else value
+        return scrub(value, self._secrets | keys.given()) if isinstance(value, str) else value

@@ -19,6 +19,7 @@ from collections import deque
 from collections.abc import Callable
 
 from kgbench.errors import RateLimited
+from kgbench.net.limits import LONGEST_WAIT
 
 FIRST = 16  # calls at once before anything is known, or a quarter of the most, if that is more
 PATIENT = 16  # answers, at least, before a limit is tried again
@@ -55,6 +56,9 @@ class Bucket:
 class Pace:
     """The pace of one model; ``most`` calls at once, at the very most.
 
+    Between the beginnings of two calls the event loop makes ``passes``: building a request takes
+    milliseconds, in which no reply is read, and reading one takes some passes.
+
     ``limit`` is how many there may be now, ``under_way`` how many there are.
     """
 
@@ -64,6 +68,7 @@ class Pace:
         *,
         requests_per_minute: float | None = None,
         tokens_per_minute: float | None = None,
+        passes: int = 0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.limit = min(most, max(FIRST, most // 4))
@@ -77,6 +82,9 @@ class Pace:
         self._paused_until = 0.0
         self._alarm: asyncio.TimerHandle | None = None
         self._closed = False
+        self._ended = False
+        self._passes = passes
+        self._left = 0  # passes of the event loop before the next call may begin
         self._answers = 0  # since the limit last changed
         self._step = 1
         self._window = 1
@@ -129,7 +137,7 @@ class Pace:
         self.refusals += 1
         self.limit = max(1, min(self.limit, others))
         self._answers, self._step = 0, 1
-        if error.retry_after is not None:
+        if error.retry_after is not None and error.retry_after <= LONGEST_WAIT:
             self.pause(error.retry_after)
         self._free()
 
@@ -137,9 +145,13 @@ class Pace:
         """Begin no call for ``seconds`` from now."""
         self._paused_until = max(self._paused_until, self._clock() + seconds)
 
-    def close(self) -> None:
-        """The run stops: from now on nobody waits for a pause to end, or for a minute's share."""
+    def close(self, *, at_once: bool = False) -> None:
+        """The run stops: from now on nobody waits for a pause to end, or for a minute's share.
+
+        ``at_once``: nor for a place; no call begins any more.
+        """
         self._closed = True
+        self._ended = self._ended or at_once
         self._admit()
 
     # --- within ---------------------------------------------------------------------------
@@ -156,7 +168,9 @@ class Pace:
         self._admit()
 
     def _admit(self) -> None:
-        while self._waiting and self.under_way < self.limit:
+        if self._ended:
+            self._give_up()
+        while self._waiting and self.under_way < self.limit and not self._left:
             pause = self._paused_until - self._clock()
             wait = max([pause, *(b.wait() for b in (self._requests, self._tokens) if b)])
             if wait > 0 and self._closed:
@@ -174,6 +188,17 @@ class Pace:
                 self._tokens.take(tokens)
             place.set_result(self.under_way)
             self.under_way += 1
+            if self._passes:
+                self._left = self._passes
+                asyncio.get_running_loop().call_soon(self._passed)
+
+    def _passed(self) -> None:
+        """Count a pass of the event loop."""
+        self._left -= 1
+        if self._left:
+            asyncio.get_running_loop().call_soon(self._passed)
+        else:
+            self._admit()
 
     def _give_up(self) -> None:
         for place, _ in self._waiting:

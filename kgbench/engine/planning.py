@@ -10,37 +10,53 @@ difference can be explained.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from kgbench.connectors import tool_protocol
 from kgbench.errors import TaskError
 from kgbench.model import Case, ModelSetup, Plan, Task
 from kgbench.on_demand import OnDemand
 from kgbench.rdf import canonical_json, digest
 from kgbench.record.recorder import DIGEST_SCHEME
-from kgbench.tasks import catalogue
+from kgbench.tasks import catalogue, tool_prompts
+from kgbench.tool_calls import Tool
 
 _KEPT = 256  # exercises of each task: more than models can be apart
 
 
 @dataclass(frozen=True, slots=True)
 class Exercise:
-    """A case of a task with its first prompt: what every model is asked alike."""
+    """A case of a task with its first prompt: what every model is asked alike.
+
+    ``recorded`` says that the store has the case already, as it was published. With
+    ``counted_alone`` the iterations of the case are counted by themselves, so that the identity of
+    a dialogue does not depend on the place of its case among others; else they are counted for
+    all cases of a task label together.
+    """
 
     task: Task
     case: Case
     prompt: str
     prompt_digest: str
+    recorded: bool = False
+    counted_alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """One dialogue of a plan; ``digest`` is its identity."""
+    """One dialogue of a plan; ``digest`` is its identity.
+
+    ``tools`` are what the case offers; ``native`` says that they are offered by the provider's own
+    tool calling, otherwise the prompt tells of them.
+    """
 
     model: ModelSetup
     exercise: Exercise
     iteration: int
     digest: str
+    tools: tuple[Tool, ...] = ()
+    native: bool = False
 
 
 def ingredients(model: ModelSetup, exercise: Exercise, iteration: int) -> dict[str, object]:
@@ -105,5 +121,58 @@ def planned(
             if plan.iterations_per_case and iteration >= plan.iterations * len(cases):
                 continue
             exercise = cases[iteration % len(cases)]
-            made_of = ingredients(model, exercise, iteration)
-            yield Planned(model, exercise, iteration, digest(canonical_json(made_of)))
+            number = iteration // len(cases) if exercise.counted_alone else iteration
+            tools = tool_prompts.tools_of(exercise.case)
+            native = bool(tools) and tool_protocol.is_native(model, plan.tool_protocol)
+            if tools:
+                exercise = _with_tools(exercise, tools, native=native)
+            made_of = ingredients(model, exercise, number)
+            identity = digest(canonical_json(made_of))
+            yield Planned(model, exercise, number, identity, tools, native)
+
+
+def equipped(planned: Planned, tools: Sequence[Tool]) -> Planned:
+    """``planned`` with the ``tools`` of a server in place of those of its case that do not end it.
+
+    Its identity stays: the plan names the server, which may offer something else another time.
+    """
+    ending = [tool for tool in planned.tools if tool.ends]
+    case = planned.exercise.case
+    offered = (*tools, *ending)
+    asked = catalogue.module(case.task_class).prompt(case)
+    text = tool_prompts.prompt(case, asked, offered, native=planned.native)
+    return replace(planned, exercise=replace(planned.exercise, prompt=text), tools=offered)
+
+
+def tool_protocols(plan: Plan, asked: Mapping[str, Sequence[Exercise]]) -> dict[str, list[str]]:
+    """The models (labels) of a plan by how they are offered tools; empty where none are offered.
+
+    Raises :class:`~kgbench.errors.ModelSpecError` for a model that cannot be asked as the plan
+    says. Whether a task offers tools is seen from its first case.
+    """
+    if not any(tool_prompts.tools_of(cases[0].case) for cases in asked.values() if len(cases)):
+        return {}
+    found: dict[str, list[str]] = {}
+    for model in plan.models:
+        native = tool_protocol.is_native(model, plan.tool_protocol)
+        name = tool_protocol.NATIVE if native else tool_protocol.TEXT
+        found.setdefault(name, []).append(model.label)
+    return found
+
+
+def told(protocols: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """What :func:`tool_protocols` found, in words: a line for each protocol."""
+    words = {
+        tool_protocol.NATIVE: "the provider's tool calling",
+        tool_protocol.TEXT: "text in the prompt",
+    }
+    for name, labels in protocols.items():
+        yield f"tools by {words[name]}: {', '.join(labels)}"
+
+
+def _with_tools(exercise: Exercise, tools: Sequence[Tool], *, native: bool) -> Exercise:
+    """``exercise`` with the prompt that tells of its tools; one that was recorded tells already."""
+    if exercise.recorded:
+        return exercise
+    text = tool_prompts.prompt(exercise.case, exercise.prompt, tools, native=native)
+    return replace(exercise, prompt=text, prompt_digest=digest(text))

@@ -13,15 +13,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-
-import pyoxigraph as ox
+from typing import Any
 
 from kgbench import resources
+from kgbench.config.specs import WITHOUT_PROVIDER
+from kgbench.declared_terms import check_terms
 from kgbench.errors import ResourceError
 from kgbench.model import ModelSetup, Usage
-from kgbench.vocab import DCTERMS, KGB, RDF, SKOS
-
-WITHOUT_PROVIDER = frozenset({"baseline", "replay"})  # nobody asks money for their answers
+from kgbench.rdf.declared import Declared
+from kgbench.vocab import DCTERMS, KGB, SKOS
 
 _MILLION = Decimal(1_000_000)
 _DATED = re.compile(r"(?:-\d{4}-\d{2}-\d{2}|-\d{8}|-\d{3}|@\d{8})$")
@@ -71,7 +71,7 @@ def declared(own: Path | None = None) -> list[Entry]:
     Raises :class:`~kgbench.errors.ResourceError` for a file that is missing or no price table.
     """
     shipped = _entries(resources.path("ontology", "prices.ttl"))
-    return shipped if own is None else [*_entries(own), *shipped]
+    return shipped if own is None else [*_entries(own, own=True), *shipped]
 
 
 def price_of(setup: ModelSetup, entries: Sequence[Entry]) -> Price | None:
@@ -92,43 +92,33 @@ def price_of(setup: ModelSetup, entries: Sequence[Entry]) -> Price | None:
     return None
 
 
-def _entries(path: Path) -> list[Entry]:
-    store = ox.Store()
-    try:
-        store.bulk_load(path=str(path), format=ox.RdfFormat.TURTLE)
-    except (OSError, SyntaxError) as error:
-        raise ResourceError(f"the price table {path} cannot be read: {error}") from None
-    # In no variable, which an error would keep: the engine's iterators must end in their thread.
-    entries = [
-        _entry(store, path, quad.subject)
-        for quad in store.quads_for_pattern(None, ox.NamedNode(RDF.type), ox.NamedNode(KGB.Price))
-    ]
+def _entries(path: Path, *, own: bool = False) -> list[Entry]:
+    declared = Declared(path)
+    if own:
+        check_terms(declared.graph, path)
+    entries = [_entry(declared, node) for node in declared.instances(KGB.Price)]
     if not entries:
         raise ResourceError(f"the price table {path} holds no kgb:Price")
     return sorted(entries, key=lambda e: (e.name, e.connector or "", e.price.date))
 
 
-def _entry(store: ox.Store, path: Path, node: ox.NamedNode | ox.BlankNode | ox.Triple) -> Entry:
-    def value(prop: str) -> str | None:
-        quad = next(iter(store.quads_for_pattern(node, ox.NamedNode(prop), None)), None)
-        term = None if quad is None else quad.object
-        return term.value if isinstance(term, ox.Literal | ox.NamedNode) else None
+def _entry(declared: Declared, node: Any) -> Entry:
+    read = declared.needed(node, KGB.inputPrice, _usd)
+    cached = declared.read(node, KGB.cachedPrice, _usd)
+    batch = declared.read(node, KGB.batchFactor, _usd)
+    price = Price(
+        read,
+        declared.needed(node, KGB.outputPrice, _usd),
+        read if cached is None else cached,
+        date=declared.required(node, DCTERMS.date),
+        source=declared.required(node, DCTERMS.source),
+        batch=Decimal(1) if batch is None else batch,
+    )
+    name = declared.required(node, SKOS.notation)
+    return Entry(name, declared.text(node, KGB.connector), price)
 
-    def needed(prop: str) -> str:
-        found = value(prop)
-        if found is None:
-            raise ResourceError(f"{path}: the price {node} has no <{prop}>")
-        return found
 
-    def amount(prop: str) -> Decimal:
-        text = needed(prop)
-        if not re.fullmatch(r"[0-9]+(\.[0-9]+)?", text):
-            raise ResourceError(f"{path}: the price {node} has '{text}' where USD are wanted")
-        return Decimal(text)
-
-    read = amount(KGB.inputPrice)
-    cached = amount(KGB.cachedPrice) if value(KGB.cachedPrice) is not None else read
-    batch = amount(KGB.batchFactor) if value(KGB.batchFactor) is not None else Decimal(1)
-    where = (needed(DCTERMS.date), needed(DCTERMS.source))
-    price = Price(read, amount(KGB.outputPrice), cached, *where, batch)
-    return Entry(needed(SKOS.notation), value(KGB.connector), price)
+def _usd(text: str) -> Decimal:
+    if not re.fullmatch(r"[0-9]+(\.[0-9]+)?", text):
+        raise ValueError("it is no amount such as 0.25")
+    return Decimal(text)

@@ -4,29 +4,34 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 
-from kgbench.connectors import find, replay
+from kgbench.config.specs import WITHOUT_PROVIDER
+from kgbench.connectors import find, keys, replay
 from kgbench.connectors.batches import Batches, open_batches
 from kgbench.engine import estimating, planning, prices, published
 from kgbench.engine.abandoning import abandon, refuse_beside
 from kgbench.engine.batching import Batching, Outgoing
-from kgbench.engine.calls import CHARACTERS_PER_TOKEN, Channel, Connector, Line, Patience
-from kgbench.engine.conversation import Conversed, Ending, Stored
+from kgbench.engine.calls import CHARACTERS_PER_TOKEN, PASSES, Channel, Connector, Line, Patience
+from kgbench.engine.conversation import Conversed, Ending
+from kgbench.engine.found import Found, found_before
 from kgbench.engine.pacing import Pace
 from kgbench.engine.planning import Exercise, Planned
-from kgbench.engine.prices import WITHOUT_PROVIDER
-from kgbench.engine.progress import Progress, Watch
+from kgbench.engine.preflight import first_calls
+from kgbench.engine.progress import Progress, Wait, Watch
+from kgbench.engine.replies import receiver_of
 from kgbench.engine.session import Session, Settings, session
 from kgbench.engine.spending import Limits, Spending
 from kgbench.engine.stopping import Stop
-from kgbench.errors import ProviderRefused
+from kgbench.errors import ProviderRefused, WriteFailed
 from kgbench.model import Call, ModelSetup, Outcome, Plan
-from kgbench.record import accounts, invalidation, reading
-from kgbench.record.reading import DialogueState, RunInfo
+from kgbench.net.receiving import RECEIVER
+from kgbench.record import reading
+from kgbench.record.reading import RunInfo
+from kgbench.store import known_keys
 from kgbench.store.protocol import Store
+from kgbench.tool_servers.servers import ToolServers
 
 _REFUSALS = 3  # refusals in a row after which a model is not asked any more
 _HOLDERS = 2  # dialogues held for each call there may be, so that judging keeps no model waiting
@@ -50,21 +55,34 @@ async def run_plan(
     *,
     stop: Stop | None = None,
     watch: Watch | None = None,
+    given: published.Asked | None = None,
 ) -> Progress:
     """Run every dialogue of ``plan`` that is not complete yet, and return the final counts.
 
+    What is asked are the exercises ``given``, or else those of the plan's tasks.
+
     Raises :class:`~kgbench.errors.TaskError`, :class:`~kgbench.errors.ModelSpecError` or
     :class:`~kgbench.errors.ResourceError` before anything is written, and
-    :class:`~kgbench.errors.StoreError` when the store cannot be written.
+    :class:`~kgbench.errors.StoreError` when the store cannot be opened for that. Where a write
+    fails later nothing more is asked, replies under way are waited for and kept, and
+    :class:`~kgbench.errors.WriteFailed` says what can be done.
     """
-    asked = published.exercises(store, plan, endpoint=settings.endpoint is not None)
+    stop = stop or Stop()
+    whole = given or published.asked(store, plan, endpoint=settings.endpoint is not None)
+    asked = whole.exercises
     replay.SOURCE.set(store.location)
-    found = _found(store, settings)
+    found = found_before(store, settings)
     limits = Limits(plan.max_cost, plan.max_tokens)
     batched = {s.iri for s in plan.models if plan.batch and s.connector not in WITHOUT_PROVIDER}
     entries = prices.declared(plan.prices)
     spending = Spending(plan.models, entries, found.usage, limits, batched=batched)
+    spending.check_budgets(plan)
+    protocols = planning.tool_protocols(plan, asked)
     async with AsyncExitStack() as stack:
+        receiver = receiver_of(store, sync=settings.fsync)
+        stack.callback(RECEIVER.reset, RECEIVER.set(receiver))
+        if receiver is not None:
+            stack.callback(receiver.close)
         connectors = {
             setup.iri: await stack.enter_async_context(
                 find(setup.connector).open(setup, plan.call_timeout)
@@ -77,15 +95,40 @@ async def run_plan(
             for setup in plan.models
             if setup.iri in batched
         }
+        servers = await stack.enter_async_context(
+            ToolServers(plan.models, plan.judge_timeout, may_start=settings.start_tool_servers)
+        )
+        known_keys.note(store.location, keys.given())
         if settings.run is not None and settings.abandon_batches:
             await abandon(store, settings.run, plan, settings.journal)
         elif settings.run is not None:
             refuse_beside(store, settings.run, plan, batched)
+        if settings.preflight is not None and spending.reached is None:
+            complete = {digest for digest, state in found.states.items() if state.complete}
+            await first_calls(plan, asked, complete, connectors, settings.preflight)
         dialogues = planning.dialogue_count(plan, asked) * len(plan.models)
         opened = await stack.enter_async_context(
-            session(store, plan, settings, dialogues=dialogues, prices=spending.taken(plan.models))
+            session(
+                store,
+                plan,
+                settings,
+                dialogues=dialogues,
+                prices=spending.taken(plan.models),
+                later_metrics=whole.later_metrics,
+                judged=whole.judged,
+                servers=servers,
+                failed=stop.failed,
+                costs={iri: p.cost for iri, p in spending.prices.items() if p is not None},
+            )
         )
-        progress = Progress(opened.recorder.run, dialogues)
+        progress = Progress(
+            opened.recorder.run,
+            dialogues,
+            passed_over=whole.passed_over,
+            tool_protocols=protocols,
+        )
+        for line in planning.told(protocols):
+            settings.tell(line)
         settings.journal.note("session", run=progress.run, planned=dialogues)
         work = _Work(
             opened,
@@ -95,42 +138,13 @@ async def run_plan(
             found=found,
             spending=spending,
             progress=progress,
-            stop=stop or Stop(),
+            stop=stop,
             watch=watch or (lambda _: None),
         )
         await work.through(connectors, providers)
+    progress.kept = opened.replies.unstored()
     settings.journal.note("end", run=progress.run, complete=progress.complete, why=progress.limit)
     return progress
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """What a run's graph had when the session began.
-
-    ``states`` are the dialogues that stand for their identity, ``closed`` those of them (by IRI)
-    that are not asked again as they are, ``invalid`` how many of an identity do not count.
-    """
-
-    states: Mapping[str, DialogueState]
-    closed: Collection[str]
-    invalid: Mapping[str, int]
-    usage: Mapping[str, accounts.Usage]
-
-
-def _found(store: Store, settings: Settings) -> _Found:
-    if settings.run is None:
-        return _Found({}, (), {}, {})
-    graph = settings.run.graph
-    states = reading.all_states(store, graph)
-    wrong = invalidation.invalid(store, graph)
-    invalid = {d: sum(one.iri in wrong for one in found) for d, found in states.items()}
-    standing = {
-        digest: found[-1]
-        for digest, found in states.items()
-        if not (settings.redo_invalidated and found[-1].iri in wrong)
-    }
-    failed = () if settings.retry_errors else accounts.failed_dialogues(store, graph)
-    return _Found(standing, {*wrong, *failed}, invalid, accounts.usage(store, graph))
 
 
 class _Work:
@@ -143,7 +157,7 @@ class _Work:
         asked: Mapping[str, Sequence[Exercise]],
         *,
         settings: Settings,
-        found: _Found,
+        found: Found,
         spending: Spending,
         progress: Progress,
         stop: Stop,
@@ -168,23 +182,23 @@ class _Work:
 
         ``connectors`` are those of models that are asked call by call, ``providers`` of the others.
         """
-        lines = {iri: self._line(connector) for iri, connector in connectors.items()}
         setups = {setup.iri: setup for setup in self._plan.models}
+        lines = {iri: self._line(setups[iri], connector) for iri, connector in connectors.items()}
         batching = {iri: self._batching(setups[iri], one) for iri, one in providers.items()}
         tasks = []
         for setup in self._plan.models:
             todo = self._todo(setup)
             if setup.iri in batching:
-                tasks.append(asyncio.create_task(self._in_batches(setup, todo, batching)))
-                continue
-            tasks += [
-                asyncio.create_task(self._worker(todo, lines[setup.iri]))
-                for _ in range(self._plan.concurrency * _HOLDERS)
-            ]
+                works = [self._in_batches(setup, todo, batching)]
+            else:
+                line = lines[setup.iri]
+                holders = self._plan.concurrency * _HOLDERS
+                works = [self._worker(todo, line) for _ in range(holders)]
+            tasks += [asyncio.create_task(self._stopping_all(one)) for one in works]
 
         def stopping() -> None:
             for line in lines.values():
-                line.pace.close()
+                line.pace.close(at_once=self._stop.failure is not None)
             for one in batching.values() if self._stop.reason is None else ():
                 one.give_up()
 
@@ -193,23 +207,54 @@ class _Work:
         unfinished = self._stop.requested and not self._progress.finished
         self._progress.limit = self._stop.reason if unfinished else None
         self._progress.interrupted = unfinished and self._stop.reason is None
+        if self._stop.failure is not None:
+            raise self._told(self._stop.failure)
         for result in results:
             if isinstance(result, BaseException) and not isinstance(result, asyncio.CancelledError):
                 raise result
 
-    def _line(self, connector: Connector) -> Line:
+    async def _stopping_all(self, work: Coroutine[None, None, None]) -> None:
+        """Do ``work``; where it fails, the others ask nothing more."""
+        try:
+            await work
+        except Exception as error:
+            self._stop.failed(error)
+            raise
+
+    def _told(self, failure: BaseException) -> BaseException:
+        """``failure``, and where a write failed, what became of replies and what can be done."""
+        if not isinstance(failure, WriteFailed):
+            return failure
+        replies = self._session.replies
+        said = f"{failure}; nothing more was asked"
+        if kept := replies.unstored():
+            said += f", and {kept} replies that the store does not have are in {replies.folder}"
+        told = WriteFailed(f"{said}: make room, and the same command continues")
+        told.__cause__ = failure
+        return told
+
+    def _line(self, setup: ModelSetup, connector: Connector) -> Line:
         settings, plan = self._settings, self._plan
+        free = setup.connector in WITHOUT_PROVIDER  # it says the same again
+
+        def waiting(wait: Wait) -> None:
+            self._progress.waits[setup.label] = wait
+            self._watch(self._progress)
+
         return Line(
             connector,
             Pace(
                 plan.concurrency,
                 requests_per_minute=plan.requests_per_minute,
                 tokens_per_minute=plan.tokens_per_minute,
+                passes=0 if free else PASSES,
             ),
             Patience(plan.max_retries, settings.patience_scale),
-            deadline=plan.call_timeout,
+            deadline=getattr(connector, "deadline", plan.call_timeout),
             journal=settings.journal,
             stopping=self._stop.event,
+            replies=None if free else self._session.replies,
+            waiting=waiting,
         )
 
     def _todo(self, setup: ModelSetup) -> Iterator[Planned]:
@@ -231,7 +276,12 @@ class _Work:
             self._watch(self._progress)
 
         run = Outgoing(
-            session.store, session.recorder, session.writer, settings.journal, self._stop
+            session.store,
+            session.recorder,
+            session.writer,
+            session.replies,
+            settings.journal,
+            self._stop,
         )
         patience = Patience(self._plan.max_retries, settings.patience_scale)
         return Batching(setup, provider, run, patience, scale=settings.patience_scale, told=told)
@@ -244,7 +294,10 @@ class _Work:
         async def hold(planned: Planned) -> None:
             await self._hold(planned, channel)
 
-        await channel.work(todo, lambda one: self._begun(one, *estimating.most(one.exercise)), hold)
+        def begun(planned: Planned) -> bool | None:
+            return self._begun(planned, *estimating.most(planned.exercise))
+
+        await channel.work(todo, begun, hold, self._room)
         if channel.refused is not None:
             self._progress.stopped_models[setup.label] = channel.refused
 
@@ -252,32 +305,41 @@ class _Work:
         for planned in todo:
             if self._stop.requested:
                 return
-            if not self._begun(planned, len(planned.exercise.prompt) // CHARACTERS_PER_TOKEN):
+            read = len(planned.exercise.prompt) // CHARACTERS_PER_TOKEN
+            while (begun := self._begun(planned, read)) is None:
+                await self._room()
+            if not begun:
                 return
             await self._hold(planned, line)
 
-    def _begun(self, planned: Planned, read: int, written: int = 0) -> bool:
-        """Whether a dialogue of about so many tokens may begin; else the run stops."""
+    def _begun(self, planned: Planned, read: int, written: int = 0) -> bool | None:
+        """Whether a dialogue of about so many tokens may begin; ``None`` if not yet.
+
+        Where a limit leaves no room for it although nothing is under way, the run stops.
+        """
+        if self._stop.requested:
+            return False
         limit = self._spending.begin(planned.model.iri, read, written)
+        if limit is not None and self._spending.under_way:
+            return None
         if limit is not None:
             self._stop.limit_reached(limit)
         return limit is None
 
-    async def _hold(self, planned: Planned, channel: Channel) -> None:
-        held = await self._session.conversations.hold(planned, channel, self._stored(planned))
-        self._count(planned, held)
+    async def _room(self) -> None:
+        """Wait until a dialogue ends, which may leave room for another, or the run stops."""
+        if self._spending.under_way:
+            await self._stop.or_else(self._spending.one_ended())
 
-    def _stored(self, planned: Planned) -> Stored:
-        state = self._found.states.get(planned.digest)
-        again = self._found.invalid.get(planned.digest, 0)
-        if state is None:
-            return Stored(again=again)
-        store, graph = self._session.store, self._session.recorder.run_graph
-        return Stored(
-            reading.stored_turns(store, graph, state.iri),
-            reading.call_counts(store, graph, state.iri),
-            again,
-        )
+    async def _hold(self, planned: Planned, channel: Channel) -> None:
+        session = self._session
+        known = (planned, session.store, session.recorder.run_graph)
+        if planned.digest in self._found.states:  # queries: replies are read meanwhile
+            stored = await asyncio.to_thread(self._found.stored, *known)
+        else:
+            stored = self._found.stored(*known)
+        held = await self._session.conversations.hold(planned, channel, stored)
+        self._count(planned, held)
 
     def _count(self, planned: Planned, held: Conversed) -> None:
         progress, model = self._progress, planned.model
@@ -287,6 +349,7 @@ class _Work:
         else:
             progress.cost += cost
         progress.calls += held.calls
+        progress.recovered += held.recovered
         progress.input_tokens += held.usage.input or 0
         progress.output_tokens += held.usage.output or 0
         progress.complete += held.ending is Ending.COMPLETE

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from kgbench.engine.conversation import Conversations
 from kgbench.engine.desk import Desk
 from kgbench.engine.journal import Journal
 from kgbench.engine.planning import Planned
+from kgbench.engine.replies import Failed, Replies, opened
 from kgbench.engine.writer import Writer
 from kgbench.execution.endpoint import Endpoint
 from kgbench.execution.engines import engine_label
@@ -30,6 +32,8 @@ from kgbench.recorded_results import Asking, Results, recorded
 from kgbench.software import this_software
 from kgbench.store.iris import id_from, new_id
 from kgbench.store.protocol import Block, Store
+from kgbench.tool_servers.servers import ToolServers
+from kgbench.tools.budget import Cost
 
 _SWITCH = 0.0005  # seconds
 _switching = threading.Lock()
@@ -44,18 +48,26 @@ class Settings:
     what has been marked as not to be counted. ``reuse_answers``: take the answers of other runs in
     the store to identical requests. ``abandon_batches``: give up what earlier sessions have under
     way. ``endpoint`` executes the queries about cases whose graph only an endpoint has.
+    ``preflight``, where given, is told of a first call to each model, whose failure ends the run.
     ``executor`` says where to judge; it is shut down with the session, also where it was given.
+    ``start_tool_servers``: start the commands that models name as MCP servers.
+    ``tell`` hears in words how models are offered tools, where a task has any.
+    ``fsync``: bring replies to the disk itself, not only to the system, as they come.
     """
 
     run: RunInfo | None = None
     engine: str = "oxigraph"
     executor: str | Executor = "local"
+    preflight: Callable[[str], None] | None = None
+    start_tool_servers: bool = False
+    fsync: bool = False
     patience_scale: float = 1.0
     retry_errors: bool = True
     redo_invalidated: bool = False
     reuse_answers: bool = False
     abandon_batches: bool = False
     endpoint: str | None = None
+    tell: Callable[[str], None] = lambda _: None
     journal: Journal = field(default_factory=Journal)
 
 
@@ -67,16 +79,69 @@ class Session:
     recorder: Recorder
     conversations: Conversations
     writer: Writer
+    replies: Replies
 
 
 @asynccontextmanager
 async def session(
-    store: Store, plan: Plan, settings: Settings, *, dialogues: int, prices: Sequence[Paid]
+    store: Store,
+    plan: Plan,
+    settings: Settings,
+    *,
+    dialogues: int,
+    prices: Sequence[Paid],
+    later_metrics: Mapping[str, str],
+    judged: Sequence[str] = (),
+    servers: ToolServers,
+    failed: Failed,
+    costs: Mapping[str, Cost] | None = None,
 ) -> AsyncIterator[Session]:
-    """Begin a session on a run of ``dialogues`` in all, and end it in order."""
-    with _quick_switching():
-        async with _session(store, plan, settings, dialogues=dialogues, prices=prices) as opened:
-            yield opened
+    """Begin a session on a run of ``dialogues`` in all, and end it in order.
+
+    ``later_metrics`` stand in the place of others, and ``judged`` are the runs that judges are
+    asked about; see :class:`~kgbench.engine.published.Asked`.
+    ``servers`` give tools to models.
+    ``costs`` are those of :class:`~kgbench.engine.conversation.Conversations`.
+    ``failed`` hears, in the event loop, that what has to be written cannot be written.
+    """
+    run_id = new_id() if settings.run is None else settings.run.id
+    recorder = Recorder(store.iris, run_id, id_from(f"live/{run_id}"))
+    with (
+        _quick_switching(),
+        _settled_memory(),
+        opened(store, run_id, sync=settings.fsync, failed=failed) as replies,
+    ):
+        async with _judging(store, recorder, plan, settings) as desk:
+            blocks = _opening(store, recorder, plan, settings)
+            if later_metrics:
+                blocks.append(recorder.pass_metrics(later_metrics))
+            if judged:
+                blocks.append(recorder.pass_judges(judged))
+            run = settings.run
+            number = 0 if run is None else reading.session_count(store, run.iri, run.graph)
+            lines = _start(store, recorder, plan, number=number, dialogues=dialogues)
+            lines += [line for paid in prices for line in recorder.session_price(number, paid)]
+            store.write([*blocks, Block(recorder.run_graph, lines)])
+            writer = Writer(store, asyncio.get_running_loop(), failed)
+            models = [model.iri for model in plan.models] if settings.reuse_answers else []
+            conversations = Conversations(
+                recorder,
+                writer,
+                desk,
+                entries=_Entries(recorder).first_used,
+                earlier=Answers(store, models, recorder.run_graph),
+                replies=replies,
+                servers=servers,
+                costs=costs,
+            )
+            try:
+                yield Session(store, recorder, conversations, writer, replies)
+            finally:
+                await desk.close()
+                ended = recorder.session_end(number, datetime.now(UTC))
+                writer.post([Block(recorder.run_graph, [ended])])
+                await writer.close()
+                store.publish_soon()
 
 
 @contextmanager
@@ -99,47 +164,32 @@ def _quick_switching() -> Iterator[None]:
                 sys.setswitchinterval(usual)
 
 
+@contextmanager
+def _settled_memory() -> Iterator[None]:
+    """Keep what is in memory now out of garbage collections, which stop the event loop.
+
+    Going through all modules takes 40 ms, in which no reply that has arrived is read.
+    """
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
 @asynccontextmanager
-async def _session(
-    store: Store, plan: Plan, settings: Settings, *, dialogues: int, prices: Sequence[Paid]
-) -> AsyncIterator[Session]:
-    loop = asyncio.get_running_loop()
+async def _judging(
+    store: Store, recorder: Recorder, plan: Plan, settings: Settings
+) -> AsyncIterator[Desk]:
+    """The judges, who end with the session."""
     limits = JudgeLimits(seconds=plan.judge_timeout, engine=settings.engine)
     given = settings.executor
     pool = executor(given) if isinstance(given, str) else given
     begin(pool, limits)
     try:
-        run = settings.run
-        run_id = new_id() if run is None else run.id
-        recorder = Recorder(store.iris, run_id, id_from(f"live/{run_id}"))
-        number = 0 if run is None else reading.session_count(store, run.iri, run.graph)
-        lines = _start(store, recorder, plan, number=number, dialogues=dialogues)
-        lines += [line for paid in prices for line in recorder.session_price(number, paid)]
-        asking = _asking(store, recorder, plan, settings)
-        blocks = [*_opening(store, recorder, plan, settings), Block(recorder.run_graph, lines)]
-        if settings.endpoint is not None:
-            blocks.append(recorder.pass_endpoint(settings.endpoint))
-        store.write(blocks)
-        writer = Writer(store, loop)
-        desk = Desk(pool, limits, workers(pool), asking)
-        models = [model.iri for model in plan.models] if settings.reuse_answers else []
-        conversations = Conversations(
-            recorder,
-            writer,
-            desk,
-            entries=_Entries(recorder).first_used,
-            earlier=Answers(store, models, recorder.run_graph),
-        )
-        try:
-            yield Session(store, recorder, conversations, writer)
-        finally:
-            await desk.close()
-            ended = recorder.session_end(number, datetime.now(UTC))
-            writer.post([Block(recorder.run_graph, [ended])])
-            await writer.close()
-            store.publish_soon()
+        yield Desk(pool, limits, workers(pool), _asking(store, recorder, plan, settings))
     finally:
-        await loop.run_in_executor(None, pool.shutdown)
+        await asyncio.get_running_loop().run_in_executor(None, pool.shutdown)
 
 
 def _start(
@@ -163,6 +213,8 @@ def _opening(store: Store, recorder: Recorder, plan: Plan, settings: Settings) -
             agent=software.iri(store.iris),
             engine=engine_label(settings.engine),
         )
+    if settings.endpoint is not None:
+        blocks.append(recorder.pass_endpoint(settings.endpoint))
     return blocks
 
 
@@ -173,7 +225,7 @@ def _asking(store: Store, recorder: Recorder, plan: Plan, settings: Settings) ->
     noted: dict[str, Results] = {}
     if settings.run is not None:
         for execution in reading.executions(store, recorder.run_graph):
-            noted |= recorded(store, recorder.pass_graph, execution)
+            noted |= recorded(store, [recorder.pass_graph], execution)
     return Asking(Endpoint(settings.endpoint, plan.judge_timeout).select, noted)
 
 
@@ -192,9 +244,9 @@ class _Entries:
         blocks = []
         if self._new(model.iri):
             catalogue += model_entry(model)
-        if self._new(task.iri):
+        if self._new(task.iri) and not planned.exercise.recorded:
             catalogue += task_entry(iris, task)
-        if self._new(case.iri):
+        if self._new(case.iri) and not planned.exercise.recorded:
             catalogue += case_entry(iris, case, task.version)
         if self._new(execution):
             lines = recorder.execution_triples(execution, model.iri, task.iri)

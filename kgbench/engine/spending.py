@@ -7,15 +7,18 @@ does not begin a new budget.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import asyncio
+from collections.abc import Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from kgbench.engine.prices import WITHOUT_PROVIDER, Entry, Price, price_of
+from kgbench.config.specs import WITHOUT_PROVIDER
+from kgbench.engine.prices import Entry, Price, price_of
 from kgbench.errors import ModelSpecError
-from kgbench.model import ModelSetup
+from kgbench.model import ModelSetup, Plan
 from kgbench.model import Usage as CallUsage
 from kgbench.record.accounts import Paid, Usage
+from kgbench.tools import budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +60,27 @@ def recorded_price(paid: Paid) -> Price:
     return Price(read, written, cached, paid.date, paid.source, Decimal(paid.batch))
 
 
+@dataclass(slots=True)
+class _Spent:
+    """What a model has cost in this session; ``estimate`` is of the dialogue begun last."""
+
+    dialogues: int = 0
+    tokens: int = 0
+    cost: Decimal = Decimal(0)
+    estimate: tuple[int, int] = (0, 0)
+
+    def add(self, tokens: int, cost: Decimal) -> None:
+        self.dialogues += 1
+        self.tokens += tokens
+        self.cost += cost
+
+
 class Spending:
     """Counts what a run spends against its limits.
+
+    A dialogue under way counts as much as the model's average, or as its estimate, if that is more.
+    An estimate knows the prompt but no answer. So with a limit a model begins with one dialogue,
+    and never has more under way than twice those that have ended.
 
     ``before`` is what the run's graph has already, by model IRI; ``batched`` are the models that
     this session asks in batches. Raises :class:`~kgbench.errors.ModelSpecError` when cost is
@@ -88,13 +110,37 @@ class Spending:
         self._limits = limits
         self._free = {m.iri for m in models if m.connector in WITHOUT_PROVIDER}
         self._tokens = sum(used.input + used.output for used in before.values())
-        self._cost = Decimal(0)
-        for iri, used in before.items():
-            price = self._listed.get(iri)
-            self._cost += counted(used, price) if price is not None else Decimal(0)
-        self._dialogues = 0
-        self._spent_now = (self._tokens, self._cost)
+        self._cost = sum((self._paid(iri, used) for iri, used in before.items()), Decimal(0))
+        self._earlier = {
+            iri: self._per_answer(iri, used) for iri, used in before.items() if used.answers
+        }
+        self._batched = batched
+        self._now: dict[str, _Spent] = {model.iri: _Spent() for model in models}
         self._under_way: dict[str, int] = {}
+        self._ended = asyncio.Event()
+
+    def check_budgets(self, plan: Plan) -> None:
+        """Refuse a plan with tasks that limit the dollars of a dialogue of an unpriced model.
+
+        Raises :class:`~kgbench.errors.ModelSpecError`.
+        """
+        limited = [task.label for task in plan.tasks if budget.limits_dollars(task.parameters)]
+        unpriced = [model.spec for model in plan.models if self.prices[model.iri] is None]
+        if limited and unpriced:
+            raise ModelSpecError(
+                f"{limited[0]} limits the US dollars of a dialogue, but no price is known for "
+                f"{', '.join(unpriced)}: name one in a table of your own (--prices), or set "
+                f"{budget.DOLLARS} to 0, which is no limit"
+            )
+
+    @property
+    def under_way(self) -> bool:
+        """Whether dialogues are under way that count against a limit."""
+        return any(self._under_way.values())
+
+    def one_ended(self) -> Coroutine[None, None, bool]:
+        """Wait for the next end of a dialogue: it may have used less than was held for it."""
+        return self._ended.wait()
 
     def taken(self, models: Sequence[ModelSetup]) -> list[Paid]:
         """The prices to record: of every model with a provider and a known price."""
@@ -108,14 +154,15 @@ class Spending:
         return found
 
     def begin(self, model: str, read: int, written: int = 0) -> str | None:
-        """Begin a dialogue of about so many tokens, or say which limit stands against it.
+        """Begin a dialogue of about so many tokens, or say which limit stands against it now.
 
-        What is under way counts as much as an average dialogue so far, or as its estimate.
+        The limit is reached only where nothing is :attr:`under_way`.
         """
         if model in self._free:
             return None
         self._under_way[model] = self._under_way.get(model, 0) + 1
-        reached = self._reached(model, read, written)
+        self._now[model].estimate = (read, written)
+        reached = self._reached(model)
         if reached is not None:
             self._under_way[model] -= 1
         return reached
@@ -125,30 +172,76 @@ class Spending:
         if model in self._free:
             return Decimal(0)
         self._under_way[model] -= 1
-        self._dialogues += 1
-        self._tokens += (usage.input or 0) + (usage.output or 0) + uncounted
+        self._ended.set()
+        self._ended = asyncio.Event()
+        tokens = (usage.input or 0) + (usage.output or 0) + uncounted
+        self._tokens += tokens
         price = self.prices[model]
         if price is None:
+            self._now[model].add(tokens, Decimal(0))
             return None
         cost = price.cost(CallUsage(usage.input or 0, usage.output or 0, usage.cached))
         guess = price.cost(CallUsage(uncounted, 0))
         assert cost is not None
         assert guess is not None
         self._cost += cost + guess
+        self._now[model].add(tokens, cost + guess)
         return None if uncounted else cost
 
-    def _reached(self, model: str, read: int, written: int) -> str | None:
-        limits, flying = self._limits, sum(self._under_way.values())
-        began_tokens, began_cost = self._spent_now
-        done = max(1, self._dialogues)
+    @property
+    def reached(self) -> str | None:
+        """The limit that leaves no room for one dialogue more of any model, as far as is known."""
+        limits = self._limits
+        costs = [self._each(iri) for iri in self._now if iri not in self._free]
         if limits.max_tokens is not None:
-            each = max(read + written, (self._tokens - began_tokens) // done)
-            if self._tokens + flying * each > limits.max_tokens:
-                return f"--max-tokens {limits.max_tokens}"
-        price = self.prices[model]
-        if limits.max_cost is not None and price is not None:
-            guess = price.cost(CallUsage(read, written)) or Decimal(0)
-            mean = max(guess, (self._cost - began_cost) / done)
-            if self._cost + flying * mean > limits.max_cost:
-                return f"--max-cost {limits.max_cost}"
+            left = limits.max_tokens - self._tokens
+            if left <= 0 or left < min((tokens for tokens, _ in costs), default=0):
+                return _named(limits.max_tokens)
+        if limits.max_cost is not None:
+            room = limits.max_cost - self._cost
+            if room <= 0 or room < min((cost for _, cost in costs), default=room):
+                return _named(limits.max_cost)
         return None
+
+    def _reached(self, model: str) -> str | None:
+        limits = self._limits
+        flying = {iri: number for iri, number in self._under_way.items() if number}
+        if limits.max_tokens is not None:
+            held = sum(number * self._each(iri)[0] for iri, number in flying.items())
+            if self._tokens + held > limits.max_tokens or self._too_many(model):
+                return _named(limits.max_tokens)
+        if limits.max_cost is not None:
+            cost = sum((number * self._each(iri)[1] for iri, number in flying.items()), Decimal(0))
+            if self._cost + cost > limits.max_cost or self._too_many(model):
+                return _named(limits.max_cost)
+        return None
+
+    def _too_many(self, model: str) -> bool:
+        """Whether a model has more under way than its dialogues so far tell about."""
+        most = max(1, 2 * self._now[model].dialogues)
+        return model not in self._batched and self._under_way[model] > most
+
+    def _each(self, model: str) -> tuple[int, Decimal]:
+        """Tokens and USD that a dialogue of a model costs, about."""
+        now, price = self._now[model], self.prices[model]
+        read, written = now.estimate
+        guess = price.cost(CallUsage(read, written)) if price is not None else None
+        if now.dialogues:
+            known = (now.tokens // now.dialogues, now.cost / now.dialogues)
+        else:
+            known = self._earlier.get(model, (0, Decimal(0)))
+        return max(read + written, known[0]), max(guess or Decimal(0), known[1])
+
+    def _paid(self, model: str, used: Usage) -> Decimal:
+        price = self._listed.get(model)
+        return counted(used, price) if price is not None else Decimal(0)
+
+    def _per_answer(self, model: str, used: Usage) -> tuple[int, Decimal]:
+        return (used.input + used.output) // used.answers, self._paid(model, used) / used.answers
+
+
+def _named(limit: Decimal | int) -> str:
+    """The option that sets a limit, as the command line takes it."""
+    if isinstance(limit, Decimal):
+        return f"--max-cost {limit.normalize():f}"
+    return f"--max-tokens {limit}"

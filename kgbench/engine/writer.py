@@ -6,9 +6,10 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from kgbench.errors import StoreError, WriteFailed
 from kgbench.store.protocol import Block, Store
 
 _BATCH = 1_000_000  # characters written at once, at most, beyond the first item
@@ -16,27 +17,38 @@ _BATCH = 1_000_000  # characters written at once, at most, beyond the first item
 
 class _Item(NamedTuple):
     blocks: Sequence[Block]
-    done: asyncio.Future[None] | None
+    done: asyncio.Future[None] | None = None
+    then: Callable[[], None] | None = None
 
 
 class Writer:
     """Writes blocks in the order in which they come; each is atomic, and durable once awaited.
 
     What queues up while a write is under way goes into the next write together. After a failed
-    write every later put fails with the same error: nothing is written out of order.
+    write every later put fails with the same error: nothing is written out of order. ``failed``
+    hears of the first failure, in the event loop.
     """
 
-    def __init__(self, store: Store, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self,
+        store: Store,
+        loop: asyncio.AbstractEventLoop,
+        failed: Callable[[BaseException], None] = lambda _: None,
+    ) -> None:
         self._store = store
+        self._failed = failed
         self._loop = loop
         self._items: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._work, name="kgbench-writer", daemon=True)
         self._thread.start()
 
-    def post(self, blocks: Sequence[Block]) -> None:
-        """Queue ``blocks``; a failure shows in the next :meth:`put` that is awaited."""
-        self._items.put(_Item(blocks, None))
+    def post(self, blocks: Sequence[Block], then: Callable[[], None] | None = None) -> None:
+        """Queue ``blocks``; a failure shows in the next :meth:`put` that is awaited.
+
+        ``then`` is called once they are durable, in the thread that writes.
+        """
+        self._items.put(_Item(blocks, then=then))
 
     def put(self, blocks: Sequence[Block]) -> asyncio.Future[None]:
         """Queue ``blocks``; the future is done when they are durable."""
@@ -55,8 +67,12 @@ class Writer:
             if self._failure is None:
                 try:
                     self._store.write(_merged(batch))
+                    for written in batch:
+                        if written.then is not None:
+                            written.then()
                 except BaseException as error:  # noqa: BLE001 - handed to whoever awaits the write
-                    self._failure = error
+                    self._failure = _in_words(error, self._store)
+                    self._loop.call_soon_threadsafe(self._failed, self._failure)
             self._loop.call_soon_threadsafe(_settle, batch, self._failure)
             if ends:
                 return
@@ -73,6 +89,15 @@ class Writer:
             batch.append(item)
             size += sum(len(line) for block in item.blocks for line in block.triples)
         return batch, False
+
+
+def _in_words(error: BaseException, store: Store) -> BaseException:
+    """A failure of the store as a failed write; anything else is a defect and stays as it is."""
+    if isinstance(error, WriteFailed) or not isinstance(error, OSError | StoreError):
+        return error
+    failed = WriteFailed(f"the store {store.location} cannot be written: {error}")
+    failed.__cause__ = error
+    return failed
 
 
 def _merged(batch: Sequence[_Item]) -> list[Block]:

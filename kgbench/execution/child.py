@@ -13,21 +13,23 @@ import logging
 import os
 import signal
 import sys
+import time
 import traceback
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
-from kgbench.execution import frames, lockdown
+from kgbench.execution import frames, lockdown, on_variants, ties
 from kgbench.execution.blackboard import Blackboard
 from kgbench.execution.engines import engine as make_engine
 from kgbench.execution.graphs import InstalledGraphs
-from kgbench.execution.warming import warm_engine, warm_task_class
+from kgbench.execution.warming import load, warm_engine, warm_policies, warm_task_class
 from kgbench.execution.watched import WatchedExecutor
 from kgbench.model import Case, Executor, Json, Outcome, TaskModule, Verdict
-from kgbench.tasks import keys
+from kgbench.tasks import keys, typed_answers
+from kgbench.tools.module import ToolModule
 
 _LONGEST_MESSAGE = 1_000
 
@@ -41,6 +43,7 @@ def main() -> None:
     if setup is None:
         return
     lockdown.die_with_parent(setup["parent"])
+    lockdown.let_others_go_first()
     try:
         desk = _Desk(setup)
     except BaseException as error:  # noqa: BLE001 - the parent can say it to somebody
@@ -63,6 +66,8 @@ class _Desk:
     def __init__(self, setup: Mapping[str, Any]) -> None:
         self._engine: Executor = make_engine(setup["engine"], InstalledGraphs(setup["graphs"]))
         warm_engine(self._engine)
+        load(setup["loads"])
+        self._policy = warm_policies(setup["policy"])
         self._modules: dict[str, TaskModule | str] = {}
         keys.hand(setup["task_key"])
         for name in setup["classes"]:
@@ -87,12 +92,39 @@ class _Desk:
             return {"error": f"the task class {case.task_class} cannot be used: {module}"}
         executor = WatchedExecutor(self._engine, self._board, request["expired"])
         try:
-            verdict = module.judge(case, request["answers"], executor)
+            if "use" in request:
+                return _used(module, case, request, executor)
+            verdict = self._verdict(module, case, request, executor)
             return {"verdict": frames.verdict_to_json(_sound(verdict))}
         except MemoryError:
             raise
         except BaseException as error:  # noqa: BLE001 - a panic of an engine is one, too
             return {"error": _summary(error)}
+
+    def _verdict(
+        self, module: TaskModule, case: Case, request: Mapping[str, Any], executor: Executor
+    ) -> Verdict:
+        """The verdict of the task class, or of the policy that this process judges by."""
+        answers: Sequence[str] = request["answers"]
+        if on_variants.ASKED in case.data:
+            return on_variants.judge(case, answers, executor, module)
+        if self._policy is None and "prompts" in request:
+            with_tools = cast("ToolModule", module)
+            return with_tools.judge_dialogue(case, request["prompts"], answers, executor)
+        if self._policy is None:
+            return module.judge(case, answers, executor)
+        return typed_answers.judge(
+            self._policy, case, answers, executor, module, ties=ties.reference
+        )
+
+
+def _used(
+    module: TaskModule, case: Case, request: Mapping[str, Any], executor: Executor
+) -> dict[str, Json]:
+    """What a tool of ``case`` gives, and the seconds that it took."""
+    started = time.monotonic()
+    result = cast("ToolModule", module).use(case, request["use"], request["arguments"], executor)
+    return {"result": frames.result_to_json(result), "seconds": time.monotonic() - started}
 
 
 def _sound(verdict: Verdict) -> Verdict:

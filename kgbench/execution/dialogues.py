@@ -7,10 +7,12 @@ import concurrent.futures
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
+from itertools import islice
 from typing import TypeAlias, TypeVar
 
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
 from kgbench.model import Case, Dialogue, Verdict
+from kgbench.tool_calls import TOOL_RESULTS
 
 _BATCH = 64  # dialogues judged by one call of the executor
 _AHEAD = 8  # batches under way while an earlier one is used
@@ -18,15 +20,26 @@ Part: TypeAlias = Sequence[tuple[Dialogue, Case]]
 Of = TypeVar("Of")
 
 
-def in_parts(todo: Part) -> Iterator[Part]:
+def in_parts(todo: Iterable[tuple[Dialogue, Case]]) -> Iterator[Part]:
     """The same dialogues, in parts of the size that is judged by one call of an executor."""
-    return (todo[start : start + _BATCH] for start in range(0, len(todo), _BATCH))
+    left = iter(todo)
+    while part := list(islice(left, _BATCH)):
+        yield part
+
+
+def request(dialogue: Dialogue, case: Case, k: int) -> JudgeRequest:
+    """What is judged of ``dialogue``: answer ``k``, with what tools said before it."""
+    with_tools = any(turn.feedback == TOOL_RESULTS for turn in dialogue.turns)
+    prompts = tuple(turn.prompt for turn in dialogue.turns[: k + 1]) if with_tools else ()
+    return JudgeRequest(case, dialogue.answers[: k + 1], prompts)
 
 
 def judged(
-    todo: Part, executor: concurrent.futures.Executor, limits: JudgeLimits
+    todo: Iterable[tuple[Dialogue, Case]],
+    executor: concurrent.futures.Executor,
+    limits: JudgeLimits,
 ) -> Iterator[tuple[Dialogue, list[Verdict]]]:
-    """Every dialogue with the verdicts on all its answers, in order; a few batches run ahead."""
+    """Every dialogue with the verdicts on all judged answers, in order; a few batches run ahead."""
     parts = ((None, part) for part in in_parts(todo))
     for _, part, verdicts in judged_parts(parts, executor, limits):
         for (dialogue, _), said in zip(part, verdicts, strict=True):
@@ -43,11 +56,7 @@ def judged_parts(
     """
     waiting: deque[tuple[Of, Part, Future[list[Verdict]] | None]] = deque()
     for of, part in parts:
-        requests = [
-            JudgeRequest(case, dialogue.answers[: k + 1])
-            for dialogue, case in part
-            for k in range(len(dialogue.answers))
-        ]
+        requests = [request(dialogue, case, k) for dialogue, case in part for k in dialogue.judged]
         future = executor.submit(judge_batch, requests, limits) if requests else None
         waiting.append((of, part, future))
         if len(waiting) > _AHEAD:
@@ -60,4 +69,4 @@ def _unpacked(
     of: Of, part: Part, future: Future[list[Verdict]] | None
 ) -> tuple[Of, Part, list[list[Verdict]]]:
     verdicts = iter([] if future is None else future.result())
-    return of, part, [[next(verdicts) for _ in dialogue.answers] for dialogue, _ in part]
+    return of, part, [[next(verdicts) for _ in dialogue.judged] for dialogue, _ in part]

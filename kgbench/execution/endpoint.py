@@ -1,21 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """A SPARQL endpoint that the user named, for cases whose graph only an endpoint has.
 
-What models write is sent there, so the same lexer refuses what the engines refuse: a query that is
-no SELECT, and one that asks a third party. Answers are read up to a limit, and redirections are not
-followed: nothing but the named address is ever asked.
+What models write is sent there, so the same lexer refuses what the engines refuse: a query of
+another form, and one that asks a third party. Answers are read up to a limit, and redirections are
+not followed: nothing but the named address is ever asked.
 """
 
 from __future__ import annotations
 
 import random
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Mapping
 from http import HTTPStatus
-from http.client import HTTPException, HTTPMessage, HTTPResponse
-from typing import IO, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode, urlsplit
 
 import pyoxigraph as ox
@@ -25,6 +22,11 @@ from kgbench.execution import lexer
 from kgbench.execution.oxigraph import DEEPEST, rows
 from kgbench.execution.prefixes import complete
 from kgbench.model import QueryResult
+from kgbench.net import web
+from kgbench.net.limits import Limits, Misbehaviour, TooMuch, TooSlow, bare
+
+if TYPE_CHECKING:
+    from kgbench.net.client import Response
 
 MOST_BYTES: Final = 64 << 20
 _ATTEMPTS: Final = 5
@@ -46,7 +48,6 @@ class Endpoint:
         self.url = _checked(url)
         self._seconds = seconds
         self._pause = pause
-        self._opener = urllib.request.build_opener(_NoRedirection)
 
     def select(self, query: str, prefixes: Mapping[str, str]) -> QueryResult:
         """The rows of a SELECT; see :class:`kgbench.model.QueryResult`.
@@ -55,7 +56,18 @@ class Endpoint:
         expired. :class:`~kgbench.errors.EvaluationError` where the endpoint does not answer, which
         says nothing about the query.
         """
+        return self._executed(query, prefixes, lexer.refusal(query))
+
+    def results(self, query: str, prefixes: Mapping[str, str]) -> QueryResult:
+        """The rows of a SELECT, as of :meth:`select`, or the truth value of an ASK."""
         refused = lexer.refusal(query)
+        if refused != lexer.NO_QUERY:
+            return self._executed(query, prefixes, refused)
+        return self._executed(query, prefixes, lexer.result_refusal(query), is_ask=True)
+
+    def _executed(
+        self, query: str, prefixes: Mapping[str, str], refused: str | None, *, is_ask: bool = False
+    ) -> QueryResult:
         if refused is not None:
             return QueryResult(error=refused, refused=True)
         if lexer.is_deeper(query, DEEPEST):
@@ -70,13 +82,13 @@ class Endpoint:
             body = urlencode({"query": "".join(declarations) + query}).encode("ascii")
         except UnicodeEncodeError:
             return QueryResult(error="the query has lone surrogates, which are not characters")
-        return self._answered(body)
+        return self._answered(body, is_ask=is_ask)
 
-    def _answered(self, body: bytes) -> QueryResult:
+    def _answered(self, body: bytes, *, is_ask: bool) -> QueryResult:
         why = ""
         for attempt in range(_ATTEMPTS):
             try:
-                return self._ask(body)
+                return self._ask(body, is_ask=is_ask)
             except _Later as later:
                 why = str(later)
                 if attempt + 1 < _ATTEMPTS:
@@ -88,45 +100,36 @@ class Endpoint:
             f"no answer of a model is lost"
         )
 
-    def _ask(self, body: bytes) -> QueryResult:
-        request = urllib.request.Request(  # noqa: S310 - http(s), see _checked
-            self.url,
-            body,
-            {
-                "Accept": "application/sparql-results+json",
-                "Content-Type": "application/x-www-form-urlencoded",
-                "User-Agent": "kgbench (benchmark of language models)",
-            },
-        )
-        began = time.monotonic()
+    def _ask(self, body: bytes, *, is_ask: bool) -> QueryResult:
+        headers = {
+            "Accept": "application/sparql-results+json",
+            "Content-Type": "application/x-www-form-urlencoded",
+        }
+        limits = Limits(MOST_BYTES, MOST_BYTES, self._seconds)
         try:
-            with self._opener.open(request, timeout=self._seconds) as response:
-                return self._read(response, began)
-        except urllib.error.HTTPError as error:
-            with error:
-                return _refused(error)
-        except TimeoutError:
+            with web.request(self.url, limits, body=body, headers=headers) as response:
+                if response.status >= HTTPStatus.MULTIPLE_CHOICES:
+                    return _refused(response)
+                return self._read(b"".join(response.pieces()), is_ask=is_ask)
+        except TooMuch:
+            return QueryResult(error=f"the result has more than {MOST_BYTES >> 20} MB")
+        except (TooSlow, TimeoutError):
             return _expired(self._seconds)
-        except (OSError, HTTPException) as error:  # also where no connection is made in time
+        except (OSError, Misbehaviour) as error:  # also where none is made in time
             raise _Later(str(error) or type(error).__name__) from None
 
-    def _read(self, response: HTTPResponse, began: float) -> QueryResult:
-        pieces, size = [], 0
-        while piece := response.read1(1 << 16):  # what has come, however little: time is counted
-            pieces.append(piece)
-            size += len(piece)
-            if size > MOST_BYTES:
-                return QueryResult(error=f"the result has more than {MOST_BYTES >> 20} MB")
-            if time.monotonic() - began > self._seconds:
-                return _expired(self._seconds)
+    def _read(self, body: bytes, *, is_ask: bool) -> QueryResult:
         try:
-            found = ox.parse_query_results(b"".join(pieces), format=ox.QueryResultsFormat.JSON)
-            if isinstance(found, ox.QuerySolutions):
+            found = ox.parse_query_results(body, format=ox.QueryResultsFormat.JSON)
+            if isinstance(found, ox.QuerySolutions) and not is_ask:
                 return rows(found)
+            if isinstance(found, ox.QueryBoolean) and is_ask:
+                return QueryResult(boolean=bool(found))
             why = "it is that of another query"
         except (SyntaxError, ValueError) as error:
             why = str(error)
-        raise _Later(f"its answer is no SPARQL result of a SELECT in JSON: {why}")
+        form = "an ASK" if is_ask else "a SELECT"
+        raise _Later(f"its answer is no SPARQL result of {form} in JSON: {why}")
 
 
 class _Later(Exception):
@@ -137,34 +140,21 @@ class _Later(Exception):
         self.wait = wait
 
 
-class _NoRedirection(urllib.request.HTTPRedirectHandler):
-    def redirect_request(  # noqa: PLR0917 - as the library has it
-        self,
-        req: urllib.request.Request,  # noqa: ARG002
-        fp: IO[bytes],  # noqa: ARG002
-        code: int,  # noqa: ARG002
-        msg: str,  # noqa: ARG002
-        headers: HTTPMessage,  # noqa: ARG002
-        newurl: str,  # noqa: ARG002
-    ) -> None:
-        return None
-
-
-def _refused(error: urllib.error.HTTPError) -> QueryResult:
+def _refused(response: Response) -> QueryResult:
     """What a status says: about the query, or that the endpoint is to be asked later."""
-    try:
-        said = error.read(4 * _MESSAGE).decode("utf-8", "replace").strip()[:_MESSAGE]
-    except (OSError, HTTPException):  # the status has said enough
-        said = ""
-    if error.code == _EXPIRED:
+    status = response.status
+    said = response.text(_MESSAGE)
+    if status == _EXPIRED:
         return QueryResult(error="the endpoint's limit of time was hit", expired=True)
-    if error.code in (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE):
+    if status in (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE):
         return QueryResult(error=f"the endpoint refuses the query: {said}")
-    if error.code in _TEMPORARY:
-        after = error.headers.get("Retry-After", "")
-        raise _Later(f"HTTP {error.code}", float(after) if after.isdecimal() else None)
+    if status in _TEMPORARY:
+        after = response.headers.get("Retry-After", "")
+        raise _Later(f"HTTP {status}", float(after) if after.isdecimal() else None)
+    if to := response.headers.get("Location"):
+        said = f"it redirects to {bare(to)}, which is not followed"
     raise EvaluationError(
-        f"the endpoint answered HTTP {error.code}, so it cannot be used: "
+        f"the endpoint answered HTTP {status}, so it cannot be used: "
         f"{said or 'it does not say why'}"
     )
 

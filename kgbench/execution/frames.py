@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from kgbench.model import Case, Json, Outcome, Verdict
+from kgbench.tool_calls import ToolOutcome, ToolResult
 
 _LENGTH = struct.Struct("!I")
 
@@ -86,6 +87,16 @@ def verdict_to_json(verdict: Verdict) -> dict[str, Json]:
 def verdict_from_json(value: Mapping[str, Any]) -> Verdict:
     """The verdict that :func:`verdict_to_json` was given."""
     return Verdict(**{**value, "outcome": Outcome(value["outcome"])})
+
+
+def result_to_json(result: ToolResult) -> dict[str, Json]:
+    """A tool's result as JSON; :func:`result_from_json` reverses it."""
+    return {"text": result.text, "outcome": result.outcome}
+
+
+def result_from_json(value: Mapping[str, Any]) -> ToolResult:
+    """The result that :func:`result_to_json` was given."""
+    return ToolResult(value["text"], ToolOutcome(value["outcome"]))
 
 
 def _decoded(body: bytes) -> Json:

@@ -25,7 +25,8 @@ _FORMATS = {
     ".owl": "xml",
     ".jsonld": "json-ld",
 }
-_KEPT = 8
+_KEPT = 8  # graphs that are kept, however large they are
+_KEPT_SIZE = 40_000_000  # characters of the graphs that are kept beside these
 
 Loaded = TypeVar("Loaded")
 
@@ -79,6 +80,7 @@ class GraphCache(Generic[Loaded]):
         self._installed = installed
         self._load = load
         self._loaded: OrderedDict[str, Loaded] = OrderedDict()
+        self._size = 0
 
     def __getitem__(self, graph: str) -> Loaded:
         # A text is its own key: its hash is computed once, and equal texts are mostly one object.
@@ -86,8 +88,10 @@ class GraphCache(Generic[Loaded]):
         if found is None:
             found = self._load(self._installed.resolve(graph))
             self._loaded[graph] = found
-            if len(self._loaded) > _KEPT:
-                self._loaded.popitem(last=False)
+            self._size += len(graph)
+            while len(self._loaded) > _KEPT and self._size > _KEPT_SIZE:
+                oldest, _ = self._loaded.popitem(last=False)
+                self._size -= len(oldest)
         else:
             self._loaded.move_to_end(graph)
         return found

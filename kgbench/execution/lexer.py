@@ -15,14 +15,16 @@ True
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
 ASKS_ELSEWHERE = "SERVICE asks another endpoint: such a query is never executed"
 NO_QUERY = "this is no SELECT query: nothing else is executed"
+NO_RESULT_QUERY = "this is neither a SELECT nor an ASK query: nothing else is executed"
+NO_EXPLORING = "this is neither a SELECT, an ASK nor a CONSTRUCT query: nothing else is executed"
 
-_UPDATES = frozenset(
+UPDATES = frozenset(
     ("INSERT", "DELETE", "LOAD", "CLEAR", "CREATE", "DROP", "COPY", "MOVE", "ADD", "WITH")
 )
 _PROLOGUE = frozenset(("BASE", "PREFIX", "VERSION"))
@@ -53,65 +55,165 @@ class Token(NamedTuple):
 
 
 _LETTER = r"[^\W\d_]"
+_IN_NAME = r"(?:\.*[\w\u00b7\u200c\u200d\u203f\u2040-])"
 _LOCAL = r"(?:[\w:\u00b7\u200c\u200d\u203f\u2040-]|%[0-9A-Fa-f]{2}|\\[_~.\-!$&'()*+,;=/?#@%])"
 _ESCAPE = r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
-_PATTERN = re.compile(
-    rf"""
-      (?P<blank>\s++)
-    | (?P<comment>\#[^\n\r]*+)
-    | (?P<string>
-          \"\"\"(?:[^"\\]|\\.|"{{1,2}}+(?!"))*+\"\"\"
-        | '''(?:[^'\\]|\\.|'{{1,2}}+(?!'))*+'''
-        | "(?:[^"\\\n\r]|\\.)*+"
-        | '(?:[^'\\\n\r]|\\.)*+'
-      )
-    | (?P<iri><(?:[^<>"{{}}|^`\\\x00-\x20]|{_ESCAPE})*+>)
-    | (?P<node>_:\w(?:\.*[\w\u00b7\u200c\u200d\u203f\u2040-])*+)
-    | (?P<variable>[?$]\w[\w\u00b7\u203f\u2040]*+)
-    | (?P<name>(?:{_LETTER}(?:\.*[\w\u00b7\u200c\u200d\u203f\u2040-])*+)?:(?:\.*{_LOCAL})*+)
-    | (?P<number>(?:\d++(?:\.\d++)?|\.\d++)(?:[eE][+-]?\d++)?+)
-    | (?P<tag>@[A-Za-z]++(?:-+[A-Za-z0-9]++)*+)
-    | (?P<word>[^\W\d]\w*+)
-    | (?P<mark>.)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
+_PREFIX = rf"(?:{_LETTER}{_IN_NAME}*+)?"
+
+
+def _pattern(prefix: str, beyond: str) -> re.Pattern[str]:
+    """The pattern of every token but strings.
+
+    ``prefix`` is what a name may have before its colon, ``beyond`` what is looked for after a word.
+    """
+    return re.compile(
+        rf"""
+          (?P<blank>\s++)
+        | (?P<comment>\#[^\n\r]*+)
+        | (?P<iri><(?:[^<>"{{}}|^`\\\x00-\x20]|{_ESCAPE})*+>)
+        | (?P<node>_:\w{_IN_NAME}*+)
+        | (?P<variable>[?$]\w[\w\u00b7\u203f\u2040]*+)
+        | (?P<name>{prefix}:(?:\.*{_LOCAL})*+)
+        | (?P<number>(?:\d++(?:\.\d++)?|\.\d++)(?:[eE][+-]?\d++)?+)
+        | (?P<tag>@[A-Za-z]++(?:-+[A-Za-z0-9]++)*+)
+        | (?P<word>[^\W\d]\w*+{beyond})
+        | (?P<mark>.)
+        """,
+        re.VERBOSE | re.DOTALL,
+    )
+
+
+# Where no colon follows as far as a prefix could go, the group "run" says how far that is.
+_TOKEN = _pattern(_PREFIX, rf"(?:(?=(?P<run>{_IN_NAME}++)(?!:))|)")
+_IN_RUN = _pattern("", "")
+# A string's body, and its end if it has one.
+_SHORT = {
+    '"': re.compile(r'"(?:[^"\\\n\r]++|\\.)*+("?)', re.DOTALL),
+    "'": re.compile(r"'(?:[^'\\\n\r]++|\\.)*+('?)", re.DOTALL),
+}
+_LONG = {
+    '"': re.compile(r'"""(?:[^"\\]++|\\.|"{1,2}+(?!"))*+("""|)', re.DOTALL),
+    "'": re.compile(r"'''(?:[^'\\]++|\\.|'{1,2}+(?!'))*+('''|)", re.DOTALL),
+}
 _KINDS = {kind.value: kind for kind in Kind}
 _SILENT = frozenset((Kind.BLANK, Kind.COMMENT))
 _OPERANDS = frozenset(
     (Kind.VARIABLE, Kind.NAME, Kind.NUMBER, Kind.STRING, Kind.IRI, Kind.TAG, Kind.NODE)
 )
+_ESCAPING = frozenset((Kind.STRING, Kind.IRI, Kind.COMMENT))
+_STANDARD_ESCAPE = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
+_GREEDY_ESCAPE = re.compile(r"(?i)\\u([0-9a-f]{4}(?:[0-9a-f]{4})?)")
+_LONE_CR = re.compile(r"\r(?!\n)")
 _HIERARCHICAL = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*://")
 
 
-def tokens(query: str) -> Iterator[Token]:
-    """All tokens of ``query`` in order; a character of no other kind is a mark."""
-    for match in _PATTERN.finditer(query):
-        kind = match.lastgroup
+class TooManyTokens(ValueError):
+    """A text has more tokens than its reader takes."""
+
+
+def tokens(query: str, most: int | None = None) -> Iterator[Token]:
+    r"""All tokens of ``query`` in order; a character of no other kind is a mark.
+
+    Takes time that is linear in the length of any text: what could be read anew from each of its
+    places is read once. Raises :class:`TooManyTokens` beyond ``most``.
+
+    A string without an end is a mark, its quotation mark, and what follows is read as if no string
+    had begun. Every other quotation mark before the place where it had to end is escaped, so that a
+    string that began there would read on as the first one did and find no end either; the same
+    holds for long strings until the end of the text. In a run of characters of a prefix without a
+    colon behind it, as ``a.b.c``, no later name has one either.
+    """
+    position, count = 0, 0
+    run = 0  # before it no name with a prefix begins
+    open_until: dict[str, int] = {}  # for how strings begin: before it none has an end
+    while position < len(query):
+        found = (_TOKEN if position >= run else _IN_RUN).match(query, position)
+        assert found is not None
+        kind = found.lastgroup
         assert kind is not None
-        yield Token(_KINDS[kind], match.group(), match.start())
+        end = found.end()
+        if kind == "word" and position >= run:
+            run = found.end("run")
+        elif kind == "mark" and query[position] in _SHORT:
+            string = _string_end(query, position, open_until)
+            if string is not None:
+                kind, end = "string", string
+        count += 1
+        if most is not None and count > most:
+            raise TooManyTokens(f"the text has more than {most:,} tokens")
+        yield Token(_KINDS[kind], query[position:end], position)
+        position = end
 
 
-def refusal(query: str) -> str | None:
+def _string_end(query: str, start: int, open_until: dict[str, int]) -> int | None:
+    """Where the string that begins at ``start`` ends, or ``None``; ``open_until`` is kept."""
+    quote = query[start]
+    for opening, patterns in ((3 * quote, _LONG), (quote, _SHORT)):
+        if start < open_until.get(opening, 0) or not query.startswith(opening, start):
+            continue
+        found = patterns[quote].match(query, start)
+        assert found is not None
+        if found[1]:
+            return found.end()
+        open_until[opening] = len(query) if opening != quote else found.end()
+    return None
+
+
+def refusal(query: str, read: Sequence[Token] | None = None, most: int | None = None) -> str | None:
     """Why ``query`` is never executed, or ``None`` when it may be (its syntax is not checked).
 
-    Only SELECT queries are executed, and none that names another endpoint with SERVICE.
+    Only SELECT queries are executed, and none that names another endpoint with SERVICE. ``read``
+    are the tokens of ``query`` where they are known. Raises :class:`TooManyTokens` where there are
+    more than ``most``.
     """
     verdict = None
-    for reading in _readings(query):
-        verdict = _refusal(reading)
-        if verdict == ASKS_ELSEWHERE:
-            break
+    for text, known in _readings(query, read, most):
+        said = _refusal(text, known, most)
+        if said == ASKS_ELSEWHERE:
+            return said
+        verdict = verdict or said
     return verdict
 
 
-def loads(update: str) -> bool:
+def result_refusal(query: str) -> str | None:
+    """Why ``query`` is not executed where SELECT and ASK are, or ``None``; see :func:`refusal`.
+
+    >>> result_refusal("ASK {}"), result_refusal("DESCRIBE <urn:a>") == NO_RESULT_QUERY
+    (None, True)
+    """
+    said = refusal(query)
+    if said != NO_QUERY:
+        return said
+    return None if _first_word(tokens(query)).startswith("ASK") else NO_RESULT_QUERY
+
+
+def exploring_refusal(query: str) -> str | None:
+    """Why ``query`` is not executed where CONSTRUCT is, too, or ``None``; see :func:`refusal`.
+
+    >>> exploring_refusal("CONSTRUCT WHERE {?s ?p ?o}") is None
+    True
+    >>> exploring_refusal("DESCRIBE <urn:a>") == NO_EXPLORING
+    True
+    """
+    said = result_refusal(query)
+    if said != NO_RESULT_QUERY:
+        return said
+    return None if _first_word(tokens(query)).startswith("CONSTRUCT") else NO_EXPLORING
+
+
+def loads(update: str, read: Sequence[Token] | None = None, most: int | None = None) -> bool:
     """Whether an engine may find the operation LOAD, which fetches a document, in ``update``.
+
+    The arguments are those of :func:`refusal`.
 
     >>> loads("LOADSILENT<http://example.org/> INTO GRAPH <urn:a>"), loads("CLEAR GRAPH ex:load")
     (True, False)
     """
-    return any(_may_find("load", text) for text in _readings(update) if "load" in text.lower())
+    return any(
+        _may_find("load", tokens(text, most) if known is None else known)
+        for text, known in _readings(update, read, most)
+        if "load" in text.lower()
+    )
 
 
 def without_service(query: str) -> str:
@@ -133,6 +235,11 @@ def without_service(query: str) -> str:
     return "".join(pieces)
 
 
+def first_word(text: str) -> str:
+    """The first word behind the prologue, in upper case; empty where there is none."""
+    return _first_word(tokens(text))
+
+
 def undeclared(query: str, prefixes: Mapping[str, str]) -> list[str]:
     """The prefixes that ``query`` uses and neither declares itself nor finds in ``prefixes``."""
     declared = set(prefixes)
@@ -150,12 +257,15 @@ def undeclared(query: str, prefixes: Mapping[str, str]) -> list[str]:
     return [prefix for prefix in used if prefix not in declared]
 
 
-def is_deeper(query: str, levels: int) -> bool:
-    """Whether brackets of any kind are nested in ``query`` deeper than ``levels``."""
+def is_deeper(query: str, levels: int, read: Sequence[Token] | None = None) -> bool:
+    """Whether brackets of any kind are nested in ``query`` deeper than ``levels``.
+
+    ``read`` are the tokens of ``query`` where they are known.
+    """
     if sum(map(query.count, "([{")) <= levels:
         return False
     level = 0
-    for token in tokens(query):
+    for token in tokens(query) if read is None else read:
         if token.kind is Kind.MARK and token.text in "([{":
             level += 1
             if level > levels:
@@ -165,21 +275,48 @@ def is_deeper(query: str, levels: int) -> bool:
     return False
 
 
-def _readings(query: str) -> set[str]:
-    r"""What an engine may read: with ``\u0041`` resolved or not, CR ending a line or not."""
+def _readings(
+    query: str, read: Sequence[Token] | None, most: int | None
+) -> Iterator[tuple[str, Sequence[Token] | None]]:
+    r"""What an engine may read: with ``\u0041`` resolved or not, CR ending a line or not.
+
+    Each reading with its tokens where they are known. Readings in which nothing but letters within
+    strings, IRIs and comments differ have the same tokens, and are left out.
+    """
+    yield query, read
     found = {query}
-    if "\\u" in query or "\\U" in query:
+    if _GREEDY_ESCAPE.search(query) and not _escapes_only_letters(
+        query, tokens(query, most) if read is None else read
+    ):
         found |= {_standard_escapes(query), _greedy_escapes(query)}
-    return found | {text.replace("\r", " ") for text in found if "\r" in text}
+    for text in sorted(found | {_LONE_CR.sub(" ", text) for text in found}):
+        if text != query:
+            yield text, None
+
+
+def _escapes_only_letters(query: str, read: Iterable[Token]) -> bool:
+    """Whether all escapes stand in strings, IRIs and comments, for what ends none of these."""
+    texts = [token.text for token in read if token.kind in _ESCAPING and "\\" in token.text]
+    for escape in (_STANDARD_ESCAPE, _GREEDY_ESCAPE):
+        inside = [match for text in texts for match in escape.finditer(text)]
+        if sum(1 for _ in escape.finditer(query)) != len(inside):
+            return False
+        if not all(_is_letter(_character(match)) for match in inside):
+            return False
+    return True
+
+
+def _is_letter(character: str) -> bool:
+    return character.isalnum() or character >= "\u00a0" or len(character) > 1  # stays an escape
 
 
 def _standard_escapes(query: str) -> str:
-    return re.sub(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})", _character, query)
+    return _STANDARD_ESCAPE.sub(_character, query)
 
 
 def _greedy_escapes(query: str) -> str:
     """As rdflib reads them: any case of the letter, eight digits where there are eight."""
-    return re.sub(r"(?i)\\u([0-9a-f]{4}(?:[0-9a-f]{4})?)", _character, query)
+    return _GREEDY_ESCAPE.sub(_character, query)
 
 
 def _character(match: re.Match[str]) -> str:
@@ -187,35 +324,31 @@ def _character(match: re.Match[str]) -> str:
     return chr(code) if code < 0x110000 else match.group()  # noqa: PLR2004 - the end of Unicode
 
 
-def _refusal(query: str) -> str | None:
-    spoken = "service" in query.lower()
-    if spoken and _asks_elsewhere(query):
+def _refusal(query: str, read: Sequence[Token] | None, most: int | None) -> str | None:
+    def lexed() -> Iterable[Token]:
+        return tokens(query, most) if read is None else read
+
+    if "service" in query.lower() and _may_find("service", lexed()):
         return ASKS_ELSEWHERE
-    first = next(
-        (
-            token.text.upper()
-            for token in tokens(query)
-            if token.kind is Kind.WORD and token.text.upper() not in _PROLOGUE
-        ),
-        "",
-    )
+    first = _first_word(lexed())
     if first.startswith("SELECT"):
         return None
-    if first in _UPDATES:
+    if first in UPDATES:
         return f"{first} changes data: updates are never executed"
     return NO_QUERY
 
 
-def _asks_elsewhere(query: str) -> bool:
-    """Whether an engine may find the keyword SERVICE in ``query``."""
-    return _may_find("service", query)
+def _first_word(read: Iterable[Token]) -> str:
+    """The first word behind the prologue, in upper case; empty where there is none."""
+    words = (token.text.upper() for token in read if token.kind is Kind.WORD)
+    return next((word for word in words if word not in _PROLOGUE), "")
 
 
-def _may_find(keyword: str, query: str) -> bool:
-    """Whether an engine may find ``keyword``, which is that of SERVICE or LOAD, in ``query``."""
+def _may_find(keyword: str, read: Iterable[Token]) -> bool:
+    """Whether an engine may find ``keyword``, which is that of SERVICE or LOAD, in these tokens."""
     brackets: list[str] = []
     previous = before_that = Token(Kind.BLANK, "", 0)
-    for token in tokens(query):
+    for token in read:
         if token.kind in _SILENT:
             continue
         if token.kind is Kind.WORD and keyword in token.text.lower():

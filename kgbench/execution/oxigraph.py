@@ -9,17 +9,20 @@ of syntax, as with rdflib: the query passes the check and fails when it is run.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
 import pyoxigraph as ox
 
 from kgbench.errors import EvaluationError
-from kgbench.execution import documents, lexer, scope
+from kgbench.execution import casts, changing, documents, lexer, scope
 from kgbench.execution.graphs import GraphCache, GraphText, InstalledGraphs
 from kgbench.execution.prefixes import complete
 from kgbench.model import ParsedGraph, QueryResult
 
 MOST_VALUES = 1_500_000  # of one result: rows times variables, about 200 MB as terms
+TRIPLE = ("subject", "predicate", "object")
+"""The variables of a CONSTRUCT's rows."""
 DEEPEST = 400  # brackets; the engine descends recursively and its stack holds about thrice as many
 
 _FORMATS = {
@@ -73,9 +76,11 @@ class OxigraphExecutor:
         found = lines.decode("utf-8").split("\n")[:-1]
         return ParsedGraph(tuple(dict.fromkeys(documents.relabelled(found))))
 
-    def check(self, query: str, prefixes: Mapping[str, str]) -> str | None:
-        """The syntax error of a query, with line and column, or ``None``."""
+    def check(self, query: str, prefixes: Mapping[str, str], *, update: bool = False) -> str | None:
+        """The syntax error of a query or update, with line and column, or ``None``."""
         known = complete(prefixes)
+        if update:
+            return self._check_update(query, known)
         try:
             query = self._checkable(query)
             self._run(self._nothing, query, known)
@@ -90,19 +95,69 @@ class OxigraphExecutor:
             return None  # evaluation began, so the grammar has accepted the query
         return None
 
-    def select(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """The rows of a SELECT over ``graph``; see :class:`kgbench.model.QueryResult`."""
-        refused = self._refusal(query)
+    def changes(self, text: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
+        """What an update or a CONSTRUCT changes; see :mod:`kgbench.execution.changing`."""
+        refused = changing.refusal(text)
         if refused is not None:
             return QueryResult(error=refused, refused=True)
         known = complete(prefixes)
         store = self._graphs[graph]
         try:
+            _refuse_unreadable(text)
+            return changing.changes(store, text, known, casts.FUNCTIONS)
+        except SyntaxError as error:
+            return QueryResult(error=_said_of_update(text, str(error), known))
+        except _EVALUATION_ERRORS as error:
+            return QueryResult(error=str(error))
+
+    def select(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
+        """The rows of a SELECT over ``graph``; see :class:`kgbench.model.QueryResult`."""
+        refused = self._refusal(query)
+        if refused is not None:
+            return QueryResult(error=refused, refused=True)
+        result = self._result(query, graph, prefixes, {})
+        if result.boolean is not None:
+            return QueryResult(error=lexer.NO_QUERY, refused=True)
+        return result
+
+    def results(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
+        """The rows of a SELECT or the truth value of an ASK; see :class:`kgbench.model.Executor`.
+
+        A replaced ``refusal`` is heard before the rule about kinds of queries.
+        """
+        refused = self._refusal(query)
+        if refused == lexer.NO_QUERY:
+            refused = lexer.result_refusal(query)
+        if refused is not None:
+            return QueryResult(error=refused, refused=True)
+        return self._result(query, graph, prefixes, casts.FUNCTIONS)
+
+    def explore(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
+        """As :meth:`results`, and the triples of a CONSTRUCT."""
+        refused = self._refusal(query)
+        if refused == lexer.NO_QUERY:
+            refused = lexer.exploring_refusal(query)
+        if refused is not None:
+            return QueryResult(error=refused, refused=True)
+        return self._result(query, graph, prefixes, casts.FUNCTIONS, constructs=True)
+
+    def _result(
+        self,
+        query: str,
+        graph: str,
+        prefixes: Mapping[str, str],
+        functions: Mapping[ox.NamedNode, Callable[..., ox.Literal | None]],
+        *,
+        constructs: bool = False,
+    ) -> QueryResult:
+        known = complete(prefixes)
+        store = self._graphs[graph]
+        try:
             _refuse_unreadable(query)
-            found = self._run(store, query, known)
-            if not isinstance(found, ox.QuerySolutions):
-                return QueryResult(error=lexer.NO_QUERY, refused=True)
-            return rows(found)
+            found = self._run(store, query, known, functions)
+            if isinstance(found, ox.QueryTriples) and not constructs:
+                return QueryResult(error=lexer.NO_RESULT_QUERY, refused=True)
+            return _results(found)
         except SyntaxError as error:
             missing = lexer.undeclared(query, known)
             if missing:
@@ -110,6 +165,24 @@ class OxigraphExecutor:
             return QueryResult(error=_spoken(query, str(error)))
         except _EVALUATION_ERRORS as error:
             return QueryResult(error=str(error))
+
+    @staticmethod
+    def _check_update(update: str, known: Mapping[str, str]) -> str | None:
+        """The syntax error of an update: also that a prefix is not declared."""
+        try:
+            _refuse_unreadable(update)
+            if changing.refusal(update) == lexer.ASKS_ELSEWHERE:
+                update = lexer.without_service(update)
+            if (refused := changing.refusal(update)) not in {None, changing.NO_CHANGE}:
+                return refused
+            ox.Store().update(update, base_iri=documents.BASE_IRI, prefixes=dict(known))
+        except documents.RefusedDocument as error:
+            return str(error)
+        except SyntaxError as error:
+            return _said_of_update(update, str(error), known)
+        except _EVALUATION_ERRORS:
+            return None  # evaluation began, so the grammar has accepted the update
+        return None
 
     def _checkable(self, query: str) -> str:
         """``query`` without what must not reach the engine even to be checked."""
@@ -156,9 +229,24 @@ class OxigraphExecutor:
 
     @staticmethod
     def _run(
-        store: ox.Store, query: str, prefixes: Mapping[str, str]
+        store: ox.Store,
+        query: str,
+        prefixes: Mapping[str, str],
+        functions: Mapping[ox.NamedNode, Callable[..., ox.Literal | None]] | None = None,
     ) -> ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples:
-        return store.query(query, base_iri=documents.BASE_IRI, prefixes=dict(prefixes))
+        return store.query(
+            query,
+            base_iri=documents.BASE_IRI,
+            prefixes=dict(prefixes),
+            custom_functions=dict(functions) if functions else None,
+        )
+
+
+def _said_of_update(update: str, message: str, known: Mapping[str, str]) -> str:
+    missing = lexer.undeclared(update, known)
+    if missing and "Prefix not found" in message:
+        return f"the prefix '{missing[0]}:' is not declared"
+    return _spoken(update, message)
 
 
 def _format(rdf_format: str) -> ox.RdfFormat:
@@ -191,7 +279,19 @@ def _store(graph: GraphText) -> ox.Store:
 
 def rows(solutions: ox.QuerySolutions) -> QueryResult:
     """Solutions as a result of plain N-Triples terms, up to :data:`MOST_VALUES`."""
-    variables = tuple(variable.value for variable in solutions.variables)
+    return _as_rows(tuple(variable.value for variable in solutions.variables), solutions)
+
+
+def _results(found: ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples) -> QueryResult:
+    if isinstance(found, ox.QueryBoolean):
+        return QueryResult(boolean=bool(found))
+    if isinstance(found, ox.QuerySolutions):
+        return rows(found)
+    triples = _as_rows(TRIPLE, found)  # each may come several times
+    return replace(triples, rows=tuple(dict.fromkeys(triples.rows)))
+
+
+def _as_rows(variables: tuple[str, ...], solutions: Iterable[Iterable[object]]) -> QueryResult:
     most = MOST_VALUES // max(len(variables), 1)
     found: list[tuple[str | None, ...]] = []
     labels: dict[str, str] = {}

@@ -34,12 +34,18 @@ _PASSED_ON = (
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What a child is started with: engine, memory, task classes, graphs as (name, path)."""
+    """What a child is started with: engine, memory, task classes, graphs as (name, path).
+
+    ``policy`` is the comparison policy that it judges by, where it is one; ``loads`` is
+    what it loads that most children do not need (:data:`kgbench.execution.warming.LOADERS`).
+    """
 
     engine: str
     memory_bytes: int
     classes: tuple[str, ...]
     graphs: tuple[tuple[str, str], ...]
+    policy: str | None = None
+    loads: frozenset[str] = frozenset()
 
 
 class Expired(Exception):
@@ -144,6 +150,8 @@ class Process:
                 "memory_bytes": self.setup.memory_bytes,
                 "classes": self.setup.classes,
                 "graphs": self.setup.graphs,
+                "policy": self.setup.policy,
+                "loads": sorted(self.setup.loads),
                 "task_key": keys.own(),
             }
         )

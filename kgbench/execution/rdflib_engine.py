@@ -11,15 +11,15 @@ from __future__ import annotations
 import contextlib
 import re
 import warnings
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Self
 
 import pyoxigraph as ox
 
 from kgbench.errors import EvaluationError
-from kgbench.execution import documents, lexer
+from kgbench.execution import changing, documents, lexer
 from kgbench.execution.graphs import GraphCache, GraphText, InstalledGraphs
-from kgbench.execution.oxigraph import MOST_VALUES
+from kgbench.execution.oxigraph import MOST_VALUES, TRIPLE
 from kgbench.execution.prefixes import complete
 from kgbench.model import ParsedGraph, QueryResult
 
@@ -72,29 +72,66 @@ class RdflibExecutor:
         except Exception as error:  # noqa: BLE001 - parsers of rdflib raise what they like
             return ParsedGraph(None, str(error) or type(error).__name__)
 
-    def check(self, query: str, prefixes: Mapping[str, str]) -> str | None:  # noqa: ARG002 - grammar
+    def check(self, query: str, prefixes: Mapping[str, str], *, update: bool = False) -> str | None:  # noqa: ARG002 - grammar
         """The message of rdflib's grammar, with line and column, or ``None``."""
-        from rdflib.plugins.sparql.parser import parseQuery
+        from rdflib.plugins.sparql.parser import parseQuery, parseUpdate
 
         try:
             documents.refuse_surrogates(query)
-            parseQuery(query)
+            (parseUpdate if update else parseQuery)(query)
         except MemoryError:
             raise
         except Exception as error:  # noqa: BLE001 - as above
             return str(error) or type(error).__name__
         return None
 
+    def changes(self, text: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
+        """What an update or a CONSTRUCT changes; see :mod:`kgbench.execution.changing`."""
+        refused = changing.refusal(text)
+        if refused is not None:
+            return QueryResult(error=refused, refused=True)
+        loaded = self._graphs[graph]
+        try:
+            documents.refuse_surrogates(text)
+            with _quietly():
+                return changing.result(_changes(loaded, text, complete(prefixes)))
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - as above
+            return QueryResult(error=str(error) or type(error).__name__)
+
     def select(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
         """The rows of a SELECT over ``graph``; see :class:`kgbench.model.QueryResult`."""
         refused = lexer.refusal(query)
         if refused is not None:
             return QueryResult(error=refused, refused=True)
+        return self._result(query, graph, prefixes)
+
+    def results(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
+        """The rows of a SELECT or the truth value of an ASK; casts are those of rdflib."""
+        refused = lexer.result_refusal(query)
+        if refused is not None:
+            return QueryResult(error=refused, refused=True)
+        return self._result(query, graph, prefixes)
+
+    def explore(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
+        """As :meth:`results`, and the triples of a CONSTRUCT."""
+        refused = lexer.exploring_refusal(query)
+        if refused is not None:
+            return QueryResult(error=refused, refused=True)
+        return self._result(query, graph, prefixes)
+
+    def _result(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
         loaded = self._graphs[graph]
         try:
             documents.refuse_surrogates(query)
             with _quietly():
-                return _rows(loaded.query(query, initNs=complete(prefixes)))
+                result = loaded.query(query, initNs=complete(prefixes))
+                if result.type == "ASK":
+                    return QueryResult(boolean=bool(result.askAnswer))
+                if result.type == "CONSTRUCT":
+                    return _rows(TRIPLE, result.graph)
+                return _rows([str(variable) for variable in result.vars or ()], result)
         except MemoryError:
             raise
         except Exception as error:  # noqa: BLE001 - as above
@@ -107,6 +144,36 @@ def _quietly() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
+
+
+def _changes(loaded: Graph, text: str, prefixes: Mapping[str, str]) -> Iterator[changing.Row]:
+    """The rows of :mod:`kgbench.execution.changing`; an update runs on a copy."""
+    from rdflib import Dataset
+    from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
+
+    if changing.is_construct(text):
+        for subject, predicate, value in loaded.query(text, initNs=prefixes).graph or ():
+            yield changing.ADDED, _term(subject), _term(predicate), _term(value), None
+        return
+
+    class Copy(Dataset):
+        """A data set that INSERT DATA can add triples to; rdflib 7.6 takes them for quads."""
+
+        def __iadd__(self, other: Iterable[Any]) -> Self:  # type: ignore[misc]
+            for each in other:
+                self.add(each)
+            return self
+
+    copy = Copy()
+    for triple in loaded:
+        copy.add(triple)
+    before = set(copy.quads())
+    copy.update(text, initNs=prefixes)
+    after = set(copy.quads())
+    for change, quads in ((changing.REMOVED, before - after), (changing.ADDED, after - before)):
+        for subject, predicate, value, graph in quads:
+            name = None if graph in {None, DATASET_DEFAULT_GRAPH_ID} else _term(graph)
+            yield change, _term(subject), _term(predicate), _term(value), name
 
 
 def _parsed(text: str, rdf_format: str) -> Iterator[str]:
@@ -179,8 +246,8 @@ def _graph(graph: GraphText) -> Graph:
     return loaded
 
 
-def _rows(result: Any) -> QueryResult:
-    variables = tuple(str(variable) for variable in result.vars)
+def _rows(variables: Iterable[str], result: Any) -> QueryResult:
+    variables = tuple(variables)
     most = MOST_VALUES // max(len(variables), 1)
     rows: list[tuple[str | None, ...]] = []
     labels: dict[str, str] = {}

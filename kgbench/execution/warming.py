@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable, Iterable, Mapping
 
 from kgbench.errors import ResourceError
 from kgbench.model import Executor, TaskModule
+from kgbench.policies import within_rows
+from kgbench.policies.policy import Policy, policies
 from kgbench.tasks import catalogue, texts
 from kgbench.tasks.sealing import SUFFIX
+from kgbench.validation import foreign
 
 _DOCUMENTS = {
     "turtle": '@prefix e: <http://example.org/> .\ne:a e:b 1, 2.5, "x"@en, [] .',
@@ -43,6 +47,11 @@ _QUERIES = (
         "{ SELECT ?s WHERE { VALUES ?s { <http://example.org/a> UNDEF } } } } ORDER BY ?s"
     ),
 )
+LOADERS: Mapping[str, Callable[[], None]] = {
+    "row matching": within_rows.prepare,
+    "pySHACL": foreign.load_pyshacl,
+}
+"""What a task class may name in ``LOADS``, because its judge needs it."""
 _MOST_TEXT = 1 << 20  # bytes; larger files beside a task are graphs, which cases carry
 
 
@@ -57,7 +66,20 @@ def warm_engine(engine: Executor) -> None:
     for query in _QUERIES:
         engine.check(query, {})
         engine.select(query, _TYPED, {})
+    engine.results("ASK { ?s ?p ?o }", _TYPED, {})
     engine.select("SELECT * WHERE { ?s undeclared:x ?o }", _TYPED, {})
+
+
+def load(names: Iterable[str]) -> None:
+    """Load what takes longer than all else, and few task classes need: names of :data:`LOADERS`."""
+    for name in names:
+        LOADERS[name]()
+
+
+def warm_policies(name: str | None) -> Policy | None:
+    """The comparison policy called ``name``, if any; all declared policies are read."""
+    known = policies()
+    return None if name is None else known[name]
 
 
 def warm_task_class(name: str) -> TaskModule:

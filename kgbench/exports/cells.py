@@ -4,21 +4,27 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kgbench.analysis.histogram import Histogram
+from kgbench.analysis.repetitions import Item
 from kgbench.exports.outgoing_run import OutgoingRun
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The values of one metric; ``dialogues`` are those held, ``values`` those that have it."""
+    """The values of one metric; ``dialogues`` are those held, ``values`` those that have it.
+
+    ``cases`` are the values of each case.
+    """
 
     model: str
     task: str
     metric: str
     dialogues: int
     values: Histogram
+    cases: Mapping[Item, Histogram]
 
 
 def cells(run: OutgoingRun) -> list[Cell]:
@@ -27,15 +33,19 @@ def cells(run: OutgoingRun) -> list[Cell]:
     Of a dialogue with several rounds, the metrics of the whole dialogue count; of one with a single
     answer, those of the answer.
     """
-    values: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+    values: dict[tuple[str, str, str], dict[Item, list[float]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     held: dict[tuple[str, str], int] = defaultdict(int)
     for one in run.held:
         held[one.model, one.task] += 1
         whole = [v for v in one.verdicts if v.round is None]
         for verdict in whole or one.verdicts[-1:]:
             for metric, value in verdict.scores.items():
-                values[one.model, one.task, metric].append(value)
-    return [
-        Cell(model, task, metric, held[model, task], Histogram.of(found))
-        for (model, task, metric), found in sorted(values.items())
-    ]
+                values[one.model, one.task, metric][Item(one.task, one.case)].append(value)
+    made = []
+    for (model, task, metric), by_case in sorted(values.items()):
+        cases = {item: Histogram.of(found) for item, found in by_case.items()}
+        every = Histogram.pooled(cases.values())
+        made.append(Cell(model, task, metric, held[model, task], every, cases))
+    return made

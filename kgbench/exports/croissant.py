@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scores of a run as a Croissant data set, and the run in the words of Croissant Tasks.
 
-Croissant 1.0 describes ``scores.csv``, a row for each score. The view as Croissant Tasks has a
+Croissant 1.1 describes ``scores.csv``, a row for each score. The view as Croissant Tasks has a
 problem for each task, a solution for each model and task, and its evaluation with the mean of each
 metric. That vocabulary is young; what is written conforms to ``shapes/croissant-tasks.ttl``, which
 is written after its description.
@@ -20,6 +20,7 @@ from kgbench.exports.outgoing_run import OutgoingRun
 from kgbench.exports.tables import FIELDS, scores_csv, statements
 from kgbench.exports.writing import whole
 from kgbench.model import Json
+from kgbench.publish.about import Agent
 from kgbench.vocab import DCTERMS, RDFS, SKOS, XSD
 
 _CR = "http://mlcommons.org/croissant/"
@@ -27,6 +28,8 @@ _CONTEXT: Json = {
     "@language": "en",
     "@vocab": "https://schema.org/",
     "cr": _CR,
+    "description": {"@container": "@language"},
+    "name": {"@container": "@language"},
     "dct": "http://purl.org/dc/terms/",
     "rai": f"{_CR}RAI/",
     "sc": "https://schema.org/",
@@ -34,7 +37,18 @@ _CONTEXT: Json = {
     **{
         name: f"cr:{name}"
         for name in (
-            *("citeAs", "column", "extract", "field", "fileProperty", "fileObject", "fileSet"),
+            *(
+                "arrayShape",
+                "citeAs",
+                "column",
+                "containedIn",
+                "isArray",
+                "extract",
+                "field",
+                "fileProperty",
+                "fileObject",
+                "fileSet",
+            ),
             *("format", "includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField"),
             *("path", "recordSet", "references", "regex", "repeated", "replace", "separator"),
             *("source", "subField", "transform", "equivalentProperty", "samplingRate"),
@@ -51,7 +65,7 @@ _TASKS_CONTEXT: Json = {
 }
 
 
-def write(run: OutgoingRun, out: Path, licence: str, creators: Sequence[str]) -> list[str]:
+def write(run: OutgoingRun, out: Path, licence: str, creators: Sequence[Agent]) -> list[str]:
     """Write the folder ``out``; the names of its files are given back.
 
     Raises :class:`~kgbench.errors.PublicationRefused` where ``out`` exists already.
@@ -72,7 +86,7 @@ def write(run: OutgoingRun, out: Path, licence: str, creators: Sequence[str]) ->
 
 
 def metadata(
-    run: OutgoingRun, data: dict[str, bytes], licence: str, creators: Sequence[str]
+    run: OutgoingRun, data: dict[str, bytes], licence: str, creators: Sequence[Agent]
 ) -> Json:
     """The Croissant description of the files ``data`` (name to content)."""
     said: dict[str, Json] = {
@@ -83,7 +97,7 @@ def metadata(
             f"Scores of {len({one.model for one in run.held})} language models in "
             f"{len(run.held)} dialogues about knowledge graphs (run {run.info.label})."
         ),
-        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "conformsTo": "http://mlcommons.org/croissant/1.1",
         "license": licence,
         "url": run.info.iri,
         "version": "1.0.0",
@@ -117,7 +131,10 @@ def metadata(
         ],
     }
     if creators:
-        said["creator"] = [{"@type": "sc:Person", "name": name} for name in creators]
+        said["creator"] = [
+            {"@type": "sc:Person", "name": one.name, **({"@id": one.iri} if one.iri else {})}
+            for one in creators
+        ]
     return said
 
 

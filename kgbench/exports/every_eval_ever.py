@@ -14,29 +14,49 @@ import math
 import uuid
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from kgbench import resources
-from kgbench.analysis.intervals import CONFIDENCE, mean_interval
+from kgbench.analysis.case_means import claim
+from kgbench.analysis.inference import inference
+from kgbench.analysis.intervals import CONFIDENCE, Bounds
 from kgbench.errors import PublicationRefused
+from kgbench.exports import agentic
 from kgbench.exports.cells import Cell, cells
+from kgbench.exports.judge_scores import JudgeCell
 from kgbench.exports.outgoing_run import OutgoingRun
+from kgbench.judges.prompts import prompt_template
+from kgbench.judges.rubrics import Rubric
 from kgbench.model import Json
+from kgbench.rdf.declared import shipped
 from kgbench.store.iris import slug
 from kgbench.vocab import KGB, PROV, RDFS, SCHEMA, SKOS
 
 VERSION = "0.3.0"
+RECORDS, SAMPLES = "every-eval-ever.schema.json", "every-eval-ever-samples.schema.json"
 
 _TYPED = ("temperature", "top_p", "top_k", "max_tokens")  # what the format has fields for
 _HOSTED = ("openai", "anthropic", "google", "google_legacy")
+_BASELINE = "baseline"
 
 
-def records(run: OutgoingRun, organisation: str, relation: str, now: datetime) -> dict[str, Json]:
+def records(
+    run: OutgoingRun,
+    organisation: str,
+    relation: str,
+    now: datetime,
+    judged: Iterable[JudgeCell] = (),
+) -> dict[str, Json]:
     """The records of a run, by the path that the format's data store keeps them at.
 
     ``organisation`` made the evaluation; ``relation`` is what it is to the makers of the models.
+    ``judged`` are the scores that judges gave, which stand beside the executed ones.
     """
+    by_judges: dict[str, list[JudgeCell]] = {}
+    for one in judged:
+        by_judges.setdefault(one.cell.model, []).append(one)
     by_model: dict[str, list[Cell]] = {}
     for cell in cells(run):
         by_model.setdefault(cell.model, []).append(cell)
@@ -57,23 +77,26 @@ def records(run: OutgoingRun, organisation: str, relation: str, now: datetime) -
             },
             "eval_library": _library(run),
             "model_info": info,
-            "evaluation_results": [_result(run, cell) for cell in of_model],
+            "evaluation_results": [
+                *(_result(run, cell) for cell in of_model),
+                *(_judged_result(run, one) for one in by_judges.get(model, ())),
+            ],
         }
         found[_path(run, info, record)] = record
     return found
 
 
-def check(found: Mapping[str, Json], schema: Path | None) -> None:
+def check(found: Mapping[str, Json], schema: Path | None, shipped_schema: str = RECORDS) -> None:
     """Raise :class:`~kgbench.errors.PublicationRefused` where a record breaks the schema.
 
-    ``schema`` is the official file; ``None`` is ours.
+    ``schema`` is the official file; ``None`` is ours, called ``shipped_schema``.
     """
     from jsonschema import validators
     from jsonschema.exceptions import SchemaError
 
     try:
         text = (
-            resources.text("shapes", "every-eval-ever.schema.json")
+            resources.text("shapes", shipped_schema)
             if schema is None
             else schema.read_text("utf-8")
         )
@@ -86,38 +109,90 @@ def check(found: Mapping[str, Json], schema: Path | None) -> None:
         for problem in checker(rules).iter_errors(record):
             place = "/".join(map(str, problem.absolute_path))
             raise PublicationRefused(
-                f"the record of {record['model_info']['id']} breaks the schema of Every Eval Ever "
+                f"the record of {_model_id(record)} breaks the schema of Every Eval Ever "
                 f"at {place}: {problem.message[:300]}"
             )
 
 
+def _model_id(record: Mapping[str, Json]) -> Json:
+    return record.get("model_id") or record["model_info"]["id"]
+
+
 def _result(run: OutgoingRun, cell: Cell) -> Json:
-    catalogue = run.catalogue
-    label = catalogue.needed(cell.task, SKOS.notation)
-    of_class = run.class_of(cell.task)
+    label = run.catalogue.needed(cell.task, SKOS.notation)
     name, _ = run.metrics[cell.metric]
+    metric = _metric(run, cell.metric, run.class_of(cell.task))
+    return _scored(run, cell, f"{label}/{name}", metric, _bounds(run, cell.metric))
+
+
+def _judged_result(run: OutgoingRun, one: JudgeCell) -> Json:
+    label = run.catalogue.needed(one.cell.task, SKOS.notation)
+    called = f"{label}/{one.rubric.name} by {run.catalogue.needed(one.judge, SKOS.notation)}"
+    return _scored(run, one.cell, called, _judge_metric(run, one), _values(one.rubric))
+
+
+def _scored(run: OutgoingRun, cell: Cell, called: str, metric: Json, bounds: Bounds) -> Json:
+    catalogue = run.catalogue
     values = cell.values
     details = {"dialogues": str(cell.dialogues), "without_value": str(cell.dialogues - values.n)}
     return {
-        "evaluation_result_id": f"{label}/{name}",
-        "evaluation_name": f"kgbench.{label}",
+        "evaluation_result_id": called,
+        "evaluation_name": f"kgbench.{catalogue.needed(cell.task, SKOS.notation)}",
         "source_data": {
             "dataset_name": _suite(run),
             "source_type": "url",
-            "url": [run.info.suite, of_class],
+            "url": [run.info.suite, run.class_of(cell.task)],
             "additional_details": {
                 "task": cell.task,
                 "parameters": json.dumps(catalogue.data(cell.task, KGB.parameters)),
             },
         },
         "evaluation_timestamp": _epoch(run.info.started),
-        "metric_config": _metric(run, cell.metric, of_class),
+        "metric_config": metric,
         "score_details": {
             "score": values.mean,
             "details": details,
-            "uncertainty": _uncertainty(cell),
+            "uncertainty": _uncertainty(cell, bounds),
         },
-        "generation_config": _generation(catalogue.data(cell.model, KGB.sampling)),
+        "generation_config": _generation(
+            catalogue.data(cell.model, KGB.sampling), agentic.arguments_of(run, cell.task)
+        ),
+    }
+
+
+def _values(rubric: Rubric) -> Bounds:
+    values = [option.value for option in rubric.options if option.value is not None]
+    return Bounds(min(values), max(values))
+
+
+def _judge_metric(run: OutgoingRun, one: JudgeCell) -> Json:
+    """A rubric as a metric, with the judge in the fields that the format has for one."""
+    rubric, bounds = one.rubric, _values(one.rubric)
+    judge: dict[str, Json] = {"model_info": _model(run, one.judge)}
+    temperature = run.catalogue.data(one.judge, KGB.sampling).get("temperature")
+    if isinstance(temperature, int | float) and not isinstance(temperature, bool):
+        judge["temperature"] = temperature
+    scoring: dict[str, Json] = {
+        "judges": [judge],
+        "input_prompt": prompt_template(rubric),
+        "additional_details": {"rubric": rubric.iri, "kind": rubric.kind},
+    }
+    if one.repeated:
+        scoring["aggregation_method"] = "majority_vote"
+    if one.executed is not None:
+        scoring["additional_details"]["executed_mean"] = repr(one.executed)
+    return {
+        "evaluation_description": rubric.criterion,
+        "metric_id": f"kgbench.judge.{rubric.version}.{rubric.name}",
+        "metric_name": rubric.label,
+        "metric_kind": rubric.name,
+        "metric_unit": "proportion" if bounds == Bounds(0.0, 1.0) else "points",
+        "lower_is_better": False,
+        "score_type": "continuous",
+        "min_score": bounds.low,
+        "max_score": bounds.high,
+        "llm_scoring": scoring,
+        "additional_details": {"iri": rubric.iri},
     }
 
 
@@ -152,32 +227,39 @@ def _bound(value: str | None, unbounded: float) -> float | str:
     return "Infinity" if unbounded > 0 else "-Infinity"
 
 
-def _uncertainty(cell: Cell) -> Json:
-    values = cell.values
-    found: dict[str, Json] = {"num_samples": values.n}
-    interval = mean_interval(values)
-    if interval is not None:
-        found |= {
-            "standard_deviation": values.sd,
-            "standard_error": {"value": values.standard_error, "method": "analytic"},
-            "confidence_interval": {
-                "lower": interval.low,
-                "upper": interval.high,
-                "confidence_level": CONFIDENCE,
-                "method": "Student's t",
-            },
+def _bounds(run: OutgoingRun, metric: str) -> Bounds:
+    ends = (run.catalogue.one(metric, end) for end in (SCHEMA.minValue, SCHEMA.maxValue))
+    return Bounds(*(None if end is None else float(end) for end in ends))
+
+
+def _uncertainty(cell: Cell, bounds: Bounds) -> Json:
+    """Deviation, and error and interval for cases of this kind, where there are any."""
+    found: dict[str, Json] = {"num_samples": cell.values.n}
+    if cell.values.sd is not None:
+        found["standard_deviation"] = cell.values.sd
+    how = inference()
+    claimed = claim(how.about, cell.cases, bounds)
+    said = f"{how.method.label}, about {how.about.label}, {claimed.number} {how.about.sampled}s"
+    if claimed.error is not None:
+        found["standard_error"] = {"value": claimed.error, "method": said}
+    if claimed.low is not None and claimed.high is not None:
+        found["confidence_interval"] = {
+            "lower": claimed.low,
+            "upper": claimed.high,
+            "confidence_level": CONFIDENCE,
+            "method": said,
         }
     return found
 
 
-def _generation(sampling: Mapping[str, Json]) -> Json:
+def _generation(sampling: Mapping[str, Json], of_tools: Mapping[str, Json]) -> Json:
     typed = {
         name: sampling[name]
         for name in _TYPED
         if isinstance(sampling.get(name), int | float) and not isinstance(sampling[name], bool)
     }
     rest = {name: json.dumps(value) for name, value in sampling.items() if name not in typed}
-    return {"generation_args": typed, "additional_details": rest}
+    return {"generation_args": {**typed, **of_tools}, "additional_details": rest}
 
 
 def _model(run: OutgoingRun, model: str) -> dict[str, Any]:
@@ -185,7 +267,8 @@ def _model(run: OutgoingRun, model: str) -> dict[str, Any]:
     connector = catalogue.one(model, KGB.connector)
     hosted = connector in _HOSTED and catalogue.one(model, KGB.baseUrl) is None
     deployed = "self_deployed" if connector == "vllm" else "unknown"
-    developer = str(connector).partition("_")[0] if hosted else "unknown"
+    notation = catalogue.needed(model, SKOS.notation)
+    developer = str(connector).partition("_")[0] if hosted else _developer(connector, notation)
     name = catalogue.needed(model, RDFS.label)
     details = {
         "deployment_type": "externally_managed" if hosted else deployed,
@@ -194,13 +277,31 @@ def _model(run: OutgoingRun, model: str) -> dict[str, Any]:
     }
     found: dict[str, Any] = {
         "name": name,
-        "id": f"{developer}/{catalogue.needed(model, SKOS.notation)}",
+        "id": f"{developer}/{notation.removeprefix(developer + '/')}",
         "developer": developer,
         "additional_details": details,
     }
     if connector is not None:
         found["inference_platform"] = connector
     return found
+
+
+def _developer(connector: str | None, notation: str) -> str:
+    """Who made a model that its maker does not serve: the account in its name, or by its name.
+
+    Baselines are kgbench's own; who made a model of an unknown name is ``unknown``.
+    """
+    if connector == _BASELINE:
+        return "kgbench"
+    account, slash, name = notation.rpartition("/")
+    if slash and account:
+        return account.rpartition("/")[2]
+    known = shipped("queries", "models.ttl")
+    for one in known.instances(KGB.Developer):
+        globs = known.texts(one, KGB.matches)
+        if any(fnmatchcase(name.lower(), glob) for glob in globs):
+            return known.required(one, SKOS.notation)
+    return "unknown"
 
 
 def _library(run: OutgoingRun) -> Json:

@@ -63,9 +63,15 @@ def _record(run: OutgoingRun, held: Held, commit: str) -> Json:
         "info": infos,
         "taskData": data,
         "interactions": _interactions(held),
-        "duration": str((held.ended or held.started) - held.started),
+        "duration": str(_ended(held) - held.started),
     }
     return record | published
+
+
+def _ended(held: Held) -> datetime:
+    """When a dialogue ended; one that is open has lasted up to its last answer."""
+    answered = [one.answered for one in held.rounds if one.answered is not None]
+    return held.ended or max(answered, default=held.started)
 
 
 def _task_data(run: OutgoingRun, held: Held, task_class: str) -> Json:

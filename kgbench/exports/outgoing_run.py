@@ -7,86 +7,46 @@ tells more than another.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 
 import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused, StoreError
+from kgbench.exports.said import Said
 from kgbench.model import Json
 from kgbench.pages.snapshot import Memory
 from kgbench.publish.addresses import Addresses
-from kgbench.publish.learning import renamed, telling
-from kgbench.publish.outgoing import Outgoing, Rules
-from kgbench.publish.scrubbing import Scrubber, here, hosts_and_people, secrets_here
+from kgbench.publish.learning import prepared
+from kgbench.publish.outgoing import Outgoing
+from kgbench.publish.scrubbing import Scrubber
+from kgbench.publish.veiling import Veil
 from kgbench.publish.withholding import Level
 from kgbench.rdf import original_text
 from kgbench.record import invalidation, reading
 from kgbench.record.reading import PassInfo, RunInfo
+from kgbench.store.known_keys import commitments
 from kgbench.store.protocol import Store
-from kgbench.vocab import DCTERMS, KGB, OUTCOME, PROV, RDF, SKOS, XSD
+from kgbench.tool_calls import ToolServer
+from kgbench.vocab import DCTERMS, KGB, OUTCOME, PROV, SCHEMA, SKOS, TOOL_OUTCOME
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What is exported: a run (IRI, id or label; the newest where ``None``), and how.
 
-    ``choice`` is ``first``, ``latest`` or the IRI of an evaluation pass; ``unprotected`` are the
-    protected suites whose texts may be told.
+    ``choice`` is ``first``, ``latest`` or the IRI of an evaluation pass. ``level`` says what is
+    left out; ``None`` leaves out reference answers, and every text where the suite is protected.
+    ``unprotected`` are the protected suites whose texts may be told.
     """
 
     run: str | None = None
     choice: str = "first"
-    level: Level = Level.GOLD
+    level: Level | None = Level.GOLD
     unprotected: frozenset[str] = frozenset()
     dialogue: str | None = None
-
-
-class Said:
-    """The statements of some graphs, by subject and property."""
-
-    def __init__(self, quads: Iterable[ox.Quad]) -> None:
-        self.quads = list(quads)
-        self._by_subject: dict[str, dict[str, list[str]]] = {}
-        self._scores: dict[str, dict[str, float]] = {}
-        for quad in self.quads:
-            subject = getattr(quad.subject, "value", "")
-            value = getattr(quad.object, "value", "")
-            name = quad.predicate.value
-            self._by_subject.setdefault(subject, {}).setdefault(name, []).append(value)
-            if isinstance(quad.object, ox.Literal) and quad.object.datatype.value == XSD.double:
-                self._scores.setdefault(subject, {})[name] = float(value)
-
-    def one(self, subject: str, name: str) -> str | None:
-        """The value of a property; the least where there are several, ``None`` without any."""
-        return min(self.all(subject, name), default=None)
-
-    def needed(self, subject: str, name: str) -> str:
-        """The value of a property that must be there."""
-        found = self.one(subject, name)
-        if found is None:
-            raise StoreError(f"<{subject}> has no {name}: the store is damaged")
-        return found
-
-    def all(self, subject: str, name: str) -> list[str]:
-        """All values of a property, sorted."""
-        return sorted(self._by_subject.get(subject, {}).get(name, ()))
-
-    def of_type(self, kind: str) -> list[str]:
-        """The things of a class, sorted."""
-        return sorted(s for s, said in self._by_subject.items() if kind in said.get(RDF.type, ()))
-
-    def doubles(self, subject: str) -> dict[str, float]:
-        """The numbers that are said of a subject, by property: the scores of an evaluation."""
-        return self._scores.get(subject, {})
-
-    def data(self, subject: str, name: str) -> Json:
-        """The value of a property that is JSON; ``{}`` where it is not there."""
-        found = self.one(subject, name)
-        return {} if found is None else json.loads(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +61,26 @@ class Round:
     answered: datetime | None
     answer: str | None
     answer_text: str | None
+    uses: tuple[Used, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """A tool call in an answer, with its result; texts that were left out are ``None``.
+
+    ``outcome`` and ``fault`` are words of :mod:`kgbench.tool_calls`; ``server`` gave the result.
+    """
+
+    tool: str
+    id: str | None
+    arguments: str | None
+    malformed: str | None
+    result: str | None
+    outcome: str
+    fault: str | None
+    started: datetime
+    ended: datetime
+    server: ToolServer | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +107,7 @@ class Held:
     ended: datetime | None
     rounds: tuple[Round, ...]
     verdicts: tuple[Verdict, ...]
+    tool_protocol: str | None = None
 
 
 @dataclass
@@ -134,7 +115,7 @@ class OutgoingRun:
     """A run with one evaluation of each dialogue, as statements that may be told.
 
     ``run``, ``catalogue`` and ``passes`` hold what is said; ``left_out`` counts dialogues that
-    somebody has invalidated.
+    somebody has invalidated. ``published`` gives the IRI by which a thing of the store is told of.
     """
 
     info: RunInfo
@@ -147,6 +128,7 @@ class OutgoingRun:
     invalid: frozenset[str] = frozenset()
     dialogue: str | None = None
     evaluations: dict[str, dict[int | None, str]] = field(default_factory=dict)
+    published: Callable[[str], str] = str
 
     @cached_property
     def held(self) -> list[Held]:
@@ -183,6 +165,23 @@ class OutgoingRun:
             for answer in self.said.of_type(KGB.Answer)
         }
 
+    @cached_property
+    def _tool_calls(self) -> dict[str, list[str]]:
+        """The tool calls of each model call, in their order."""
+        found: dict[str, list[str]] = {}
+        for call in self.said.of_type(KGB.ToolCall):
+            found.setdefault(self.said.needed(call, PROV.wasInformedBy), []).append(call)
+        for calls in found.values():
+            calls.sort(key=lambda call: int(self.said.needed(call, KGB.callIndex)))
+        return found
+
+    @cached_property
+    def _tool_results(self) -> dict[str, str]:
+        return {
+            self.said.needed(result, PROV.wasGeneratedBy): result
+            for result in self.said.of_type(KGB.ToolResult)
+        }
+
     def text(self, node: str | None) -> str | None:
         """The content of a text, or ``None`` where it was left out."""
         value = None if node is None else self.said.one(node, PROV.value)
@@ -207,6 +206,7 @@ class OutgoingRun:
             ended=None if ended is None else datetime.fromisoformat(ended),
             rounds=tuple(self._rounds(iri)),
             verdicts=tuple(self._verdicts(iri)),
+            tool_protocol=said.one(iri, KGB.toolProtocol),
         )
 
     def _rounds(self, dialogue: str) -> Iterator[Round]:
@@ -234,6 +234,26 @@ class OutgoingRun:
             answered=datetime.fromisoformat(said.needed(call, PROV.endedAtTime)),
             answer=answer,
             answer_text=self.text(node),
+            uses=tuple(map(self._used, self._tool_calls.get(call, ()))),
+        )
+
+    def _used(self, call: str) -> Used:
+        said = self.said
+        result = self._tool_results.get(call, "")
+        agent = said.one(call, PROV.wasAssociatedWith)
+        told = (SKOS.notation, SCHEMA.softwareVersion, KGB.digest)
+        server = agent and ToolServer(*(said.needed(agent, term) for term in told))
+        return Used(
+            tool=said.one(call, KGB.tool) or "",
+            id=said.one(call, KGB.toolCallId),
+            arguments=self.text(said.one(call, PROV.used)),
+            malformed=said.one(call, SCHEMA.error),
+            result=self.text(said.one(result, KGB.text)),
+            outcome=said.needed(call, KGB.toolOutcome).removeprefix(TOOL_OUTCOME),
+            fault=said.one(call, KGB.toolFault),
+            started=datetime.fromisoformat(said.needed(call, PROV.startedAtTime)),
+            ended=datetime.fromisoformat(said.needed(call, PROV.endedAtTime)),
+            server=server or None,
         )
 
     def _verdicts(self, dialogue: str) -> Iterator[Verdict]:
@@ -256,8 +276,11 @@ def read(store: Store, wanted: Wanted) -> OutgoingRun:
     Raises :class:`~kgbench.errors.PublicationRefused` where texts of a protected suite would be
     told, and :class:`~kgbench.errors.StoreError` for a run, dialogue or pass that is not there.
     """
+    if wanted.dialogue is not None:  # perhaps by the IRI that an earlier export gave it
+        known = Addresses(store.iris.base, store.iris.base, veil=Veil(commitments(store.location)))
+        wanted = replace(wanted, dialogue=known.original(wanted.dialogue))
     info = _run_of(store, wanted)
-    _refuse_in_the_clear(store, info, wanted)
+    level = _level(store, info, wanted)
     passes = _passes(store, info, wanted.choice)
     database = ox.Store()
     for graph in (store.iris.catalogue, info.graph, *(one.graph for one in passes)):
@@ -266,10 +289,9 @@ def read(store: Store, wanted: Wanted) -> OutgoingRun:
             ox.Quad(triple.subject, triple.predicate, triple.object, name)
             for triple in store.triples(graph)
         )
-    scrubber = Scrubber(here() | hosts_and_people(telling(database)), secrets_here())
     view = Memory(database, store.iris.base)
-    addresses = Addresses(store.iris.base, store.iris.base, renamed(view, scrubber))
-    out = Outgoing(database, addresses, Rules(wanted.level, scrubber))
+    rules, addresses = prepared(view, store.location, store.iris.base, level)
+    out = Outgoing(database, addresses, rules)
 
     def said(graph: str) -> list[ox.Quad]:
         return [quad for quads in out.graph(graph) for quad in quads]
@@ -278,8 +300,8 @@ def read(store: Store, wanted: Wanted) -> OutgoingRun:
         quad
         for one in passes
         for quad in (
-            _as_published(database, said(one.graph), scrubber)
-            if one.kind == "published" and wanted.level is Level.NONE
+            _as_published(database, said(one.graph), rules.scrubber)
+            if one.kind == "published" and level is Level.NONE
             else said(one.graph)
         )
     )
@@ -287,13 +309,14 @@ def read(store: Store, wanted: Wanted) -> OutgoingRun:
         info=info,
         passes=passes,
         base=store.iris.base,
-        level=wanted.level,
+        level=level,
         said=Said(said(info.graph)),
         judged=judged,
         catalogue=Said(said(store.iris.catalogue)),
         invalid=frozenset(map(addresses.published, invalidation.invalid(store, info.graph))),
         dialogue=None if wanted.dialogue is None else addresses.published(wanted.dialogue),
         evaluations=_evaluations(judged, passes, latest=wanted.choice == "latest"),
+        published=addresses.published,
     )
 
 
@@ -322,23 +345,31 @@ def _run_of(store: Store, wanted: Wanted) -> RunInfo:
     raise StoreError(f"{store.location} holds no dialogue <{wanted.dialogue}>")
 
 
-def _refuse_in_the_clear(store: Store, info: RunInfo, wanted: Wanted) -> None:
-    if wanted.level >= Level.PROMPTS:
-        return
+def _level(store: Store, info: RunInfo, wanted: Wanted) -> Level:
+    """What is left out of the export of a run."""
+    if wanted.level is not None and wanted.level >= Level.PROMPTS:
+        return wanted.level
     name = info.suite.rpartition("/")[2]
+    if not _protected(store, info.suite) or {name, info.suite} & wanted.unprotected:
+        return Level.GOLD if wanted.level is None else wanted.level
+    if wanted.level is None:
+        return Level.ANSWERS
+    raise PublicationRefused(
+        f"the suite {name} is protected: its prompts and reference answers must not become "
+        f"training data. Leave them out (--redact prompts), or, if you may tell them, say so "
+        f"(--unprotected {name})"
+    )
+
+
+def _protected(store: Store, suite: str) -> bool:
     said = {
         triple.object.value
         for triple in store.triples(store.iris.catalogue)
-        if triple.subject == ox.NamedNode(info.suite)
+        if triple.subject == ox.NamedNode(suite)
         and triple.predicate.value == KGB.protected
         and isinstance(triple.object, ox.Literal)
     }
-    if said != {"false"} and not {name, info.suite} & wanted.unprotected:
-        raise PublicationRefused(
-            f"the suite {name} is protected: its prompts and reference answers must not become "
-            f"training data. Leave them out (--redact prompts), or, if you may tell them, say so "
-            f"(--unprotected {name})"
-        )
+    return said != {"false"}
 
 
 def _passes(store: Store, info: RunInfo, choice: str) -> list[PassInfo]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -26,15 +26,21 @@ FORMATS = ("provn", "json", "xml", "rdf")
 
 _KINDS = {PROV.Activity: "activity", PROV.Entity: "entity", PROV.SoftwareAgent: "agent"}
 _ENTITIES = (KGB.Case, KGB.Configuration)  # what PROV relations lead to without saying so
-_RELATIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
+_RELATIONS: dict[str, Callable[..., Any]] = {
     PROV.wasGeneratedBy: lambda doc, s, o: doc.generation(s, o),
     PROV.used: lambda doc, s, o: doc.usage(s, o),
     PROV.wasDerivedFrom: lambda doc, s, o: doc.derivation(s, o),
     PROV.wasRevisionOf: lambda doc, s, o: doc.revision(s, o),
-    PROV.wasAssociatedWith: lambda doc, s, o: doc.association(s, o),
+    PROV.wasAssociatedWith: lambda doc, s, o, plan=None: doc.association(s, o, plan),
     PROV.wasInformedBy: lambda doc, s, o: doc.communication(s, o),
     PROV.specializationOf: lambda doc, s, o: doc.specialization(s, o),
     PROV.alternateOf: lambda doc, s, o: doc.alternate(s, o),
+}
+_NATIVE: dict[str, Callable[[str], Any]] = {
+    XSD.double: float,
+    XSD.integer: int,
+    XSD.boolean: lambda text: text == "true",
+    XSD.string: str,
 }
 _TIMES = (PROV.startedAtTime, PROV.endedAtTime)
 _NAMESPACES = {
@@ -62,8 +68,21 @@ def document(run: OutgoingRun) -> ProvDocument:
         for predicate, value in about[iri]:
             relation = _RELATIONS.get(predicate)
             if relation is not None and getattr(value, "value", "") in described:
-                relation(found, names.name(iri), names.name(value.value))
+                of_plan = predicate == PROV.wasAssociatedWith
+                plan = _plan(about, iri, value.value) if of_plan else None
+                more = [] if plan is None else [names.name(plan)]
+                relation(found, names.name(iri), names.name(value.value), *more)
     return found
+
+
+def _plan(about: Mapping[str, list[tuple[str, Any]]], activity: str, agent: str) -> str | None:
+    """The plan by which an agent took part in an activity, where one is recorded."""
+    for predicate, value in about[activity]:
+        if predicate == PROV.qualifiedAssociation:
+            association = {name: one.value for name, one in about.get(value.value, ())}
+            if association.get(PROV.agent) == agent:
+                return association.get(PROV.hadPlan)
+    return None
 
 
 def serialised(found: ProvDocument, syntax: str) -> bytes:
@@ -154,7 +173,7 @@ def _wanted(run: OutgoingRun, about: dict[str, list[tuple[str, Any]]]) -> set[st
 
 def _leads_on(predicate: str) -> bool:
     return predicate in _RELATIONS or predicate in (
-        *(DCTERMS.isPartOf, KGB.text, KGB.extracted, KGB.reasoning),
+        *(DCTERMS.isPartOf, KGB.text, KGB.extracted, KGB.reasoning, KGB.providerState),
     )
 
 
@@ -169,7 +188,7 @@ def _elements(about: dict[str, list[tuple[str, Any]]]) -> dict[str, str]:
     return found
 
 
-def _element(  # noqa: PLR0917 - what an element consists of
+def _element(  # noqa: PLR0917, C901 - what an element consists of
     found: ProvDocument,
     names: _Names,
     iri: str,
@@ -177,6 +196,8 @@ def _element(  # noqa: PLR0917 - what an element consists of
     said: Iterable[tuple[str, Any]],
     described: set[str],
 ) -> None:
+    from prov.constants import PROV as prov_names  # noqa: N811 - a namespace object
+
     attributes: list[tuple[Any, Any]] = []
     times: dict[str, Any] = {}
     for predicate, value in said:
@@ -186,16 +207,21 @@ def _element(  # noqa: PLR0917 - what an element consists of
             if value.value not in _KINDS:
                 attributes.append(("prov:type", names.name(value.value)))
         elif predicate == RDFS.label:
-            attributes.append(("prov:label", value.value))
+            attributes.append(("prov:label", _value(names, value)))
         elif predicate == PROV.value:
             attributes.append(("prov:value", value.value))
+        elif predicate == PROV.qualifiedAssociation:
+            continue  # an association with a plan
         elif predicate not in _RELATIONS or value.value not in described:
-            attributes.append((names.property(predicate), _value(names, value)))
+            # Stores that imported earlier publications hold prov:alternateOf on activities.
+            is_origin = kind == "activity" and predicate == PROV.alternateOf
+            name = names.property(KGB.recordedAs if is_origin else predicate)
+            attributes.append((name, _value(names, value)))
     if kind == "activity":
         begun, ended = (times.get(each) for each in _TIMES)
         found.activity(names.name(iri), begun, ended, attributes)
     elif kind == "agent":
-        attributes.append(("prov:type", "prov:SoftwareAgent"))
+        attributes.append(("prov:type", prov_names["SoftwareAgent"]))
         found.agent(names.name(iri), attributes)
     else:
         found.entity(names.name(iri), attributes)
@@ -208,12 +234,8 @@ def _value(names: _Names, value: Any) -> Any:
     if isinstance(value, ox.NamedNode):
         return names.name(value.value)
     datatype = value.datatype.value
-    if datatype == XSD.double:
-        return float(value.value)
-    if datatype == XSD.integer:
-        return int(value.value)
-    if datatype == XSD.boolean:
-        return value.value == "true"
-    if datatype in (XSD.string, RDF.langString):
-        return value.value
+    if datatype in _NATIVE:
+        return _NATIVE[datatype](value.value)
+    if datatype == RDF.langString:
+        return Literal(value.value, langtag=value.language)
     return Literal(value.value, datatype=names.property(datatype))

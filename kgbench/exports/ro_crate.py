@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run as a Process Run Crate 0.5: files, and the actions by which they came about.
+"""A run as an RO-Crate 1.2 (Process Run Crate 0.5): files, and the actions that made them.
 
 The run is an action of the software that held the dialogues, with its configurations as objects;
 each evaluation pass is an action of the software that judged, with the answers as its object.
@@ -18,13 +18,17 @@ from typing import Any
 from kgbench.exports.outgoing_run import OutgoingRun
 from kgbench.exports.tables import scores_csv, statements
 from kgbench.exports.writing import whole
+from kgbench.publish.about import Agent
 from kgbench.rdf import digest
 from kgbench.vocab import KGB, PROV, RDFS, SCHEMA
 
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
+VERSION = "1.2"  # of RO-Crate
 
 _COMPLETED = "http://schema.org/CompletedActionStatus"
 _HOME = "https://w3id.org/kgbench/"
+#: What crates say and contexts before RO-Crate 1.2 lack: theirs are of a schema.org without sha256.
+_TERMS = {"sha256": "http://schema.org/sha256"}
 _SYNTAXES = {
     ".nq": ("application/n-quads", "https://www.w3.org/TR/n-quads/", "RDF 1.1 N-Quads"),
     ".ttl": ("text/turtle", "https://www.w3.org/TR/turtle/", "RDF 1.1 Turtle"),
@@ -37,7 +41,7 @@ class Describing:
     """What the store does not know of a publication: licence (an IRI), and who made it."""
 
     licence: str
-    creators: Sequence[str] = ()
+    creators: Sequence[Agent] = ()
 
 
 def write(run: OutgoingRun, out: Path, describing: Describing) -> int:
@@ -61,19 +65,21 @@ class _Crate:
     def __init__(self, run: OutgoingRun, scratch: Path, describing: Describing) -> None:
         from rocrate.rocrate import ROCrate
 
-        self.crate = ROCrate(version="1.1")
+        self.crate = ROCrate(version=VERSION)
+        self.crate.metadata.extra_terms.update(_TERMS)
         self.files = 0
         self._run = run
         self._scratch = scratch
         self._people = [
-            self._entity(f"#creator-{digest(name)[:12]}", "Person", name=name)
-            for name in describing.creators
+            self._entity(one.iri or f"#creator-{digest(one.name)[:12]}", "Person", name=one.name)
+            for one in describing.creators
         ]
         self._describe(describing)
         results = self._file("results.nq", statements(run), "Dialogues and evaluations")
         scores = self._file("scores.csv", scores_csv(run), "Scores, one row for each")
         actions = [self._held(results), *self._judged(results, scores)]
-        profile = self._entity(PROFILE, "CreativeWork", name="Process Run Crate", version="0.5")
+        kinds = ["CreativeWork", "Profile"]
+        profile = self._entity(PROFILE, kinds, name="Process Run Crate", version="0.5")
         self.crate.root_dataset["conformsTo"] = profile
         self.crate.root_dataset["mentions"] = _plain(actions)
 
@@ -94,7 +100,7 @@ class _Crate:
             crate.creator = _plain(self._people)
             crate.root_dataset["author"] = _plain(self._people)
 
-    def _entity(self, iri: str, kind: str, **said: Any) -> Any:
+    def _entity(self, iri: str, kind: str | list[str], **said: Any) -> Any:
         from rocrate.model.contextentity import ContextEntity
 
         found = self.crate.dereference(iri)
@@ -108,7 +114,7 @@ class _Crate:
         said = {
             "name": title,
             "description": f"{title} of the run {self._run.info.label}.",
-            "encodingFormat": [media, self._entity(iri, "WebSite", name=language)],
+            "encodingFormat": [media, self._entity(iri, ["WebPage", "Standard"], name=language)],
             "contentSize": str(len(content)),
             "sha256": hashlib.sha256(content).hexdigest(),
         }
@@ -121,22 +127,25 @@ class _Crate:
                 iri,
                 "SoftwareApplication",
                 name=said.one(iri, RDFS.label) or iri,
-                softwareVersion=said.one(iri, SCHEMA.softwareVersion) or "unknown",
+                softwareVersion=(version := said.one(iri, SCHEMA.softwareVersion) or "unknown"),
+                version=version,
                 url=_HOME,
             )
             for iri in sorted(set(iris))
         ]
 
-    def _action(self, iri: str, name: str, started: datetime, ended: datetime) -> Any:
+    def _action(self, iri: str, name: str, started: datetime, ended: datetime | None) -> Any:
+        """An action; where no end was recorded, it has none, and is not said to be completed."""
         found = self._entity(
             iri,
             "CreateAction",
             name=name,
             description=f"{name}; the run is {self._run.info.iri}.",
-            actionStatus=_COMPLETED,
             startTime=started.isoformat(timespec="milliseconds"),
-            endTime=ended.isoformat(timespec="milliseconds"),
         )
+        if ended is not None:
+            found["actionStatus"] = _COMPLETED
+            found["endTime"] = ended.isoformat(timespec="milliseconds")
         if self._people:
             found["agent"] = _plain(self._people)
         return found
@@ -173,7 +182,7 @@ class _Crate:
                 one.iri,
                 f"Evaluation of answers ({one.kind})",
                 one.started,
-                one.ended or one.started,
+                one.ended or (_last_end(self._run) if one.kind == "live" else None),
             )
             agents = self._run.judged.all(one.iri, PROV.wasAssociatedWith)
             found["instrument"] = _plain(self._software(agents))
@@ -187,6 +196,7 @@ def _plain(values: list[Any]) -> Any:
     return values[0] if len(values) == 1 else values
 
 
-def _last_end(run: OutgoingRun) -> datetime:
-    """When the last dialogue ended, where nobody said that the run has."""
-    return max((one.ended for one in run.held if one.ended), default=run.info.started)
+def _last_end(run: OutgoingRun) -> datetime | None:
+    """When the last dialogue of a run, judged by its live pass, ended; ``None`` with one open."""
+    ends = [one.ended for one in run.held]
+    return max((end for end in ends if end is not None), default=None) if all(ends) else None

@@ -22,6 +22,7 @@ from kgbench.importers.inspect_samples import (
     VERDICTS,
     About,
     moment,
+    read_protocol,
     read_scores,
     read_turn,
     read_verdict,
@@ -163,8 +164,6 @@ class _Conversion:
         if not isinstance(turns, list) or not isinstance(score, dict):
             raise ImportRefused(f"{named}: its turns or scores are not as kgbench writes them")
         task_class = catalogue.task_class(task.task_class)
-        if len(turns) > task_class.max_rounds:
-            raise ImportRefused(f"{named}: {len(turns)} answers are more than the task takes")
         self.tasks.setdefault(task.iri, task)
         self.cases.setdefault(case.iri, case)
         self.versions.setdefault(case.iri, task.version)
@@ -183,14 +182,17 @@ class _Conversion:
             turns=tuple(read_turn(one, f"{named}: turn {k}") for k, one in enumerate(turns)),
             started=moment(turns[0].get("started"), named),
             ended=moment(turns[-1].get("ended"), named),
+            tool_protocol=read_protocol(sample["metadata"], named),
         )
+        if (judged := len(dialogue.judged)) > task_class.max_rounds:
+            raise ImportRefused(f"{named}: {judged} answers are more than the task takes")
         return dialogue, self.evaluations(task_class, dialogue, score, named)
 
     def evaluations(
         self, task_class: TaskClass, dialogue: Dialogue, score: Mapping[str, Json], named: str
     ) -> tuple[Evaluation, ...]:
         given = _part(score, "metadata", named).get(VERDICTS)
-        if not isinstance(given, list) or len(given) != len(dialogue.turns):
+        if not isinstance(given, list) or len(given) != len(dialogue.judged):
             raise ImportRefused(f"{named}: its score has not one verdict for each answer")
         declared = task_class.answer_metrics
         verdicts = [
@@ -201,7 +203,8 @@ class _Conversion:
         said = read_scores(score.get("value"), names if whole else declared, f"{named}: its score")
         if not whole:
             verdicts[-1] = _with(verdicts[-1], said)
-        found = [self._one(task_class, dialogue, k, v, v.scores) for k, v in enumerate(verdicts)]
+        rounds = zip(dialogue.judged, verdicts, strict=True)
+        found = [self._one(task_class, dialogue, k, v, v.scores) for k, v in rounds]
         if whole:
             found.append(self._one(task_class, dialogue, None, _last(verdicts), said))
         return tuple(found)

@@ -2,7 +2,8 @@
 """What a sample of Inspect AI says of a dialogue of kgbench: read and written here, and only here.
 
 The metadata of a sample name the case under :data:`CASE` and hold the turns under :data:`TURNS`;
-those of its score hold the verdicts under :data:`VERDICTS`. A case is named, not copied: it is made
+those of its score hold the verdicts under :data:`VERDICTS`. Where tools were offered, the metadata
+say how under :data:`PROTOCOL`. A case is named, not copied: it is made
 again from suite, seed and index, and has to have the same digest. So a log holds nothing of a case
 that its prompts do not show.
 """
@@ -13,7 +14,7 @@ import math
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 
@@ -22,11 +23,23 @@ from kgbench.execution import frames
 from kgbench.importers.metrics import out_of_reach
 from kgbench.model import Call, Case, Json, Metric, Outcome, Reply, Task, Turn, Usage, Verdict
 from kgbench.tasks import catalogue
+from kgbench.tool_calls import (
+    TOOL_RESULTS,
+    Fault,
+    ToolCall,
+    ToolOutcome,
+    ToolResult,
+    ToolServer,
+    ToolUse,
+)
 
 CASE, TURNS, VERDICTS = "kgbench", "kgbench_turns", "kgbench_verdicts"
+PROTOCOL = "kgbench_tool_protocol"
 MOST_CASES = 1_000_000  # of a task, so that a hostile index makes no endless work
 _REMEMBERED = 64
-_FEEDBACK = ("syntax", "content", "format", "empty-result")  # as shapes of results have it
+# As shapes of results have it.
+_FEEDBACK = ("syntax", "content", "format", "empty-result", TOOL_RESULTS)
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 _SUITE = re.compile(r"[A-Za-z0-9._-]+")  # as the option --suite has it
 
 #: How Inspect says that an answer is not what was asked for.
@@ -35,6 +48,19 @@ STOPPED = {
     "max_tokens": Outcome.TRUNCATED,
     "model_length": Outcome.TRUNCATED,
 }
+
+#: How Inspect says that a tool gave nothing.
+_ERRORS = {
+    ToolOutcome.REFUSED: "permission",
+    ToolOutcome.OVER_BUDGET: "limit",
+    ToolOutcome.ERROR: "unknown",
+}
+
+
+def error_type(result: ToolResult) -> str | None:
+    """The type of error that Inspect has for a result; ``None`` where it is none."""
+    kind = _ERRORS.get(result.outcome)
+    return "parsing" if kind == "unknown" and result.fault is not None else kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +160,23 @@ def turn_as_json(turn: Turn) -> dict[str, Json]:
         "stop": reply.finish_reason,
         "request": reply.request_id,
         "usage": [usage.input, usage.output, usage.cached, usage.reasoning],
+        **({"tools": [_use_as_json(use) for use in turn.uses]} if turn.uses else {}),
+    }
+
+
+def _use_as_json(use: ToolUse) -> dict[str, Json]:
+    call, result = use.call, use.result
+    return {
+        "tool": call.name,
+        "arguments": call.arguments,
+        "id": call.id,
+        "malformed": call.malformed,
+        "result": result.text,
+        "outcome": str(result.outcome),
+        "fault": None if result.fault is None else str(result.fault),
+        "started": use.started.isoformat(),
+        "ended": use.ended.isoformat(),
+        **({} if use.server is None else {"server": asdict(use.server)}),
     }
 
 
@@ -162,7 +205,53 @@ def read_turn(value: Json, source: str) -> Turn:
     feedback = _text(value, "feedback", source)
     if feedback is not None and feedback not in _FEEDBACK:
         raise ImportRefused(f"{source}.feedback is none of {', '.join(_FEEDBACK)}")
-    return Turn(_needed(value, "prompt", source), (Call(started, ended, reply),), feedback)
+    tools = value.get("tools", [])
+    if not isinstance(tools, list):
+        raise ImportRefused(f"{source}.tools is no list")
+    uses = tuple(_read_use(one, f"{source}.tools[{k}]") for k, one in enumerate(tools))
+    return Turn(_needed(value, "prompt", source), (Call(started, ended, reply),), feedback, uses)
+
+
+def _read_use(value: Json, source: str) -> ToolUse:
+    if not isinstance(value, dict):
+        raise ImportRefused(f"{source} is no object")
+    started, ended = (moment(value.get(name), f"{source}.{name}") for name in ("started", "ended"))
+    if ended < started:
+        raise ImportRefused(f"{source} ends before it begins")
+    fault = _text(value, "fault", source)
+    try:
+        result = ToolResult(
+            _needed(value, "result", source),
+            ToolOutcome(_needed(value, "outcome", source)),
+            None if fault is None else Fault(fault),
+        )
+    except ValueError:
+        raise ImportRefused(f"{source} has an outcome or a fault that no tool call has") from None
+    call = ToolCall(
+        _needed(value, "tool", source),
+        _needed(value, "arguments", source),
+        _text(value, "id", source),
+        _text(value, "malformed", source),
+    )
+    server = None if value.get("server") is None else _read_server(value["server"], source)
+    return ToolUse(call, result, started, ended, server)
+
+
+def _read_server(value: Json, source: str) -> ToolServer:
+    if not isinstance(value, dict) or value.keys() != set(ToolServer.__slots__):
+        raise ImportRefused(f"{source}.server is no server of tools")
+    found = ToolServer(**{name: _needed(value, name, f"{source}.server") for name in value})
+    if _DIGEST.fullmatch(found.digest) is None:
+        raise ImportRefused(f"{source}.server.digest is no SHA-256")
+    return found
+
+
+def read_protocol(metadata: Mapping[str, Json], source: str) -> str | None:
+    """How tools were offered, where there were any; :class:`ImportRefused` for anything else."""
+    found = _text(metadata, PROTOCOL, source)
+    if found not in (None, "native", "text"):
+        raise ImportRefused(f"{source}.{PROTOCOL} is neither native nor text")
+    return found
 
 
 def moment(value: Json, source: str) -> datetime:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Results of LLM-KG-Bench -> runs of kgbench, as plain values.
 
-Every record is checked before the first is converted. What becomes of its fields:
+Every record is checked before the first is converted. A file is read twice, a record at a time:
+once to check it, and once for each of its runs to convert them. What becomes of its fields:
 
 * ``taskInfo`` and ``taskData``: a task and a case (:mod:`kgbench.importers.published_cases`);
   ``gitCommit``: the agent of run and evaluation pass.
@@ -13,7 +14,8 @@ Every record is checked before the first is converted. What becomes of its field
   one of the whole dialogue (``mean``, ``max``, ``meanExt``, ``last``). Integers become doubles.
 * ``info``: the infos of the same evaluations. ``last`` is dropped where it repeats the last
   round's.
-* everything else that says something (``taskSizeInfo``, ``reevalOriginalTime``,
+* ``taskSizeInfo.targetSize``: the size of the task, where its parameters name none.
+* everything else that says something (all of ``taskSizeInfo``, ``reevalOriginalTime``,
   ``condensedTaskData`` where it differs from ``taskData``, unknown fields): under the key
   ``published`` among the infos of the dialogue's last evaluation. Null values are dropped.
 
@@ -24,9 +26,10 @@ have been merged by hand) become runs of their own, so that scores are attribute
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TypeAlias
 
 from kgbench.errors import ImportRefused, TaskError
 from kgbench.importers import published_cases
@@ -52,6 +55,9 @@ from kgbench.store.iris import Iris, id_from, slug
 from kgbench.tasks import catalogue
 
 _COMMIT = re.compile("[0-9a-f]{7,64}")
+Item: TypeAlias = tuple[Dialogue, tuple[Evaluation, ...]]
+"""A dialogue with its evaluations."""
+
 _CONTEXT_TOO_LONG = "ERROR: The prompt size exceeds"  # an answer of generation 1
 
 
@@ -69,8 +75,11 @@ class ImportedRun:
 
     ``suite`` is a suite's short name. ``versions`` gives the version of the task class for each
     case. ``items`` are the dialogues in record order, each with its evaluations: those of single
-    answers first, that of the whole dialogue, if any, last. ``source`` names the file, ``digest``
-    is the SHA-256 of its bytes.
+    answers first, that of the whole dialogue, if any, last. They may be read from a file each time;
+    ``tasks``, ``cases``, ``versions``, ``models`` and ``undeclared_metrics`` are complete once all
+    items have been gone through. ``source`` names the file, ``digest`` is the SHA-256 of its bytes.
+    ``unjudged`` are dialogues without published scores that kgbench can judge; where no dialogue
+    has any, ``is_judged`` is ``False``, and there is no published pass.
     """
 
     source: str
@@ -87,12 +96,24 @@ class ImportedRun:
     versions: Mapping[str, str]
     models: Mapping[str, ImportedModel]
     undeclared_metrics: Mapping[str, UndeclaredMetric]
-    items: tuple[tuple[Dialogue, tuple[Evaluation, ...]], ...]
+    items: Collection[Item]
+    unjudged: Collection[tuple[Dialogue, Case]] = ()
+    is_judged: bool = True
 
-    @property
-    def scores(self) -> int:
-        """How many score values the run has."""
-        return sum(len(e.scores) for _, found in self.items for e in found)
+
+@dataclass(slots=True)
+class _Part:
+    """The records of one commit and generation in a file, as far as they are known after checks."""
+
+    zoned: bool
+    started: datetime
+    ended: datetime
+    count: int = 0
+
+    def add(self, record: Record) -> None:
+        self.started = min(self.started, record.started)
+        self.ended = max(self.ended, record.ended)
+        self.count += 1
 
 
 def read_runs(file: ResultFile, iris: Iris, suite: str | None = None) -> list[ImportedRun]:
@@ -101,26 +122,31 @@ def read_runs(file: ResultFile, iris: Iris, suite: str | None = None) -> list[Im
     ``suite`` overrides the suite of the generation, ``llm-kg-bench-1`` to ``-3``. Raises
     :class:`~kgbench.errors.ImportRefused` for the first record that is not as it should be.
     """
-    records = [read_record(raw, file.name, k) for k, raw in enumerate(file.records())]
-    corrected = published_cases.corrected_graphs(r for r in records if r.generation == 1)
-    parts: dict[tuple[int, str], list[Record]] = {}
-    for k, record in enumerate(records):
-        part = parts.setdefault((record.generation, record.commit), [])
-        if part and names_zone(part[0].started) != names_zone(record.started):
+    corrected: dict[str, str] = {}
+    parts: dict[tuple[int, str], _Part] = {}
+    for k, record in enumerate(_records(file)):
+        published_cases.note_corrected_graph(record, corrected)
+        zoned = names_zone(record.started)
+        key = (record.generation, record.commit)
+        part = parts.setdefault(key, _Part(zoned, record.started, record.ended))
+        if part.zoned != zoned:
             raise ImportRefused(
                 f"{file.name}: record {k} (from 0): startTime can be compared with none before: "
                 f"of the records of one run either all name a time zone, or none does"
             )
-        part.append(record)
+        part.add(record)
     found = []
     for (generation, commit), part in parts.items():
         origin = file.digest if len(parts) == 1 else f"{file.digest}/{generation}/{commit}"
         conversion = _Conversion(
             iris, suite or f"llm-kg-bench-{generation}", id_from(origin), corrected
         )
-        items = [conversion.item(record) for record in part]
-        found.append(conversion.run(file, generation, commit, part, items))
+        found.append(conversion.run(file, generation, commit, part))
     return found
+
+
+def _records(file: ResultFile) -> Iterator[Record]:
+    return (read_record(raw, file.name, k) for k, raw in enumerate(file.records()))
 
 
 @dataclass(slots=True)
@@ -148,14 +174,7 @@ class _Conversion:
     def pass_id(self) -> str:
         return id_from(f"{self.run_id}/published")
 
-    def run(
-        self,
-        file: ResultFile,
-        generation: int,
-        commit: str,
-        records: list[Record],
-        items: Iterable[tuple[Dialogue, tuple[Evaluation, ...]]],
-    ) -> ImportedRun:
+    def run(self, file: ResultFile, generation: int, commit: str, part: _Part) -> ImportedRun:
         return ImportedRun(
             source=file.name,
             digest=file.digest,
@@ -163,26 +182,33 @@ class _Conversion:
             suite=self.suite,
             run_id=self.run_id,
             pass_id=self.pass_id,
-            started=min(record.started for record in records),
-            ended=max(record.ended for record in records),
+            started=part.started,
+            ended=part.ended,
             software=_software(generation, commit),
             tasks=self.tasks,
             cases=self.cases,
             versions=self.versions,
             models=self.models,
             undeclared_metrics=self.metrics.undeclared,
-            items=tuple(items),
+            items=_Items(self, file, (generation, commit), part.count),
         )
+
+    def start(self) -> None:
+        """Forget how many iterations there were, before the records are converted once more."""
+        self.iterations.clear()
 
     def item(self, record: Record) -> tuple[Dialogue, tuple[Evaluation, ...]]:
         model = self.model(record.model)
         task = self.task(record)
         case = self.case(record)
-        place = (model.iri, task.label)
+        place = (model.iri, task.iri)
         iteration = self.iterations[place] = self.iterations.get(place, -1) + 1
         planned = digest(canonical_json(record.raw))
+        # Tasks of several sizes share a published label; each is an execution of its own.
+        size = task.parameters.get("size") if record.label is None else None
+        name = task.label if size is None else f"{task.label.removesuffix(f'-{size}')}-{size}"
         dialogue = Dialogue(
-            iri=self.recorder.dialogue_iri(model.model_id, task.label, iteration, planned),
+            iri=self.recorder.dialogue_iri(model.model_id, name, iteration, planned),
             run=self.recorder.run,
             model=model.iri,
             task=task.iri,
@@ -209,7 +235,8 @@ class _Conversion:
 
     def task(self, record: Record) -> Task:
         label = published_cases.label(record)
-        key = (record.task_class, record.version, label, canonical_json(record.parameters))
+        settings = canonical_json([record.parameters, published_cases.problem_size(record)])
+        key = (record.task_class, record.version, label, settings)
         if key not in self.labelled:
             found = self.labelled[key] = _task(record, label, self.iris)
             self.tasks[found.iri] = found
@@ -226,6 +253,32 @@ class _Conversion:
         )
         self.versions.setdefault(case.iri, record.version)
         return self.cases.setdefault(case.iri, case)
+
+
+@dataclass(frozen=True, slots=True)
+class _Items(Collection[Item]):
+    """The dialogues of one run in a file, converted anew each time that they are gone through."""
+
+    conversion: _Conversion
+    file: ResultFile
+    part: tuple[int, str]
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __contains__(self, item: object) -> bool:
+        return any(item == one for one in self)
+
+    def __iter__(self) -> Iterator[Item]:
+        self.conversion.start()
+        count = 0
+        for record in _records(self.file):
+            if (record.generation, record.commit) == self.part:
+                count += 1
+                yield self.conversion.item(record)
+        if count != self.count:
+            raise ImportRefused(f"{self.file.name}: the file has changed while it was imported")
 
 
 def _software(generation: int, commit: str) -> Software:
@@ -259,6 +312,9 @@ def _task(record: Record, label: str, iris: Iris) -> Task:
             return catalogue.make_task(task_class, label, parameters)
         except TaskError:
             pass  # parameters that the declaration does not know: a task of its own
+    size = published_cases.problem_size(record)
+    if size is not None and "size" not in parameters:
+        parameters |= {"size": size}
     iri = iris.mint(
         "task",
         task_class=slug(task_class),

@@ -8,14 +8,14 @@ An import that is interrupted leaves nothing visible, and the next one clears aw
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import PurePosixPath
 
 from kgbench.errors import ImportRefused
 from kgbench.importers.llm_kg_bench import ImportedModel, ImportedRun
 from kgbench.importers.undeclared import descriptions
-from kgbench.model import Dialogue, Json
+from kgbench.model import Dialogue, Evaluation, Json
 from kgbench.rdf import boolean, string
 from kgbench.record import Recorder, case_entry, model_entry, task_entry
 from kgbench.store.protocol import Block, Store
@@ -56,8 +56,9 @@ def load(
     suite = store.iris.mint("suite", suite=imported.suite)
     there = {
         recorder.run_graph: _registered(store, recorder.run_graph, recorder.run),
-        recorder.pass_graph: _registered(store, recorder.pass_graph, recorder.evaluation_pass),
+        recorder.pass_graph: not imported.is_judged or is_registered(store, recorder),
     }
+    counts = _Counts()
     missing = [graph for graph, registered in there.items() if not registered]
     if recorder.run_graph not in missing and not _holds(
         store, recorder.run_graph, f"<{recorder.run}> <{KGB.suite}> <{suite}> ."
@@ -68,7 +69,7 @@ def load(
         )
     if missing:
         store.drop(missing)
-        blocks = _content(imported, recorder, progress)
+        blocks = _content(imported, recorder, counts, progress)
         store.bulk_load(block for block in blocks if not there[block.graph])
         store.write(
             [
@@ -76,7 +77,29 @@ def load(
                 *_openings(imported, recorder),
             ]
         )
-    return _summary(imported, recorder, already_there=not missing)
+    else:
+        for dialogue, evaluations in imported.items:
+            counts.add(dialogue, evaluations)
+    return _summary(imported, recorder, counts, already_there=not missing)
+
+
+@dataclass(slots=True)
+class _Counts:
+    """How much has been imported."""
+
+    dialogues: int = 0
+    answers: int = 0
+    scores: int = 0
+
+    def add(self, dialogue: Dialogue, evaluations: Iterable[Evaluation]) -> None:
+        self.dialogues += 1
+        self.answers += len(dialogue.turns)
+        self.scores += sum(len(evaluation.scores) for evaluation in evaluations)
+
+
+def is_registered(store: Store, recorder: Recorder) -> bool:
+    """Whether the evaluation pass of ``recorder`` is visible in ``store``."""
+    return _registered(store, recorder.pass_graph, recorder.evaluation_pass)
 
 
 def _holds(store: Store, graph: str, pattern: str) -> bool:
@@ -90,48 +113,53 @@ def _registered(store: Store, graph: str, describes: str) -> bool:
 def _openings(imported: ImportedRun, recorder: Recorder) -> list[Block]:
     """The run and its pass, with their registry entries."""
     agent = imported.software.iri(recorder.iris)
-    return [
-        *recorder.run_blocks(
-            label=PurePosixPath(imported.source).stem,
-            suite=recorder.iris.mint("suite", suite=imported.suite),
-            started=imported.started,
-            ended=imported.ended,
-            agent=agent,
-            source={"name": imported.source, "digest": imported.digest},
-        ),
-        *recorder.pass_blocks(
+    blocks = recorder.run_blocks(
+        label=PurePosixPath(imported.source).stem,
+        suite=recorder.iris.mint("suite", suite=imported.suite),
+        started=imported.started,
+        ended=imported.ended,
+        agent=agent,
+        source={"name": imported.source, "digest": imported.digest},
+    )
+    if imported.is_judged:
+        blocks += recorder.pass_blocks(
             kind="published", started=imported.started, ended=imported.ended, agent=agent
-        ),
-    ]
+        )
+    return blocks
 
 
 def _content(
-    imported: ImportedRun, recorder: Recorder, progress: Callable[[int], None] | None
+    imported: ImportedRun,
+    recorder: Recorder,
+    counts: _Counts,
+    progress: Callable[[int], None] | None,
 ) -> Iterator[Block]:
     """Dialogues and evaluations, a pair of blocks for each dialogue."""
     executions: set[str] = set()
     for dialogue, evaluations in imported.items:
+        counts.add(dialogue, evaluations)
         lines = _dialogue(dialogue, recorder)
         execution = dialogue.iri.rpartition("/")[0]
         if execution not in executions:
             executions.add(execution)
             lines += recorder.execution_triples(execution, dialogue.model, dialogue.task)
         yield Block(recorder.run_graph, lines)
-        yield Block(
-            recorder.pass_graph,
-            [line for e in evaluations for line in recorder.evaluation(e, dialogue)],
-        )
+        if evaluations:
+            yield Block(
+                recorder.pass_graph,
+                [line for e in evaluations for line in recorder.evaluation(e, dialogue)],
+            )
         if progress is not None:
             progress(1)
 
 
 def _dialogue(dialogue: Dialogue, recorder: Recorder) -> list[str]:
     assert dialogue.started is not None
-    assert dialogue.ended is not None
     lines = recorder.dialogue_start(dialogue, dialogue.started)
     for k in range(len(dialogue.turns)):
         lines += recorder.turn(dialogue, k)
-    lines.append(recorder.dialogue_end(dialogue, dialogue.ended))
+    if dialogue.ended is not None:  # one that got no answer has no end
+        lines.append(recorder.dialogue_end(dialogue, dialogue.ended))
     return lines
 
 
@@ -173,17 +201,19 @@ def _suite(store: Store, name: str) -> list[str]:
     ]
 
 
-def _summary(imported: ImportedRun, recorder: Recorder, *, already_there: bool) -> Summary:
+def _summary(
+    imported: ImportedRun, recorder: Recorder, counts: _Counts, *, already_there: bool
+) -> Summary:
     return Summary(
         source=imported.source,
         run=recorder.run,
         suite=imported.suite,
         generation=imported.generation,
-        dialogues=len(imported.items),
-        answers=sum(len(dialogue.turns) for dialogue, _ in imported.items),
+        dialogues=counts.dialogues,
+        answers=counts.answers,
         labels=len({task.label for task in imported.tasks.values()}),
         cases=len(imported.cases),
         models=tuple(model.setup.model_id for model in imported.models.values()),
-        scores=imported.scores,
+        scores=counts.scores,
         already_there=already_there,
     )

@@ -15,7 +15,7 @@ between versions of a task class, the case says which it was judged by.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from difflib import SequenceMatcher
 
 from kgbench.importers.records import Record
@@ -33,7 +33,7 @@ _SIZES = {"SyntheticDatasetGeneration": "n_persons", "TurtleFriendCount": "perso
 def case_data(record: Record, corrected: Mapping[str, str]) -> dict[str, Json]:
     """The task data of the case, as the judge of its task class reads them.
 
-    ``corrected`` is what :func:`corrected_graphs` finds in all records of the file.
+    ``corrected`` is what :func:`note_corrected_graph` finds in all records of the file.
     """
     if record.generation == 1:
         return _first_generation(record, corrected)
@@ -60,25 +60,25 @@ def _has_printed_graph(task_class: str, data: Mapping[str, Json]) -> bool:
     return task_class == _COYPU and data.get("kgInfoType") == "graph"
 
 
-def corrected_graphs(records: Iterable[Record]) -> dict[str, str]:
-    """For each faulty graph of ``TurtleErrorsStatic`` in generation 1 the corrected one.
+def note_corrected_graph(record: Record, found: dict[str, str]) -> None:
+    """Note in ``found`` the corrected form of a record's faulty graph, where the record tells it.
 
-    The infos hold the difference between the corrected graph and the answer; undoing it on the
-    answer gives the corrected graph. That fails for answers with other text around the Turtle, so
-    a result counts only where its similarity to the faulty graph is the recorded one.
+    That is so for ``TurtleErrorsStatic`` in generation 1: the infos hold the difference between the
+    corrected graph and the answer; undoing it on the answer gives the corrected graph. That fails
+    for answers with other text around the Turtle, so a result counts only where its similarity to
+    the faulty graph is the recorded one.
     """
-    found: dict[str, str] = {}
-    for record in records:
-        task = _faulty_graph(record)
-        diff = record.infos.get("diff")
-        if record.task_class != _ERRORS or task in found or not isinstance(diff, str):
-            continue
-        optimal = undo(diff, record.exchanges[-1].answer.strip())
-        if optimal is not None and SequenceMatcher(
-            None, task.strip(), optimal.strip()
-        ).ratio() == record.infos.get("diffRatioQuestion"):
-            found[task] = optimal
-    return found
+    if record.generation != 1 or record.task_class != _ERRORS:
+        return
+    task = _faulty_graph(record)
+    diff = record.infos.get("diff")
+    if task in found or not isinstance(diff, str):
+        return
+    optimal = undo(diff, record.exchanges[-1].answer.strip())
+    if optimal is not None and SequenceMatcher(
+        None, task.strip(), optimal.strip()
+    ).ratio() == record.infos.get("diffRatioQuestion"):
+        found[task] = optimal
 
 
 def case_uid(data: Mapping[str, Json]) -> str | None:
@@ -90,17 +90,29 @@ def case_uid(data: Mapping[str, Json]) -> str | None:
 
 
 def parameters(record: Record) -> dict[str, Json]:
-    """The parameters of the task; in generation 1 the ``size`` (persons) where one is recorded."""
+    """The parameters of the case; in generation 1 the ``size`` (persons) where one is recorded."""
     if record.generation > 1:
         return dict(record.parameters)
     size = record.infos.get(_SIZES.get(record.task_class, ""))
     return {"size": size} if _is_count(size) else {}
 
 
+def problem_size(record: Record) -> int | None:
+    """The size that the task was given by ``taskSizeInfo``, in characters of its graph."""
+    asked = record.raw.get("taskSizeInfo")
+    size: int | None = asked.get("targetSize") if isinstance(asked, dict) else None
+    return size if _is_count(size) else None
+
+
 def label(record: Record) -> str:
-    """The task label; in generation 1 the task class, followed by the size where there is one."""
+    """The published task label; in 2023 the task class.
+
+    In generation 1 the size follows, where there is one: it is published among the infos.
+    """
     if record.label is not None:
         return record.label
+    if record.generation > 1:
+        return record.task_class
     return "-".join([record.task_class, *map(str, parameters(record).values())])
 
 

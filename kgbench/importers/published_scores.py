@@ -10,6 +10,7 @@ from kgbench.importers.records import Record, Scores, round_number
 from kgbench.model import Dialogue, Evaluation, Json, Outcome, Turn
 from kgbench.record import Recorder, outcome_of
 
+_UNJUDGED = Outcome.EVALUATOR_ERROR  # a record without any score: the framework broke off
 _SYNTAX = ("parsableSyntax", "answerParse")
 _USED = frozenset(
     ("startTime", "duration", "modelId", "taskInfo", "taskData", "scores", "info", "interactions")
@@ -32,7 +33,7 @@ def evaluations(
                 iri=recorder.evaluation_iri(dialogue.iri, k),
                 dialogue=dialogue.iri,
                 round=k,
-                outcome=_judged(dialogue.turns[k], record.flat),
+                outcome=_judged(dialogue.turns[k], record.flat) if record.flat else _UNJUDGED,
                 scores=_named(record, record.flat, metrics),
                 infos={**record.infos, **published},
             ),

@@ -20,6 +20,8 @@ from typing import IO
 
 import pyoxigraph as ox
 
+from kgbench.store.fragments import recorded
+
 _STACK = 512 << 10  # bytes: a document that fits does not overflow the larger stack of another
 _SYNTAXES = {
     "N-Quads": ox.RdfFormat.N_QUADS,
@@ -36,10 +38,21 @@ def parse(database: str, syntax: str, path: Path) -> str:
     try:
         if syntax == "RDF/XML":
             _refuse_entities(path)
-        ox.Store(database).bulk_load(path=str(path), format=_SYNTAXES[syntax])
+        found = ox.parse(path=str(path), format=_SYNTAXES[syntax], rename_blank_nodes=True)
+        ox.Store(database).bulk_extend(map(_recorded, found))
     except (SyntaxError, ValueError, OSError) as error:
         return _words(error)
     return ""
+
+
+def _recorded(quad: ox.Quad) -> ox.Quad:
+    """The quad with parts of dialogues named as stores name them."""
+    subject, predicate, value, graph = quad
+    if isinstance(subject, ox.NamedNode) and "#" in subject.value:
+        subject = ox.NamedNode(recorded(subject.value))
+    if isinstance(value, ox.NamedNode) and "#" in value.value:
+        value = ox.NamedNode(recorded(value.value))
+    return ox.Quad(subject, predicate, value, graph)
 
 
 def count(content: IO[bytes], syntax: str) -> tuple[str, int]:

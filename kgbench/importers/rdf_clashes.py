@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import pyoxigraph as ox
 
 from kgbench.errors import ImportRefused
-from kgbench.importers.rdf_contents import Contents, Home, normalised, statements
+from kgbench.importers.rdf_contents import Contents, Home, normalised, recorded, statements
 from kgbench.importers.rdf_sorting import Sorted
 from kgbench.store.protocol import Store
 from kgbench.vocab import KGB, RDFS, SKOS, compact
@@ -79,7 +79,7 @@ def _additions(subject: str, there: set[ox.Triple], said: set[ox.Triple]) -> set
 
 def _one_is_withheld(said: Iterable[ox.Triple]) -> bool:
     values = [str(t.object) for t in said if t.predicate.value == KGB.caseData]
-    return any('{\\"sha256\\":\\"' in value for value in values)
+    return any('{\\"sha256\\":\\"' in one or '{\\"commitment\\":\\"' in one for one in values)
 
 
 def new_statements(store: Store, contents: Contents, home: Home) -> list[str]:
@@ -88,7 +88,7 @@ def new_statements(store: Store, contents: Contents, home: Home) -> list[str]:
     Raises :class:`ImportRefused` where the data set lacks, or has otherwise, something that the
     store says there.
     """
-    there = normalised(store.triples(home.graph))
+    there = recorded(store.triples(home.graph))
     new = []
     for quad in statements(contents, home):
         if quad.triple in there:

@@ -49,11 +49,15 @@ CATALOGUED = frozenset(
         KGB.Parameter,
         KGB.LabelledTask,
         KGB.Setting,
+        KGB.Reviewer,
         PROV.SoftwareAgent,
     )
 )
 """What the catalogue takes over where this kgbench does not declare it."""
 
+_RECORDED_AS = ox.NamedNode(KGB.recordedAs)
+#: What publications said in place of kgb:recordedAs until November 2026.
+_EARLIER = ox.NamedNode(PROV.alternateOf)
 _TIMES = frozenset((PROV.startedAtTime, PROV.endedAtTime))
 _ACTIVITY = re.compile(r"(.+/)(run|pass|invalidation|analysis|import)/[A-Za-z0-9._-]+")
 _PLACE = re.compile(r"/(?:run|pass|invalidation|analysis|import)/[^/]+")
@@ -116,9 +120,10 @@ def read(staged: ox.Store) -> Contents:
                 f"a node without an IRI is said to be a {quad.object}: "
                 f"everything that kgbench records has an IRI"
             )
-    for quad in staged.quads_for_pattern(None, ox.NamedNode(PROV.alternateOf), None):
-        if isinstance(quad.object, ox.NamedNode) and isinstance(quad.subject, ox.NamedNode):
-            found.origins[quad.subject.value] = quad.object.value
+    for property_ in (_EARLIER, _RECORDED_AS):
+        for quad in staged.quads_for_pattern(None, property_, None):
+            if isinstance(quad.object, ox.NamedNode) and isinstance(quad.subject, ox.NamedNode):
+                found.origins[quad.subject.value] = quad.object.value
     _check_registry(found)
     return found
 
@@ -254,7 +259,11 @@ def statements(contents: Contents, home: Home) -> Iterator[ox.Quad]:
                 if quad.triple in seen:
                     continue
                 seen.add(quad.triple)
-            yield quad
+            yield quad if quad.predicate != _EARLIER else _current(quad)
+
+
+def _current(quad: ox.Quad) -> ox.Quad:
+    return ox.Quad(quad.subject, _RECORDED_AS, quad.object, quad.graph_name)
 
 
 def belongs(contents: Contents, quad: ox.Quad) -> bool:
@@ -273,3 +282,11 @@ def normalised(triples: Iterable[ox.Triple]) -> set[ox.Triple]:
     store = ox.Store()
     store.extend(ox.Quad(t.subject, t.predicate, t.object) for t in triples)
     return {quad.triple for quad in store}
+
+
+def recorded(triples: Iterable[ox.Triple]) -> set[ox.Triple]:
+    """The triples of an activity's graph, normalised, as :func:`statements` gives them."""
+    return {
+        ox.Triple(t.subject, _RECORDED_AS, t.object) if t.predicate == _EARLIER else t
+        for t in normalised(triples)
+    }

@@ -2,8 +2,8 @@
 """Digests in a data set, computed again: of texts and of cases.
 
 The IRI of a text ends with the SHA-256 of it, a case names the SHA-256 of its content. A text or
-case that was withheld from a publication has nothing to compare with; its digest stays for whoever
-has the original.
+case that was withheld from a publication has nothing to compare with; a commitment to it stays for
+whoever is told the original.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import pyoxigraph as ox
 from kgbench.errors import ImportRefused
 from kgbench.importers.rdf_contents import Contents
 from kgbench.importers.rdf_sorting import Sorted
-from kgbench.model import Json
 from kgbench.rdf import digest, original_text
+from kgbench.secrets.commitments import VEILED, is_withheld
 from kgbench.tasks import catalogue
 from kgbench.vocab import KGB, PROV, RDF, SKOS
 
@@ -35,7 +35,9 @@ def check_digests(contents: Contents, sorted_: Sorted) -> None:
             text = original_text(value, _only(staged, subject, KGB.originalBytes))
         except ValueError:
             text = value
-        if digest(text) != subject.value.rpartition("/")[2]:
+        # In encrypted dumps texts are whole, and have the veiled IRIs of pages, which lack them.
+        told = subject.value.rpartition("/")[2]
+        if not told.startswith((digest(text), VEILED)):
             raise ImportRefused(f"{subject} is not the text whose checksum its IRI names")
     for iri, said in sorted_.catalogue.items():
         if KGB.Case in contents.types.get(iri, ()):
@@ -49,14 +51,16 @@ def _check_case(iri: str, said: list[ox.Triple], sorted_: Sorted) -> None:
         parameters = json.loads(values[KGB.parameters])
     except (KeyError, ValueError, RecursionError):
         return  # the shapes say what is missing
-    if _is_withheld(data):
+    if isinstance(data, dict) and any(map(is_withheld, data.values())):
         return
     if not isinstance(data, dict) or not isinstance(parameters, dict):
         raise ImportRefused(f"<{iri}> has no task data as a JSON object")
     of_class = _class_name(values.get(KGB.taskClass, ""), sorted_)
     made = catalogue.make_case("", of_class, parameters, data)
     ending = made.iri.rpartition("/")[2]
-    if made.digest != values.get(KGB.digest) or iri.rpartition("/")[2] != ending:
+    told = iri.rpartition("/")[2]
+    # In encrypted dumps the data are whole, and IRIs those of pages, which leave out texts.
+    if made.digest != values.get(KGB.digest) or not told.startswith((ending, VEILED)):
         raise ImportRefused(f"<{iri}> is not the case whose checksum it names")
 
 
@@ -67,13 +71,6 @@ def _class_name(task_class: str, sorted_: Sorted) -> str:
             return str(getattr(triple.object, "value", ""))
     parts = task_class.split("/")
     return parts[-2] if len(parts) > 1 else ""
-
-
-def _is_withheld(data: Json) -> bool:
-    """Whether a part of the data has been replaced by its SHA-256."""
-    return isinstance(data, dict) and any(
-        isinstance(value, dict) and value.keys() == {"sha256"} for value in data.values()
-    )
 
 
 def _only(staged: ox.Store, subject: Any, predicate: str) -> str | None:

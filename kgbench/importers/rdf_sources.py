@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import re
 import tempfile
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.client import HTTPException
+from http import HTTPStatus
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urljoin, urlsplit, urlunsplit
 
 import pyoxigraph as ox
@@ -25,7 +23,12 @@ from kgbench.importers import rdf_files
 from kgbench.importers.rdf import Origin
 from kgbench.importers.rdf_files import RdfFile
 from kgbench.importers.rdf_staging import stage
+from kgbench.net import web
+from kgbench.net.limits import LedAway, Limits, Misbehaviour, TooMuch
 from kgbench.vocab import DCAT, SPDX
+
+if TYPE_CHECKING:
+    from kgbench.net.client import Response
 
 MAX_DOWNLOAD = 4 << 30
 """The most that is fetched from one address (bytes)."""
@@ -35,9 +38,10 @@ CATALOGUE = "catalog.ttl"
 DUMPS = tuple(f"data/all.nq{end}" for end in (".zst", ".gz", ".zip", ""))
 
 _TIMEOUT = 60.0  # seconds without a byte
+_PATIENCE = 600.0  # seconds for a file, and one more for each _SLOWEST bytes of it
+_SLOWEST = 10_000
 _LARGEST_NOTE = 64 << 20  # bytes of SHA256SUMS and of the catalogue
 _LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)", re.ASCII)
-_CHUNK = 1 << 20
 
 Fetch = Callable[[str, Path, int], None]
 """Puts the file of a site at a relative path to a place; of at most so many bytes."""
@@ -165,50 +169,49 @@ def _from_web(url: str, scratch: Path, password: str | None) -> Gathered:
     if rdf_files.is_rdf(last) or last.lower().endswith(".zip"):
         place = scratch / "fetched" / f"{len(list((scratch / 'fetched').iterdir())):05d}"
         try:
-            _fetch(url, place, MAX_DOWNLOAD)
+            fetch(url, place, MAX_DOWNLOAD, follow=True)
         except FileNotFoundError:
             raise ImportRefused(f"{_shown(url)}: not found (404)") from None
         return _file(place, _shown(url), scratch, password)
     root = url if parts.path.endswith("/") else f"{url}/"
 
-    def fetch(relative: str, target: Path, most: int) -> None:
-        _fetch(urljoin(root, quote(relative)), target, most)
+    def of_site(relative: str, target: Path, most: int) -> None:
+        fetch(urljoin(root, quote(relative)), target, most, follow=True)
 
-    return _site(_shown(root).rstrip("/"), fetch, scratch, password)
-
-
-class _WebOnly(urllib.request.HTTPRedirectHandler):
-    """Follows redirections to the web, and nowhere else."""
-
-    def redirect_request(self, *arguments: Any) -> Any:
-        request, new = arguments[0], arguments[-1]
-        if urlsplit(new).scheme not in ("http", "https"):
-            raise ImportRefused(f"{_shown(request.full_url)} leads to {_shown(new)}: not followed")
-        return super().redirect_request(*arguments)
+    return _site(_shown(root).rstrip("/"), of_site, scratch, password)
 
 
-def _fetch(url: str, target: Path, most: int) -> None:
-    """Put what is at an address into a file. Raises :class:`FileNotFoundError` for a 404."""
-    opener = urllib.request.build_opener(_WebOnly())
-    opener.addheaders = [("User-Agent", "kgbench"), ("Accept-Encoding", "identity")]
-    taken = 0
+def fetch(url: str, target: Path, most: int, *, follow: bool, patience: float = _PATIENCE) -> None:
+    """Put what is at an address into a file, at most ``most`` bytes.
+
+    ``patience`` is the most seconds, and one more for each 10,000 bytes; without ``follow`` no
+    redirect is followed. Raises :class:`FileNotFoundError` for a 404, and
+    :class:`~kgbench.errors.ImportRefused`.
+    """
+    limits = Limits(most, most, patience, _SLOWEST)
     try:
-        with opener.open(url, timeout=_TIMEOUT) as answer, target.open("wb") as out:
-            while chunk := answer.read(_CHUNK):
-                taken += len(chunk)
-                if taken > most:
-                    raise ImportRefused(f"{_shown(url)}: larger than {most} bytes: not fetched")
-                out.write(chunk)
-            if answer.length:  # of a file in lines nothing else would show that it was cut off
-                raise ImportRefused(f"{_shown(url)}: ended {answer.length} bytes too early")
-    except urllib.error.HTTPError as error:
-        error.close()
-        if error.code == 404:  # noqa: PLR2004 - not found
-            raise FileNotFoundError(url) from None
-        raise ImportRefused(f"{_shown(url)} cannot be fetched: {error.code} {error.msg}") from None
-    except (urllib.error.URLError, HTTPException, OSError) as error:
+        with web.request(url, limits, idle=min(_TIMEOUT, patience), follow=follow) as answer:
+            _save(answer, url, target)
+    except FileNotFoundError:
+        raise
+    except LedAway as error:
+        raise ImportRefused(str(error)) from None
+    except TooMuch:
+        raise ImportRefused(f"{_shown(url)}: larger than {most} bytes: not fetched") from None
+    except Misbehaviour as error:
+        raise ImportRefused(f"{_shown(url)}: {error}") from None
+    except OSError as error:
         said = " ".join(str(error).split())
         raise ImportRefused(f"{_shown(url)} cannot be fetched: {said}") from error
+
+
+def _save(answer: Response, url: str, target: Path) -> None:
+    if answer.status == HTTPStatus.NOT_FOUND:
+        raise FileNotFoundError(url)
+    if answer.status != HTTPStatus.OK:
+        raise ImportRefused(f"{_shown(url)} cannot be fetched: {answer.status} {answer.reason}")
+    with target.open("wb") as out:
+        out.writelines(answer.pieces())
 
 
 def _shown(url: str) -> str:

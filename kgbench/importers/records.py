@@ -7,7 +7,8 @@ Three generations have been published; they are told apart by their fields:
 generation fields                                        published with
 ========== ============================================= ======================================
 1 (2023)   no ``taskLabel``, no ``taskData``             How well do LLMs speak Turtle (DL4KG)
-2 (2024)   ``taskLabel``, ``taskData``, ``taskSizeInfo`` the NLP4KGC results
+2 (2024)   ``taskLabel``, ``taskData``, ``taskSizeInfo`` the NLP4KGC results; without a label
+                                                         those of December 2023
 3 (2024/5) also ``taskInfo.taskParameter``               the ESWC 2025 and SWJ results
 ========== ============================================= ======================================
 """
@@ -29,6 +30,8 @@ Scores: TypeAlias = dict[str, float]
 
 _DURATION = re.compile(r"(?:(\d+) days?, )?(\d+):(\d{2}):(\d{2}(?:\.\d{1,6})?)", re.ASCII)
 _ROUND = re.compile(r"0|[1-9][0-9]{0,5}")
+_OF_ROUND = re.compile(r"(0|[1-9][0-9]{0,5})_(.+)", re.DOTALL)
+_OF_AGGREGATION = re.compile(r"(meanExt|mean|max|last)_(.+)", re.DOTALL)
 _ROLES = ("prompt", "response")
 _SCORE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")  # so, too
 _CLASS_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")  # as shapes of results have it
@@ -51,7 +54,8 @@ class Record:
 
     ``flat`` holds the scores of a task of one answer; ``nested`` those of a dialogue, by round
     (``"0"``, ``"1"`` ...) and aggregation (``"mean"`` ...). Exactly one of them is not ``None``.
-    ``label`` is ``None`` in generation 1.
+    Scores and infos of a dialogue that were published side by side (``0_f1``, ``1_f1``, ``f1``) are
+    grouped in the same way. ``label`` is ``None`` where none is published: before 2024.
     """
 
     raw: Mapping[str, Json]
@@ -103,7 +107,7 @@ class _Reader:
             model=self.name(raw, "", "modelId"),
             parameters=self.optional_mapping(task, "taskInfo", "taskParameter"),
             data=self.optional_mapping(raw, "", "taskData"),
-            infos=self.optional_mapping(raw, "", "info"),
+            infos=_infos(self.optional_mapping(raw, "", "info"), nested),
             flat=flat,
             nested=nested,
             exchanges=exchanges,
@@ -224,7 +228,9 @@ class _Reader:
     ) -> tuple[Scores | None, dict[str, Scores] | None]:
         found = self.mapping(raw, "scores")
         if not any(isinstance(value, dict) for value in found.values()):
-            return self.numbers(found, "scores"), None
+            if not any(map(_OF_ROUND.fullmatch, found)):
+                return self.numbers(found, "scores"), None
+            found = _by_group(found)
         nested = {}
         for group, values in found.items():
             if not isinstance(values, dict):
@@ -263,6 +269,39 @@ def round_number(group: str) -> int | None:
 def names_zone(moment: datetime) -> bool:
     """Whether a time names its zone; one that does cannot be compared with one that does not."""
     return moment.tzinfo is not None
+
+
+def _by_group(side_by_side: Mapping[str, Json]) -> dict[str, Json]:
+    """Scores that name their round or aggregation in front, by group.
+
+    Scores without either are those of the last answer that was judged.
+    """
+    grouped: dict[str, Json] = {}
+    for key, value in side_by_side.items():
+        found = _OF_ROUND.fullmatch(key) or _OF_AGGREGATION.fullmatch(key)
+        group, name = ("last", key) if found is None else found.groups()
+        grouped.setdefault(group, {})[name] = value
+    return grouped
+
+
+def _infos(found: dict[str, Json], nested: Mapping[str, Scores] | None) -> dict[str, Json]:
+    """Infos by round where they name their round in front and the scores are those of rounds.
+
+    What stands beside them without a round repeats the last round that has it, or is about the
+    whole dialogue; a repetition is left out.
+    """
+    if nested is None or not any(map(_OF_ROUND.fullmatch, found)):
+        return found
+    grouped: dict[str, Json] = {}
+    rest: dict[str, Json] = {}
+    for key, value in found.items():
+        of_round = _OF_ROUND.fullmatch(key)
+        if of_round is not None and of_round[1] in nested:
+            grouped.setdefault(of_round[1], {})[of_round[2]] = value
+        else:
+            rest[key] = value
+    last = grouped.get(max(grouped, key=int), {}) if grouped else {}
+    return grouped | {k: v for k, v in rest.items() if k not in last or last[k] != v}
 
 
 def _generation(raw: Mapping[str, Json], task: Mapping[str, Json]) -> int:

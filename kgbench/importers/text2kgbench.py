@@ -2,29 +2,33 @@
 """Text2KGBench -> catalogue (ontologies, tasks, cases, problems) and runs (stored responses).
 
 Each set of stored responses becomes a run with the published metrics as its evaluation pass. The
-published data say nothing of times and, for most responses, not the prompt: times are the day on
-which the data were last changed, and where no prompt is published the recorded prompt says so.
+published data say nothing of times: they are the day on which the data were last changed. Prompts
+that are not among the data are put together as the published ones were; where the data do not tell
+their wording, the recorded prompt says that it is missing.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import overload
 
-from kgbench.datasets import lines, text2kgbench
+from kgbench.datasets import text2kgbench, text2kgbench_prompts
 from kgbench.datasets.text2kgbench import Part
 from kgbench.datasets.text2kgbench_problems import Problem, problems
 from kgbench.importers import text2kgbench_catalogue as catalogue_lines
 from kgbench.importers.llm_kg_bench import ImportedModel, ImportedRun
+from kgbench.importers.repeatable import Repeatable
 from kgbench.importers.text2kgbench_ontologies import differences
-from kgbench.importers.text2kgbench_responses import Response, ResponseSet, response_sets
+from kgbench.importers.text2kgbench_responses import Given, Response, ResponseSet, response_sets
 from kgbench.importers.text2kgbench_tasks import SUITE, part_task
 from kgbench.model import Call, Case, Dialogue, Evaluation, ModelSetup, Reply, Task, Turn
 from kgbench.rdf import canonical_json, digest
 from kgbench.record import Recorder
+from kgbench.scoring.relation_triples import parse
 from kgbench.software import Software
 from kgbench.store.iris import Iris, id_from, slug
 from kgbench.store.protocol import Block, Store
@@ -53,43 +57,91 @@ class ImportedPart:
         return {str(case.uid): case for found in self.cases.values() for case in found}
 
 
+@dataclass
+class _Checked:
+    """What is kept of an ontology once it was read and checked.
+
+    ``known`` and ``unjudged`` count the responses of each set to its cases, and those of them that
+    have no published metrics.
+    """
+
+    collection: str
+    name: str
+    tasks: dict[str, Task]
+    problems: list[Problem]
+    known: Counter[tuple[str, str]] = field(default_factory=Counter)
+    unjudged: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+
+class Parts(Sequence[ImportedPart]):
+    """The ontologies below ``root``; each is read when it is asked for, and the last one is kept.
+
+    So memory grows with the largest ontology, and not with the data set.
+    """
+
+    def __init__(self, root: Path, checked: Sequence[_Checked]) -> None:
+        self.checked = checked
+        self._root = root
+        self._last: tuple[int, ImportedPart] | None = None
+
+    def __len__(self) -> int:
+        return len(self.checked)
+
+    @overload
+    def __getitem__(self, place: int) -> ImportedPart: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[ImportedPart]: ...
+    def __getitem__(self, place: int | slice) -> ImportedPart | Sequence[ImportedPart]:
+        """The ontology at a place; raises as :func:`read` does where files changed since."""
+        if isinstance(place, slice):
+            return Parts(self._root, self.checked[place])
+        known = self.checked[place]
+        if self._last is None or self._last[0] != place:
+            self._last = None  # nothing may hold two of them
+            found = _part(self._root, known.collection, known.name)
+            found.problems = known.problems
+            self._last = place, found
+        return self._last[1]
+
+
 @dataclass(frozen=True)
 class ImportedData:
     """Everything that a folder of Text2KGBench data holds."""
 
-    parts: tuple[ImportedPart, ...]
+    parts: Parts
     sets: tuple[ResponseSet, ...]
 
     @property
     def problems(self) -> Counter[str]:
         """How often each kind of fault was found."""
-        of_parts = [problem for one in self.parts for problem in one.problems]
-        return Counter(problem.kind for problem in of_parts)
+        return Counter(problem.kind for one in self.parts.checked for problem in one.problems)
 
 
 def read(root: Path, progress: Callable[[int], None] | None = None) -> ImportedData:
     """Read and check everything below ``root`` before anything is written.
 
-    ``progress`` is told how many ontologies are read. Raises
+    Ontologies are read one at a time, and not kept. ``progress`` is told how many are read. Raises
     :class:`~kgbench.errors.ImportRefused`.
     """
-    found = []
-    for collection, name in text2kgbench.parts(root):
-        found.append(_part(root, text2kgbench.read_part(root, collection, name)))
-        if progress is not None:
-            progress(len(found))
+    places = text2kgbench.parts(root)
     sets = [s for collection in text2kgbench.COLLECTIONS for s in response_sets(root, collection)]
-    places = {(one.part.collection, one.part.name): one for one in found}
+    there = set(places)
     for responses in sets:
-        for name, given in responses.responses.items():
-            place = places.get((responses.collection, name))
-            if place is not None:
-                place.problems += _of_responses(place, responses, given)
-    return ImportedData(tuple(found), tuple(sets))
+        for name in responses.files:
+            if (responses.collection, name) not in there:
+                responses.given(name)  # responses that belong to nothing may not be damaged, either
+    checked = []
+    for collection, name in places:
+        of_part = [s for s in sets if s.collection == collection and name in s.files]
+        checked.append(_check(root, collection, name, of_part))
+        if progress is not None:
+            progress(len(checked))
+    return ImportedData(Parts(root, checked), tuple(sets))
 
 
 def write_catalogue(store: Store, data: ImportedData) -> int:
     """Write ontologies, tasks, cases and problems, an ontology at a time; how many cases."""
+    number = 0
     for one in data.parts:
         iris, uids = store.iris, one.by_uid
         content = [
@@ -100,22 +152,21 @@ def write_catalogue(store: Store, data: ImportedData) -> int:
             ),
         ]
         store.write([Block(iris.catalogue, content)])
-    return sum(len(one.by_uid) for one in data.parts)
+        number += len(uids)
+    return number
 
 
 def runs(root: Path, data: ImportedData, iris: Iris) -> Iterator[ImportedRun]:
     """The stored responses as runs: one for each model, collection and split."""
     for responses in data.sets:
-        parts = {
-            one.part.name: one for one in data.parts if one.part.collection == responses.collection
-        }
-        run = _Conversion(root, iris, responses, parts).run()
+        run = _Conversion(root, iris, responses, data.parts).run()
         if run.items:
             yield run
 
 
-def _part(root: Path, part: Part) -> ImportedPart:
-    one = ImportedPart(part, problems=[*problems(part), *differences(root, part)])
+def _part(root: Path, collection: str, name: str) -> ImportedPart:
+    part = text2kgbench.read_part(root, collection, name)
+    one = ImportedPart(part)
     for split in ("test", "unseen"):
         if getattr(part, split):
             task = one.tasks[split] = part_task(part, split)
@@ -123,16 +174,34 @@ def _part(root: Path, part: Part) -> ImportedPart:
     return one
 
 
+def _check(root: Path, collection: str, name: str, sets: Iterable[ResponseSet]) -> _Checked:
+    one = _part(root, collection, name)
+    faults = [*problems(one.part), *differences(root, one.part)]
+    checked = _Checked(collection, name, one.tasks, faults)
+    for responses in sets:
+        given = responses.given(name)
+        faults += _of_responses(one, responses, given)
+        known = list(_known(one, responses, given))
+        key = responses.model, responses.split
+        checked.known[key] = len(known)
+        checked.unjudged[key] = sum(response.metrics is None for response in known)
+    return checked
+
+
+def _known(one: ImportedPart, responses: ResponseSet, given: Given) -> Iterator[Response]:
+    """The responses to sentences that are cases."""
+    ids = {str(case.uid) for case in one.cases.get(responses.split, ())}
+    return (response for response in given.responses if response.id in ids)
+
+
 def _with_verified(one: ImportedPart) -> dict[str, list[Case]]:
     verified = [case for case in one.cases.get("test", ()) if case.uid in one.part.verified]
     return {**one.cases, "verified": verified}
 
 
-def _of_responses(
-    one: ImportedPart, responses: ResponseSet, given: list[Response]
-) -> Iterator[Problem]:
-    ids = {response.id for response in given}
-    yield from (problem for problem in responses.problems if problem.about in ids)
+def _of_responses(one: ImportedPart, responses: ResponseSet, given: Given) -> Iterator[Problem]:
+    ids = {response.id for response in given.responses}
+    yield from given.problems
     asked = {str(case.uid) for case in one.cases.get(responses.split, ())}
     where = f"{responses.model}, {responses.split}"
     if missing := len(asked - ids):
@@ -144,33 +213,37 @@ def _of_responses(
 class _Conversion:
     """Converts one set of responses."""
 
-    def __init__(
-        self, root: Path, iris: Iris, responses: ResponseSet, parts: dict[str, ImportedPart]
-    ) -> None:
+    def __init__(self, root: Path, iris: Iris, responses: ResponseSet, parts: Parts) -> None:
         self._root = root
         self._iris = iris
         self._set = responses
-        self._parts = {
-            name: parts[name]
-            for name in responses.responses
-            if name in parts and responses.split in parts[name].tasks
+        self._parts = parts
+        places = {
+            one.name: place
+            for place, one in enumerate(parts.checked)
+            if one.collection == responses.collection and responses.split in one.tasks
         }
+        self._places = {name: places[name] for name in responses.files if name in places}
         self._source = f"Text2KGBench {responses.collection} {responses.model} {responses.split}"
-        self._run_id = id_from(f"{self._source}/{responses.digest}")
+        self._digest = responses.digest()
+        self._run_id = id_from(f"{self._source}/{self._digest}")
         self._pass_id = id_from(f"{self._run_id}/published")
         self._recorder = Recorder(iris, self._run_id, self._pass_id)
         iri = iris.mint("model", model=slug(responses.model))
         name = responses.model
         self._model = ModelSetup(iri=iri, label=name, connector="", model_id=name, spec=name)
         self._metrics = catalogue.metric_iris(text2kg.NAME)
+        self._wording = text2kgbench_prompts.wording(root, responses.collection, responses.split)
 
     def run(self) -> ImportedRun:
-        split = self._set.split
-        items = [item for name in self._parts for item in self._items(name)]
-        tasks = {one.tasks[split].iri: one.tasks[split] for one in self._parts.values()}
+        checked = [self._parts.checked[place] for place in self._places.values()]
+        key = self._set.model, self._set.split
+        number = sum(one.known[key] for one in checked)
+        unjudged = sum(one.unjudged[key] for one in checked)
+        tasks = {one.tasks[self._set.split].iri: one.tasks[self._set.split] for one in checked}
         return ImportedRun(
             source=self._source,
-            digest=self._set.digest,
+            digest=self._digest,
             generation=1,
             suite=SUITE,
             run_id=self._run_id,
@@ -183,19 +256,31 @@ class _Conversion:
             versions={},
             models={self._model.iri: ImportedModel(self._model, (self._set.model,))},
             undeclared_metrics={},
-            items=tuple(items),
+            items=Repeatable(self._items, number),
+            unjudged=Repeatable(self._unjudged, unjudged),
+            is_judged=unjudged < number,
         )
 
-    def _items(self, name: str) -> Iterator[tuple[Dialogue, tuple[Evaluation, ...]]]:
-        one = self._parts[name]
-        task, split = one.tasks[self._set.split], self._set.split
-        cases = {str(case.uid): case for case in one.cases[split]}
-        prompts = self._prompts(one.part) if split == "test" else {}
-        known = [response for response in self._set.responses[name] if response.id in cases]
-        for iteration, response in enumerate(known):
-            case = cases[response.id]
-            dialogue = self._dialogue(task, case, iteration, response, prompts)
+    def _items(self) -> Iterator[tuple[Dialogue, tuple[Evaluation, ...]]]:
+        for dialogue, _, response in self._dialogues():
             yield dialogue, self._evaluations(dialogue, response)
+
+    def _unjudged(self) -> Iterator[tuple[Dialogue, Case]]:
+        for dialogue, case, response in self._dialogues():
+            if response.metrics is None:
+                yield dialogue, text2kg.cleaned_case(case, response.cleaning or "none")
+
+    def _dialogues(self) -> Iterator[tuple[Dialogue, Case, Response]]:
+        split = self._set.split
+        for name, place in self._places.items():
+            one = self._parts[place]
+            task, cases = one.tasks[split], {str(case.uid): case for case in one.cases[split]}
+            prompts = self._prompts(one.part, cases)
+            known = _known(one, self._set, self._set.given(name))
+            for iteration, response in enumerate(known):
+                case = cases[response.id]
+                dialogue = self._dialogue(task, case, iteration, response, prompts)
+                yield dialogue, case, response
 
     def _dialogue(
         self, task: Task, case: Case, iteration: int, response: Response, prompts: dict[str, str]
@@ -219,25 +304,30 @@ class _Conversion:
     def _evaluations(self, dialogue: Dialogue, response: Response) -> tuple[Evaluation, ...]:
         if response.metrics is None:
             return ()
+        cleaning = response.cleaning or "none"
+        facts = response.facts
+        if facts is None:
+            facts = parse(response.text, cleaning).triples
         scores = {self._metrics[name]: value for name, value in response.metrics.items()}
         return (
             Evaluation(
                 iri=self._recorder.evaluation_iri(dialogue.iri, 0),
                 dialogue=dialogue.iri,
                 round=0,
-                outcome=text2kg.outcome(response.text, response.facts),
+                outcome=text2kg.outcome(response.text, facts),
                 scores=scores,
-                infos={"facts": [list(fact) for fact in response.facts]},
+                infos={"facts": [list(fact) for fact in facts], "cleaning": cleaning},
+                decimals=response.decimals,
             ),
         )
 
-    def _prompts(self, part: Part) -> dict[str, str]:
-        """The published prompts by sentence id, where they are among the data."""
-        folder = self._root / part.collection / "baselines" / "prompts"
-        path = folder / f"{part.ontology.id}_prompts.jsonl"
-        if not path.is_file():
-            return {}
+    def _prompts(self, part: Part, cases: Mapping[str, Case]) -> dict[str, str]:
+        """The prompts by sentence id: those published, else put together as they were."""
+        published = text2kgbench_prompts.prompts(self._root, part, self._set.split)
+        if self._wording is None:
+            return published
         return {
-            lines.word(record, "id", path, n): lines.word(record, "prompt", path, n)
-            for n, record in lines.records(path)
-        }
+            uid: text2kg.as_published(case, self._wording)
+            for uid, case in cases.items()
+            if case.data["examples"]
+        } | published

@@ -10,57 +10,111 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kgbench.datasets import lines
 from kgbench.datasets.text2kgbench_problems import Problem
 from kgbench.errors import ImportRefused
 from kgbench.model import Json
+from kgbench.scoring.relation_triples import CLEANINGS, Triple, cleanings_of
 
 METRICS = (
     *("precision", "recall", "f1", "onto_conf"),
     *("rel_halluc", "sub_halluc", "obj_halluc"),
 )
+_MOST_DECIMALS = 6  # of a value that was rounded for its reader; others are compared as they are
 _NAME = re.compile(r"(?:ont_)?\d+_([A-Za-z]+?)(?:_.*)?\.jsonl")
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """One stored response. ``metrics`` is ``None`` where none were published."""
+    """One stored response. ``metrics`` is ``None`` where none were published, ``facts`` likewise.
+
+    ``cleaning`` is how the parts of facts were cleaned (a name in
+    :data:`~kgbench.scoring.relation_triples.CLEANINGS`), ``None`` where there are no facts to tell
+    it by. ``differs`` says that ``facts`` are not those of ``text``, however cleaned.
+
+    ``decimals`` is set where the metrics were published rounded, as text with so many decimals.
+    """
 
     id: str
     text: str
-    facts: tuple[tuple[str, str, str], ...]
+    facts: tuple[Triple, ...] | None
     metrics: Mapping[str, float] | None
+    cleaning: str | None = None
+    differs: bool = False
+    decimals: int | None = None
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The responses to the sentences of one ontology, and the faults found in them."""
+
+    responses: list[Response]
+    problems: list[Problem]
+
+
+@dataclass(frozen=True, slots=True)
 class ResponseSet:
     """The responses of one model to one split (``test`` or ``unseen``) of a collection.
 
-    ``responses`` are by name of the ontology; ``digest`` is the SHA-256 over all files.
+    ``files`` and ``measured`` have responses and metrics by name of the ontology. They are read an
+    ontology at a time, so that memory grows with the largest one only.
     """
 
     collection: str
     model: str
     split: str
-    digest: str
-    responses: dict[str, list[Response]] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
+    files: Mapping[str, Path]
+    measured: Mapping[str, Path]
+
+    def digest(self) -> str:
+        """The SHA-256 over all files."""
+        content = hashlib.sha256()
+        for path in [*self.files.values(), *self.measured.values()]:
+            content.update(lines.digest(path))
+        return content.hexdigest()
+
+    def given(self, name: str) -> Given:
+        """What was answered to the sentences of the ontology ``name``.
+
+        Raises :class:`~kgbench.errors.ImportRefused`, naming file and line, for a damaged file.
+        """
+        path = self.files[name]
+        scores = _metrics(self.measured[name]) if name in self.measured else {}
+        by_id: dict[str, Response] = {}
+        problems = []
+        for number, record in lines.records(path):
+            id_ = lines.word(record, "id", path, number)
+            if id_ in by_id:
+                problems.append(Problem("duplicate-response", id_, f"{path.name}:{number}"))
+                del by_id[id_]
+            if self.measured and id_ not in scores:
+                problems.append(Problem("metrics-missing", id_, f"{path.name}:{number}"))
+            text = _said(record, path, number)
+            values, decimals = scores.get(id_, (None, None))
+            facts = _facts(record, path, number)
+            by_id[id_] = Response(id_, text, facts, values, decimals=decimals)
+        responses = _with_cleanings(by_id.values())
+        problems += [
+            Problem("facts-differ", response.id, path.name)
+            for response in responses
+            if response.differs
+        ]
+        return Given(responses, problems)
 
 
 def response_sets(root: Path, collection: str) -> Iterator[ResponseSet]:
-    """Every set of responses of a collection.
-
-    Raises :class:`~kgbench.errors.ImportRefused`, naming file and line, for a damaged file.
-    """
+    """Every set of responses of a collection; no file is opened."""
     for folder in sorted((root / collection / "baselines").glob("*/")):
         for split, place in (("test", folder), ("unseen", folder / "unseen")):
             files = _by_ontology(place / "llm_responses")
             if files:
-                yield _read(collection, folder.name, split, files, place / "eval_metrics")
+                measured = _by_ontology(place / "eval_metrics")
+                yield ResponseSet(collection, folder.name, split, files, measured)
 
 
 def _by_ontology(folder: Path) -> dict[str, Path]:
@@ -72,28 +126,28 @@ def _by_ontology(folder: Path) -> dict[str, Path]:
     return found
 
 
-def _read(
-    collection: str, model: str, split: str, files: Mapping[str, Path], metrics: Path
-) -> ResponseSet:
-    measured = _by_ontology(metrics)
-    content = hashlib.sha256()
-    for path in [*files.values(), *measured.values()]:
-        content.update(hashlib.sha256(lines.text(path).encode("utf-8")).digest())
-    found = ResponseSet(collection, model, split, content.hexdigest())
-    for name, path in files.items():
-        scores = _metrics(measured[name]) if name in measured else {}
-        by_id: dict[str, Response] = {}
-        for number, record in lines.records(path):
-            id_ = lines.word(record, "id", path, number)
-            if id_ in by_id:
-                found.problems.append(Problem("duplicate-response", id_, f"{path.name}:{number}"))
-                del by_id[id_]
-            if measured and id_ not in scores:
-                found.problems.append(Problem("metrics-missing", id_, f"{path.name}:{number}"))
-            text = _said(record, path, number)
-            by_id[id_] = Response(id_, text, _facts(record, path, number), scores.get(id_))
-        found.responses[name] = list(by_id.values())
-    return found
+def _with_cleanings(responses: Iterable[Response]) -> list[Response]:
+    """``responses`` of one file with the cleaning of each.
+
+    A file was cleaned in one way unless a response says otherwise: most responses fit several
+    cleanings, so each takes the one that fits most responses of the file, if that fits it, else
+    the first that does.
+    """
+    fitting = [
+        (one, () if one.facts is None else cleanings_of(one.text, one.facts)) for one in responses
+    ]
+    counts = Counter(name for _, names in fitting for name in names)
+    order = sorted(CLEANINGS, key=lambda name: -counts[name])  # stable: the least cleaning first
+    return [
+        one
+        if one.facts is None
+        else replace(
+            one,
+            cleaning=next((name for name in order if name in names), order[0]),
+            differs=not names,
+        )
+        for one, names in fitting
+    ]
 
 
 def _said(record: Mapping[str, Json], path: Path, number: int) -> str:
@@ -104,8 +158,10 @@ def _said(record: Mapping[str, Json], path: Path, number: int) -> str:
     return value
 
 
-def _facts(record: Mapping[str, Json], path: Path, number: int) -> tuple[tuple[str, str, str], ...]:
-    triples = record.get("triples")
+def _facts(record: Mapping[str, Json], path: Path, number: int) -> tuple[Triple, ...] | None:
+    if "triples" not in record:
+        return None  # responses of others, who did not parse them
+    triples = record["triples"]
     if not isinstance(triples, list) or not all(
         isinstance(t, list) and len(t) == 3 and all(isinstance(part, str) for part in t)  # noqa: PLR2004 - a triple
         for t in triples
@@ -114,12 +170,16 @@ def _facts(record: Mapping[str, Json], path: Path, number: int) -> tuple[tuple[s
     return tuple((t[0], t[1], t[2]) for t in triples)
 
 
-def _metrics(path: Path) -> dict[str, dict[str, float]]:
-    """The seven values of each sentence; they are published as numbers or as text."""
+def _metrics(path: Path) -> dict[str, tuple[dict[str, float], int | None]]:
+    """The seven values of each sentence, and their decimals where they were published as text."""
     found = {}
     for number, record in lines.records(path):
         id_ = lines.word(record, "id", path, number)
-        found[id_] = {name: _value(record, name, path, number) for name in METRICS}
+        values = {name: _value(record, name, path, number) for name in METRICS}
+        texts = [text for name in METRICS if isinstance(text := record[name], str)]
+        decimals = max((len(text.strip().partition(".")[2]) for text in texts), default=0)
+        rounded = len(texts) == len(METRICS) and decimals <= _MOST_DECIMALS
+        found[id_] = values, decimals if rounded else None
     return found
 
 

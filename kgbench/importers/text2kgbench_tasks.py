@@ -10,9 +10,21 @@ from kgbench.tasks import catalogue
 SUITE = "text2kgbench"
 
 
-def part_task(part: Part, split: str, task_class: str = "Text2KG") -> Task:
-    """The task of one split of one ontology, asked as in the published baselines (one example)."""
-    return catalogue.make_task(task_class, label(part, split, task_class), parameters(part, split))
+def part_task(
+    part: Part, split: str, task_class: str = "Text2KG", prompt: str = "published"
+) -> Task:
+    """The task of one split of one ontology; of Text2KG in one form of its prompts.
+
+    That is ``published`` (as the baselines were asked) or ``revised`` (in our own words).
+    """
+    (found,) = (
+        one
+        for one in part_tasks(part)
+        if one["class"] == task_class
+        and one["parameters"]["split"] == split
+        and one["parameters"].get("prompt") in {None, prompt}
+    )
+    return catalogue.make_task(task_class, found["label"], found["parameters"])
 
 
 def label(part: Part, split: str, task_class: str = "Text2KG") -> str:
@@ -28,13 +40,18 @@ def parameters(part: Part, split: str) -> dict[str, Json]:
 
 def part_tasks(part: Part) -> list[dict[str, Json]]:
     """Every task of an ontology, as :func:`kgbench.datasets.home.labelled_tasks` reads it."""
+    forms: list[tuple[str, str, dict[str, Json]]] = [
+        ("Text2KG", "", {"prompt": "published"}),
+        ("Text2KG", "-revised", {"prompt": "revised"}),
+        ("Text2KGRdf", "", {}),
+    ]
     return [
         {
             "class": task_class,
-            "label": label(part, split, task_class),
-            "parameters": parameters(part, split),
+            "label": label(part, split, task_class) + suffix,
+            "parameters": parameters(part, split) | form,
         }
-        for task_class in ("Text2KG", "Text2KGRdf")
+        for task_class, suffix, form in forms
         for split in ("test", "unseen")
         if getattr(part, split)
     ]

@@ -9,7 +9,7 @@ declaration that comes with a later kgbench replaces this description.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from kgbench.importers.llm_kg_bench import ImportedRun
 from kgbench.importers.metrics import UndeclaredMetric, is_declared
@@ -23,6 +23,7 @@ _PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")  # as shapes of tasks have it
 _MAIN = (  # the score that stands for a task, where the class is of a known kind
     "max_combined",
     "combinedF1",
+    "last_f1measure",
     "f1",
     "listTrimF1",
     "normAnswerF1Score",
@@ -50,10 +51,14 @@ def descriptions(run: ImportedRun, iris: Iris, is_known: Callable[[str], bool]) 
         if metrics and not is_declared(task_class, version):
             if not is_known(node[1:-1]):
                 lines += _task_class(node, task_class, version, metrics)
-            for label, task in sorted({task.label: task for task in run.tasks.values()}.items()):
-                of_class = (task.task_class, task.version) == (task_class, version)
-                if of_class and not is_known(_place(node, label)):
-                    lines += _labelled(node, task)
+            of_class = [
+                task
+                for task in run.tasks.values()
+                if (task.task_class, task.version) == (task_class, version)
+            ]
+            for name, task in _named(of_class):
+                if not is_known(_place(node, name)):
+                    lines += _labelled(node, name, task)
     return lines
 
 
@@ -81,11 +86,12 @@ def _metric(metric: UndeclaredMetric) -> list[str]:
 
 
 def _task_class(
-    node: str, task_class: str, version: str, metrics: Iterable[UndeclaredMetric]
+    node: str, task_class: str, version: str, metrics: Sequence[UndeclaredMetric]
 ) -> list[str]:
-    by_name = {metric.name: metric.iri for metric in metrics}
+    whole = [metric for metric in metrics if metric.aggregation]  # of whole dialogues
+    by_name = {metric.name: metric.iri for metric in whole or metrics}
     main = next((by_name[name] for name in _MAIN if name in by_name), None)
-    rounds = 3 if any(m.aggregation for m in metrics) else 1
+    rounds = 3 if whole else 1
     definition = (
         f"The task class {task_class} {version} of LLM-KG-Bench, known from published results only."
     )
@@ -105,26 +111,39 @@ def _place(task_class: str, label: str) -> str:
     return f"{task_class[1:-1]}/{slug(label)}"
 
 
-def _labelled(task_class: str, task: Task) -> list[str]:
-    """A task under its label, as a task class lists those it comes with.
+def _named(tasks: Iterable[Task]) -> list[tuple[str, Task]]:
+    """Tasks with their labels; those that share one and differ in size with their sizes, too."""
+    by_label: dict[str, list[Task]] = {}
+    for task in tasks:
+        by_label.setdefault(task.label, []).append(task)
+    named = {
+        label if len(same) == 1 else f"{label}-{task.parameters.get('size', 'unsized')}": task
+        for label, same in by_label.items()
+        for task in same
+    }
+    return sorted(named.items(), key=lambda one: one[0])
+
+
+def _labelled(task_class: str, name: str, task: Task) -> list[str]:
+    """A task under its name, as a task class lists those it comes with.
 
     A setting that no task class could declare is among the parameters of the task alone.
     """
-    place = _place(task_class, task.label)
+    place = _place(task_class, name)
     node = f"<{place}>"
     lines = [
         f"{task_class} <{KGB.labelledTask}> {node} .",
         f"{node} <{RDF.type}> <{KGB.LabelledTask}> .",
-        f"{node} <{SKOS.notation}> {string(task.label)} .",
+        f"{node} <{SKOS.notation}> {string(name)} .",
     ]
-    for name, value in task.parameters.items():
-        if _PARAMETER.fullmatch(name) and (isinstance(value, str) or type(value) is int):
-            setting = f"<{place}/{slug(name)}>"
+    for parameter, value in task.parameters.items():
+        if _PARAMETER.fullmatch(parameter) and (isinstance(value, str) or type(value) is int):
+            setting = f"<{place}/{slug(parameter)}>"
             said = string(storable(value).value) if isinstance(value, str) else integer(value)
             lines += [
                 f"{node} <{KGB.setting}> {setting} .",
                 f"{setting} <{RDF.type}> <{KGB.Setting}> .",
-                f"{setting} <{KGB.parameterName}> {string(name)} .",
+                f"{setting} <{KGB.parameterName}> {string(parameter)} .",
                 f"{setting} <{KGB.parameterValue}> {said} .",
             ]
     return lines

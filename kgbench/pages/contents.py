@@ -1,177 +1,70 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pages show, by kind: the overview, runs, models, tasks, and any thing at all."""
+"""What pages show, by kind: models, tasks, and any thing at all."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
-from kgbench.analysis import queries
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.compass import compass_table
-from kgbench.analysis.selection import Selection, select
-from kgbench.analysis.tables import Table
-from kgbench.analysis.task_scores import task_scores
+from kgbench.analysis.display_names import model_names
+from kgbench.analysis.selection import Selection
 from kgbench.errors import QueryError
-from kgbench.pages import drawing, things
+from kgbench.pages import drawing, scored, things
 from kgbench.pages.conversation import conversation
+from kgbench.pages.executions import execution_page
+from kgbench.pages.exercises import suite_page, task_page
 from kgbench.pages.rendering import embedded
+from kgbench.pages.runs import run_page
 from kgbench.pages.snapshot import View
+from kgbench.pages.stored_analyses import analysis_page
 from kgbench.pages.tables import sheet
-from kgbench.vocab import DCTERMS, KGB, PROV, RDFS
+from kgbench.vocab import KGB, SKOS
 
 HIDDEN = frozenset((KGB.caseData,))
-
-
-def overview(view: View) -> dict[str, Any]:
-    """Runs, models, tasks and how much of each there is."""
-    runs = [_run_facts(view, iri) for iri in things.runs(view)]
-    return {
-        "runs": runs,
-        "models": sorted(fetch.models(view).values(), key=lambda one: one.name.lower()),
-        "tasks": sorted(fetch.tasks(view).values(), key=lambda one: one.name.lower()),
-        "suites": queries.rows(view, "list-suites"),
-        "dialogues": sum(run["complete"] + run["open"] for run in runs),
-        "queries": [queries.load(name) for name in queries.names()],
-    }
-
-
-def _run_facts(view: View, iri: str) -> dict[str, Any]:
-    counts = {"complete": 0, "open": 0, "invalid": 0}
-    for *_, state, count in _progress(view, iri):
-        counts[str(state)] = counts.get(str(state), 0) + int(count or 0)
-    return {
-        "iri": iri,
-        "label": things.text(view, iri, RDFS.label) or iri,
-        "started": things.text(view, iri, PROV.startedAtTime),
-        "ended": things.text(view, iri, PROV.endedAtTime) or _last_session(view, iri),
-        "suite": things.text(view, iri, KGB.suite),
-        **counts,
-    }
-
-
-def _last_session(view: View, run: str) -> str | None:
-    """When the last session of a run ended; ``None`` while one is under way."""
-    parts = things.subjects(view, DCTERMS.isPartOf, run, 10_000)
-    sessions = [one for one in parts if KGB.Session in things.kinds(view, one)]
-    ends = [things.text(view, one, PROV.endedAtTime) for one in sessions]
-    return None if None in ends else max((end for end in ends if end), default=None)
-
-
-def _progress(view: View, run: str) -> list[tuple[str | None, ...]]:
-    """How far a run is: run, model, task, state, count."""
-    graphs = things.subjects(view, KGB.describes, run)
-    return queries.rows(view, "run-progress", runGraph=graphs)
-
-
-def _run(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: ARG001 - as others
-    progress = _progress(view, iri)
-    cells: dict[tuple[str, str], dict[str, int]] = {}
-    for _, model, task, state, count in progress:
-        cells.setdefault((str(model), str(task)), {})[str(state)] = int(count or 0)
-    graphs = things.subjects(view, KGB.describes, iri)
-    executions = {
-        (things.text(view, one, KGB.model), things.text(view, one, KGB.task)): one
-        for one in things.subjects(view, DCTERMS.isPartOf, iri, 10_000)
-        if KGB.TaskExecution in things.kinds(view, one)
-    }
-    passes = [
-        (one, things.text(view, one, KGB.passKind), things.text(view, one, PROV.startedAtTime))
-        for one in things.subjects(view, PROV.wasInformedBy, iri)
-    ]
-    return {
-        "facts": _run_facts(view, iri),
-        "cells": sorted((m, t, found, executions.get((m, t))) for (m, t), found in cells.items()),
-        "graphs": graphs,
-        "passes": passes,
-    }
 
 
 def _model(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: ARG001 - as others
     found = []
     name = fetch.models(view)[iri].name
-    for suite, label, chosen in selections(view):
-        table = _only(_scores(view, chosen, models=_literally(name)), "model", name)
+    for suite, label, chosen in scored.selections(view):
+        table = scored.only(
+            scored.scores(view, chosen, models=scored.literally(name)), "model", name
+        )
         if table is None or not table.rows:
             continue
         spokes = drawing.spokes(_axes(view, chosen, name))
-        scored = sheet(table, names(view), suite, hide="model")
+        whole = sheet(table, names(view), suite, hide="model")
         found.append(
             {
                 "suite": suite,
-                "label": label or suite,
-                "sheet": scored,
-                "boxes": [drawing.box(record) for record in scored.records],
+                "label": label,
+                "name": name,
+                "results": scored.results(table, {}, "task"),
+                "sheet": whole,
+                "boxes": [drawing.box(record) for record in whole.records],
                 "spokes": spokes,
                 "polygon": drawing.polygon(spokes),
             }
         )
-    return {"suites": found}
+    return {"suites": found, "title": model_names(view).get(iri, name), "name": name}
 
 
-def _task(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: ARG001 - as others
-    info = fetch.tasks(view)[iri]
-    metrics = [one for one in fetch.metrics(view).values() if one.task_class == info.task_class]
-    found = []
-    for suite, label, chosen in selections(view):
-        table = _only(_scores(view, chosen, tasks=_literally(info.label)), "task", info.name)
-        if table is not None and table.rows:
-            scored = sheet(table, names(view), suite, hide="task")
-            boxes = [drawing.box(record) for record in scored.records]
-            found.append({"suite": suite, "label": label, "sheet": scored, "boxes": boxes})
-    cases = [
-        one
-        for one in things.subjects(view, KGB.taskClass, info.task_class, 1_000)
-        if KGB.Case in things.kinds(view, one)
-        and things.values(view, one, KGB.parameters) == things.values(view, iri, KGB.parameters)
-    ]
-    definition = "http://www.w3.org/2004/02/skos/core#definition"
-    return {
-        "info": info,
-        "metrics": [(m, things.text(view, m.iri, definition)) for m in metrics],
-        "definition": things.text(view, info.task_class, definition),
-        "parameters": things.text(view, iri, KGB.parameters),
-        "cases": sorted(cases),
-        "suites": found,
-    }
-
-
-def selections(view: View) -> Iterator[tuple[str, str, Selection]]:
-    """The suites that have scores: IRI, name, and the scores that count."""
-    for suite, name, *_ in queries.rows(view, "list-suites"):
-        with contextlib.suppress(QueryError):  # a suite may have dialogues and no pass yet
-            yield str(suite), name or str(suite), select(view, suite)
-
-
-def _scores(view: View, chosen: Selection, **globs: str) -> Table | None:
-    try:
-        return task_scores(view, chosen, **globs)
-    except QueryError:  # a task without a main metric
-        return None
+def _suite(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:
+    name = quote(things.text(view, iri, SKOS.notation) or iri)
+    return {**suite_page(view, iri, reveal=reveal), "board": f"leaderboard?suite={name}"}
 
 
 def _axes(view: View, chosen: Selection, name: str) -> list[tuple[str, float | None]]:
     """The capabilities of a model by the declared compass; none where its tasks do not fit."""
     try:
-        found = _only(compass_table(view, chosen), "model", name)
+        found = scored.only(compass_table(view, chosen), "model", name)
     except QueryError:
         return []
     records = [] if found is None else found.records()
     return [(str(record["label"]), _number(record["mean"])) for record in records]
-
-
-def _only(table: Table | None, column: str, value: str) -> Table | None:
-    if table is None:
-        return None
-    place = table.names.index(column)
-    return replace(table, rows=tuple(row for row in table.rows if row[place] == value))
-
-
-def _literally(name: str) -> str:
-    """A glob that only ``name`` fits."""
-    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
 
 
 def _number(value: object) -> float | None:
@@ -185,9 +78,12 @@ def names(view: View) -> dict[str, str]:
 
 
 _SPECIAL: tuple[tuple[str, str, Callable[..., dict[str, Any]]], ...] = (
-    (KGB.Run, "run.html", _run),
+    (KGB.Run, "run.html", run_page),
+    (KGB.TaskExecution, "execution.html", execution_page),
     (KGB.Model, "model.html", _model),
-    (KGB.Task, "task.html", _task),
+    (KGB.Task, "task.html", task_page),
+    (KGB.Analysis, "analysis.html", analysis_page),
+    (KGB.Suite, "suite.html", _suite),
     (KGB.Dialogue, "dialogue.html", conversation),
 )
 
@@ -208,7 +104,7 @@ def statements(view: View, iri: str, *, reveal: bool, title: str | None = None) 
     return {
         "iri": iri,
         "title": title or things.label(view, iri),
-        "kinds": sorted(things.kinds(view, iri)),
+        "kinds": own_kinds(things.kinds(view, iri)),
         "reveal": reveal,
         "hidden": HIDDEN,
         "statements": grouped(described.outgoing),
@@ -217,6 +113,11 @@ def statements(view: View, iri: str, *, reveal: bool, title: str | None = None) 
         "more": described.more,
         "embedded": embedded(quads),
     }
+
+
+def own_kinds(kinds: set[str]) -> list[str]:
+    """The classes that a page names: those of our vocabulary, else all."""
+    return sorted({one for one in kinds if one.startswith(KGB)} or kinds)
 
 
 def grouped(quads: list[Any]) -> list[tuple[str, dict[str, list[Any]]]]:

@@ -3,20 +3,18 @@
 
 from __future__ import annotations
 
-import difflib
-import json
-from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from kgbench.analysis.dialogues import RoundView, VerdictView, view
-from kgbench.model import Json
-from kgbench.pages import drawing, things
+from kgbench.pages import differences, drawing, judgements, neighbours, things
+from kgbench.pages.measures import measures
 from kgbench.pages.snapshot import View
+from kgbench.pages.verdicts import conversed
+from kgbench.pages.words import moment
 from kgbench.vocab import DCTERMS, KGB, PROV
 
-_EXPECTED = ("optimal", "refSparql", "refResultSet", "specialFriends", "expected", "solution")
 _MOST_REASONS = 20
-_LONGEST_DIFF = 20_000  # characters; the comparison takes time that grows with their square
 
 
 def conversation(store: View, iri: str, *, reveal: bool) -> dict[str, Any]:
@@ -33,7 +31,13 @@ def conversation(store: View, iri: str, *, reveal: bool) -> dict[str, Any]:
         )
     }
     facts["run"] = things.text(store, facts["execution"] or iri, DCTERMS.isPartOf)
-    expected = _expected(store, facts["case"]) if reveal and facts["case"] else []
+    verdicts = [_titled(store, one) for one in found.verdicts]
+    shown = conversed(found.rounds, verdicts, measures(store, facts["task"] or ""))
+    wanted = differences.expected(store, facts["task"], facts["case"])
+    if reveal:
+        for one in shown["rounds"]:
+            infos = one["verdicts"][0].verdict.infos if one["verdicts"] else ()
+            one["differences"] = differences.differences(wanted, one["turn"].answer, infos)
     names = [things.label(store, facts[name] or "") for name in ("task", "model")]
     return {
         "title": f"{names[0]} by {names[1]}",
@@ -43,47 +47,23 @@ def conversation(store: View, iri: str, *, reveal: bool) -> dict[str, Any]:
             for one in things.subjects(store, KGB.invalidates, iri, _MOST_REASONS)
         ],
         "facts": facts,
-        "rounds": [_round(one, found.verdicts, expected) for one in found.rounds],
-        "whole": [v for v in found.verdicts if v.round is None],
-        "expected": expected,
+        **shown,
+        "expected": wanted.shown if reveal else [],
+        "beside": neighbours.beside(store.database, iri),
+        "others": neighbours.others(store.database, iri),
+        "judgements": judgements.judgements(store, iri),
+        "judged": judgements.judged_by(store, iri),
         "drawing": _drawing(store, iri, facts, found.rounds),
     }
 
 
-def _round(
-    one: RoundView, verdicts: tuple[VerdictView, ...], expected: list[tuple[str, str]]
-) -> dict[str, Any]:
-    return {
-        "turn": one,
-        "verdicts": [verdict for verdict in verdicts if verdict.round == one.round],
-        "difference": list(_difference(expected, one.answer or "")),
-    }
-
-
-def _expected(store: View, case: str) -> list[tuple[str, str]]:
-    """What the case data hold as right answers: (name, text)."""
-    raw = things.text(store, case, KGB.caseData)
-    try:
-        data: Json = json.loads(raw or "{}")
-    except (ValueError, RecursionError):
-        return []
-    return [
-        (name, data[name] if isinstance(data[name], str) else json.dumps(data[name], indent=2))
-        for name in _EXPECTED
-        if isinstance(data, dict) and data.get(name)
-    ]
-
-
-def _difference(expected: list[tuple[str, str]], answer: str) -> Iterator[tuple[str, str]]:
-    """The lines of a diff from the first expected text to the answer: (sign, line)."""
-    if not expected or not answer:
-        return
-    wanted = expected[0][1]
-    if len(wanted) > _LONGEST_DIFF or len(answer) > _LONGEST_DIFF:
-        return
-    lines = difflib.unified_diff(wanted.splitlines(), answer.splitlines(), lineterm="", n=2)
-    for line in list(lines)[2:]:
-        yield line[:1], line[1:]
+def _titled(store: View, verdict: VerdictView) -> VerdictView:
+    """The verdict with a title that names its pass by kind and time."""
+    of_pass = things.text(store, verdict.evaluation, PROV.wasGeneratedBy) or ""
+    kind = things.text(store, of_pass, KGB.passKind) or "pass"
+    started = moment(things.text(store, of_pass, PROV.startedAtTime))
+    about = "the whole dialogue" if verdict.round is None else f"answer {verdict.round}"
+    return replace(verdict, title=f"verdict on {about} ({kind}, {started})")
 
 
 def _is_evaluation(store: View, iri: str) -> bool:

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures as numbers: where the points, boxes and arrows of a drawing lie. Templates draw them."""
+"""Figures: where the points, boxes and arrows of a drawing lie. Templates draw most of them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
+
+from markupsafe import Markup, escape
 
 BOX_WIDTH = 220
 RADIUS = 110.0
@@ -102,6 +104,12 @@ class Drawing(NamedTuple):
 
 
 WIDE, HIGH = 150, 40
+_ARROW = '<line x1="{}" y1="{}" x2="{}" y2="{}" marker-end="url(#tip)"><title>{}</title></line>'
+_NODE = (
+    f'<a href="{{}}"><rect x="{{}}" y="{{}}" width="{WIDE}" height="{HIGH}" rx="{{}}" '
+    'class="{}"/>'
+    '<text x="{}" y="{}" text-anchor="middle">{}</text></a>'
+)
 _STEP_X, _STEP_Y = 215, 84
 
 
@@ -143,3 +151,26 @@ def _arrow(start: Node, end: Node, text: str) -> Arrow:
     if end.x < start.x:
         return Arrow(start.x, start.y + HIGH // 2, end.x + WIDE, end.y + HIGH // 2, text)
     return Arrow(start.x + WIDE // 2, start.y, end.x + WIDE // 2, end.y + HIGH, text)
+
+
+def svg(found: Drawing, href: Callable[[str], str | None]) -> Markup:
+    """The drawing as an SVG element, of one piece: each page of a publication has one.
+
+    ``href`` gives the link to an IRI, or ``None``.
+    """
+    arrows = "".join(_ARROW.format(*arrow) for arrow in found.arrows)
+    nodes = "".join(
+        _NODE.format(
+            *(escape(href(node.iri) or "#"), node.x, node.y),
+            *(3 if node.kind == "activity" else HIGH // 2, node.kind),
+            *(node.x + WIDE // 2, node.y + 25, node.text),
+        )
+        for node in found.nodes
+    )
+    size = f'width="{found.width}" height="{found.height}"'
+    return Markup(  # noqa: S704 - links are escaped, all else is ours
+        f'<svg class="provenance" {size} viewBox="0 0 {found.width} {found.height}" role="group" '
+        'aria-label="Provenance of the dialogue"><defs><marker id="tip" viewBox="0 0 8 8" refX="8" '
+        'refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0 L8 4 L0 8 z"/>'
+        f"</marker></defs>{arrows}{nodes}</svg>"
+    )

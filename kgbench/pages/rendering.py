@@ -7,7 +7,6 @@ and only http and https IRIs become links.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterable
@@ -21,13 +20,17 @@ from markupsafe import Markup
 
 from kgbench import __version__
 from kgbench.analysis.rendering import shown as shown_value
-from kgbench.analysis.rendering import visible
+from kgbench.characters import visible, xml_bytes
+from kgbench.pages import drawing
+from kgbench.pages.highlighting import LONGEST_TEXT, code, escaped, message
+from kgbench.pages.words import moment
+from kgbench.store import fragments
 from kgbench.vocab import PREFIXES, compact
 
-STYLE = Path(__file__).parent / "static" / "style.css"
+STATIC = Path(__file__).parent / "static"
+"""Style sheets and scripts of the pages; a template names one by ``asset(name)``."""
 _TEMPLATES = Path(__file__).parent / "templates"
 _SAFE_PATH = "/:@!$&'()*+,;=~-._%#"
-_LONGEST_TEXT = 200_000  # characters of one text on a page
 _LONGEST_EMBEDDED = 200_000  # bytes of embedded JSON-LD
 _LONGEST_CELL = 300
 _STEERING = re.compile("[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
@@ -58,10 +61,11 @@ def environment(*folders: Path) -> Environment:
 
     Every page is rendered with ``root`` (the path of the root), ``href(iri)`` (where a link leads,
     or ``None``), ``document(iri, suffix)`` (where the data about it are), ``label(iri)``,
+    ``asset(name)`` (where a style sheet or script of :data:`STATIC` is),
     ``ask(name, parameters)`` (where the query behind a figure stands), ``base``, and ``site`` with
     ``navigation`` and ``footer`` (name and path below the root), ``formats`` (suffix and media
-    type), ``more`` (where to find more than a page shows) and ``revealing`` (whether the page can
-    be asked for with reference answers).
+    type), ``more`` (where to find more than a page shows), ``live`` (whether a page can follow what
+    is under way) and ``revealing`` (whether the page can be asked for with reference answers).
     """
     made = Environment(
         loader=FileSystemLoader([*folders, _TEMPLATES]),
@@ -72,9 +76,19 @@ def environment(*folders: Path) -> Environment:
         lstrip_blocks=True,
     )
     made.filters.update(
-        visible=plain, cell=cell, compact=compact, pretty=pretty, shown=shown_value, anchor=anchor
+        visible=plain,
+        content=content,
+        cell=cell,
+        code=code,
+        message=message,
+        moment=moment,
+        compact=compact,
+        pretty=pretty,
+        shown=shown_value,
+        anchor=anchor,
+        provenance=drawing.svg,
     )
-    made.globals.update(version=__version__)
+    made.globals.update(software_version=__version__)
     return made
 
 
@@ -85,13 +99,17 @@ def local(iri: str, base: str, root: str) -> str | None:
     return iri if iri.startswith(("http://", "https://")) else None
 
 
-def plain(text: object, most: int = _LONGEST_TEXT) -> str:
+def plain(text: object, most: int = LONGEST_TEXT) -> str:
     """A recorded text as it may be shown: nothing steers, and it has an end."""
     whole = str(text)
-    shown = whole[:most]
-    if not shown.replace("\n", "").replace("\t", "").isprintable():
-        shown = visible(shown)
-    return shown + (f" ... ({len(whole) - most:,} more)" if len(whole) > most else "")
+    return visible(whole[:most]) + (
+        f" ... ({len(whole) - most:,} more)" if len(whole) > most else ""
+    )
+
+
+def content(text: object) -> Markup:
+    """A recorded text as the content of an element; not for the value of an attribute."""
+    return escaped(plain(text))
 
 
 def cell(text: object) -> str:
@@ -100,8 +118,8 @@ def cell(text: object) -> str:
 
 
 def anchor(iri: str) -> str:
-    """The name of the place on a page where a part with this IRI stands."""
-    return "e-" + hashlib.sha256(iri.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    """The name of the place on a page where an evaluation with this IRI stands."""
+    return fragments.fragment(iri)
 
 
 def pretty(text: str) -> str:
@@ -125,7 +143,7 @@ def serialised(quads: Iterable[ox.Quad], name: str) -> bytes:
         items = dict.fromkeys(quad.triple for quad in quads)
     text = ox.serialize(items, format=form, prefixes=dict(PREFIXES))
     assert text is not None
-    return bytes(text)
+    return xml_bytes(text) if form == ox.RdfFormat.RDF_XML else bytes(text)
 
 
 def embedded(quads: list[ox.Quad]) -> Markup:

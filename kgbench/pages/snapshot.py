@@ -10,16 +10,18 @@ from typing import IO
 import pyoxigraph as ox
 
 from kgbench.errors import StoreError
-from kgbench.store import Iris, SnapshotReader, snapshots
+from kgbench.store import Iris, SnapshotReader
+from kgbench.store.reader import pass_over, sound
 
 
 class View(SnapshotReader):
-    """One snapshot, open for reading; it stays on disk until the last reference to it is gone.
+    """One snapshot, open for reading; ``name`` tells it from all others.
 
-    ``name`` tells it from all others.
+    ``held``, its lock, keeps it on disk until the last reference to the view is gone; ``None``
+    where another process holds it for this one.
     """
 
-    def __init__(self, path: Path, held: IO[bytes], base: str) -> None:
+    def __init__(self, path: Path, held: IO[bytes] | None, base: str) -> None:
         # A reader finds its snapshot itself; this one is given what was found.
         self.iris = Iris(base)
         self.location = str(path.parent.parent)
@@ -28,7 +30,8 @@ class View(SnapshotReader):
         self.database = ox.Store.read_only(str(path))
         self._db = self.database
         self._held = held
-        weakref.finalize(self, held.close)
+        if held is not None:
+            weakref.finalize(self, held.close)
 
 
 class Memory(View):
@@ -42,23 +45,24 @@ class Memory(View):
         self._held = None
 
 
-def opened(path: Path, held: IO[bytes], base: str) -> View:
-    """The snapshot at ``path``, which is ``held``; StoreError where it cannot be opened."""
+def opened(path: Path, held: IO[bytes] | None, base: str) -> View:
+    """The snapshot at ``path`` with its lock; StoreError where it cannot be opened."""
     try:
         return View(path, held, base)
     except (OSError, RuntimeError, ValueError) as error:  # as the engine tells of damage
-        held.close()
+        if held is not None:
+            held.close()
         raise StoreError(f"the snapshot {path} cannot be opened: {error}") from error
 
 
 def newest(folder: Path, base: str) -> View:
-    """The newest of the snapshots in ``folder``, opened.
+    """The newest of the snapshots in ``folder`` that is not damaged, opened.
 
-    Raises :class:`~kgbench.errors.StoreError` where there is none, or none that can be opened.
+    Raises :class:`~kgbench.errors.StoreError` where there is none.
     """
-    for _ in range(10):  # a snapshot may be pruned between finding and holding it
-        found = snapshots.newest(folder)
-        held = None if found is None else snapshots.hold(found)
-        if found is not None and held is not None:
+    for found, held in sound(folder):
+        try:
             return opened(found, held, base)
+        except StoreError as error:
+            pass_over(found, str(error))
     raise StoreError(f"{folder} has no snapshot to read")

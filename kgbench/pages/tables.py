@@ -45,7 +45,7 @@ def sheet(table: Table, names: Mapping[str, str], suite: str | None, *, hide: st
         [
             [
                 Cell(
-                    _short(shown(row[place], table.columns[place])),
+                    short(shown(row[place], table.columns[place])),
                     _iri(row[place], names),
                     table.columns[place].kind is not Kind.TEXT,
                 )
@@ -59,7 +59,7 @@ def sheet(table: Table, names: Mapping[str, str], suite: str | None, *, hide: st
     )
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
     """The end of an IRI, which tells it from others in its column; other texts as they are."""
     return "/".join(text.rsplit("/", 2)[1:]) if text.startswith(_WEB) else text
 

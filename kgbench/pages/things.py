@@ -7,13 +7,15 @@ All reading is bounded, whatever stands in the store.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from heapq import nsmallest
 from itertools import islice
 from typing import Any, NamedTuple
 
 import pyoxigraph as ox
 
-from kgbench.pages.snapshot import View
-from kgbench.vocab import DCTERMS, KGB, RDF, RDFS, SKOS, compact
+from kgbench.pages.snapshot import Memory, View
+from kgbench.pages.words import moment
+from kgbench.vocab import DCTERMS, KGB, PROV, RDF, RDFS, SKOS, compact
 
 MOST_OUTGOING = 2_000
 MOST_INCOMING = 200
@@ -62,7 +64,9 @@ def describe(view: View, iri: str) -> Description:
     )
     incoming: list[ox.Quad] = []
     if len(subjects) == 1:
-        pointing = view.database.quads_for_pattern(None, None, node)
+        pointing: Iterable[ox.Quad] = view.database.quads_for_pattern(None, None, node)
+        if isinstance(view, Memory):  # small, and without an order of its own
+            pointing = nsmallest(MOST_INCOMING + 1, pointing, key=str)
         incoming = list(islice(pointing, MOST_INCOMING + 1))
     return Description(
         iri,
@@ -120,7 +124,11 @@ def instances(view: View, kind: str, most: int = 1_000) -> list[str]:
 
 
 def label(view: View, iri: str) -> str:
-    """What people call ``iri``: its label, else the end of its path."""
+    """What people call ``iri``: its label, else the end of its path.
+
+    Dialogues, verdicts and task executions have no labels: they are called by their task and model,
+    and evaluation passes by their kind and time.
+    """
     try:
         node = ox.NamedNode(iri)
     except ValueError:
@@ -129,6 +137,16 @@ def label(view: View, iri: str) -> str:
         found = next(view.database.quads_for_pattern(node, ox.NamedNode(predicate), None), None)
         if found is not None and isinstance(found.object, ox.Literal) and found.object.value:
             return found.object.value
+    task, model = text(view, iri, KGB.task), text(view, iri, KGB.model)
+    if task and model:
+        number, answer = (text(view, iri, one) for one in (KGB.iteration, KGB.round))
+        said = f"{label(view, task)} by {label(view, model)}"
+        said += "" if number is None else f" #{number}"
+        if text(view, iri, KGB.dialogue) is None:
+            return said
+        return f"verdict on {said}" + ("" if answer is None else f", answer {answer}")
+    if (kind := text(view, iri, KGB.passKind)) is not None:
+        return f"{kind} pass of {moment(text(view, iri, PROV.startedAtTime))}"
     short = compact(iri)
     return iri.removeprefix(view.iris.base) if short == iri else short
 

@@ -1,18 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Box plots of one task: a box per model, its mean as a circle and every value as a cross."""
+"""Box plots of one task: for each model a box, its mean, and bars with the number at each value."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.choosing import chosen_metrics
+from kgbench.analysis.choosing import chosen_scores, reached, score_name
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.analysis.task_scores import QUERIES
-from kgbench.plots.figures import PALETTE, styled
+from kgbench.plots.figures import (
+    NATURAL,
+    PALETTE,
+    Size,
+    head,
+    head_height,
+    key,
+    key_height,
+    styled,
+    text_width,
+    wrapped,
+)
 from kgbench.store.protocol import Store
 
 if TYPE_CHECKING:
@@ -25,23 +37,29 @@ COLUMNS = (
     Column("value", "Value", Kind.SCORE),
     Column("count", "Count", Kind.COUNT),
 )
-_ROW = 0.24  # inches per model
-_TOLD_APART = 40  # crosses across a box; from there on they are a line
+_ROW = 0.42  # inches of a model
+_TALL = 0.4  # of a row: the tallest bar
+_NAME = 32  # letters of a line of a name
+_FACE, _BAR = "#DCEAF5", "#8C8C8C"
 
 
 def distributions(
-    store: Store, selection: Selection, *, metric: str | None = None, tasks: str = "*"
+    store: Store,
+    selection: Selection,
+    *,
+    metric: str | None = None,
+    answers: str | None = None,
 ) -> dict[str, Table]:
-    """The values of every model, one table per task name."""
-    chosen = chosen_metrics(store, tasks, metric)
+    """The values of every model, one table per task name; the options of ``task_scores``."""
+    chosen = chosen_scores(store, selection.tasks, metric, answers)
     names, known, named = fetch.models(store), fetch.tasks(store), fetch.metrics(store)
     rows: dict[str, list[tuple[str, str, str, float, int]]] = {}
-    for cell, histogram in fetch.histograms(store, selection, set(chosen.values())).items():
-        if chosen.get(cell.task) == cell.metric:
-            task = known[cell.task].name
-            model = names.name(cell.model)
+    for iri, parts in reached(store, selection, chosen.values()).items():
+        for score, histogram in parts.items():
+            task = known[score.task].name
+            model = names.name(iri)
             rows.setdefault(task, []).extend(
-                (task, named[cell.metric].name, model, value, count)
+                (task, score_name(score, named), model, value, count)
                 for value, count in sorted(histogram.counts.items())
             )
     return {
@@ -70,49 +88,132 @@ def of_model(tables: Mapping[str, Table], model: str) -> Table:
     return Table(model, COLUMNS, tuple(rows), queries=QUERIES)
 
 
-def box_plot(table: Table) -> Figure:
-    """The figure of one of the tables of :func:`distributions`; the best model is on top."""
+def ranked(table: Table) -> dict[str, Histogram]:
+    """The values of each model of a table of :func:`distributions`, the best mean first."""
     counts: dict[str, dict[float, int]] = {}
     for _, _, model, value, count in table.rows:
         assert isinstance(value, float)
         assert isinstance(count, int)
         counts.setdefault(str(model), {})[value] = count
     models = {model: Histogram(found) for model, found in counts.items()}
-    ordered = sorted(models, key=lambda m: (models[m].mean or 0.0, m))
-    metric = str(table.rows[0][1])
+    ordered = sorted(models, key=lambda m: (-(models[m].mean or 0.0), m))
+    return {model: models[model] for model in ordered}
+
+
+def box_plot(table: Table, size: Size | None = None) -> Figure:
+    """The figure of one of the tables of :func:`distributions`; the best model is on top.
+
+    Above the box of a model stand bars at its values: their height and the number above them say
+    how many dialogues have this value. Values too near to be told apart share a bar.
+    """
+    models = ranked(table)
+    chosen = NATURAL if size is None else size
+    values = [value for found in models.values() for value in found.counts]
+    shares = all(0.0 <= value <= 1.0 for value in values)
+    low, high = (_foot(min(values)), 1.0) if shares else (min(values), max(values))
+    room = (high - low) * 0.03 or 0.5
+    names = [wrapped(name, _NAME) for name in models]
+    across = chosen.across - max((text_width(name, 7) for name in names), default=0.0) - 0.3
+    # So near to each other, numbers above bars would overlap.
+    gap = 0.19 / max(0.5, across) * (high - low + 2 * room)
+    barred = [bars(found, gap) for found in models.values()]
+    most = max(count for row in barred for _, count in row)
+
+    handles = _handles(chosen)
 
     def draw(figure: Figure) -> None:
         axes = figure.add_subplot()
-        axes.bxp(
-            [_box(model, models[model]) for model in ordered],
-            positions=range(len(ordered)),
-            widths=0.6,
-            orientation="horizontal",
-            showmeans=True,
-            showfliers=False,
-            patch_artist=True,
-            boxprops={"facecolor": "#DCEAF5", "edgecolor": PALETTE[0], "linewidth": 0.8},
-            medianprops={"color": PALETTE[0], "linewidth": 1.6},
-            whiskerprops={"color": PALETTE[0], "linewidth": 0.8},
-            capprops={"color": PALETTE[0], "linewidth": 0.8},
-            meanprops={
-                "marker": "o",
-                "markerfacecolor": PALETTE[1],
-                "markeredgecolor": "black",
-                "markersize": 4,
-                "zorder": 4,
-            },
-        )
-        for place, model in enumerate(ordered):
-            xs, ys = _crosses(place, models[model].counts)
-            axes.plot(xs, ys, "x", color="black", markersize=2.2, markeredgewidth=0.5, zorder=3)
-        axes.set_xlabel(metric)
-        axes.set_title(table.title)
-        axes.set_ylim(-0.6, len(ordered) - 0.4)
-        if all(0.0 <= value <= 1.0 for found in counts.values() for value in found):
-            axes.set_xlim(-0.03, 1.03)  # shares: the same scale in every figure
+        _boxes(axes, models, chosen)
+        for place, row in enumerate(barred):
+            foot = place - 0.02  # the axis of models points down
+            for value, count in row:
+                height = _TALL * count / most
+                axes.bar(value, -height, width=gap / 2, bottom=foot, color=_BAR, zorder=2)
+                axes.text(
+                    *(value, foot - height - 0.02, f"{count:,}"),
+                    ha="center",
+                    va="bottom",
+                    fontsize=chosen.points(5.5),
+                    zorder=4,
+                )
+        cut = f" (axis from {low:g})" if shares and low else ""
+        axes.set_xlabel(f"{table.rows[0][1]}{cut}")
+        axes.set_yticks(range(len(models)), names)
+        axes.tick_params(axis="y", length=0)
+        axes.grid(visible=False, axis="y")
+        axes.set_ylim(len(models) - 0.5, -0.72)
+        axes.set_xlim(low - room, high + room)
+        head(figure, table.title, chosen)
+        key(figure, handles, chosen)
 
-    return styled(draw, width=6.3, height=1.0 + _ROW * len(ordered))
+    needed = 0.55 + head_height(table.title, chosen) + key_height(handles, chosen)
+    return styled(draw, size=chosen, height=needed + _ROW * (len(models) + 0.2))
+
+
+def _foot(least: float) -> float:
+    """Where the axis of shares begins: at 0, but near values that all lie above a half."""
+    return 0.0 if least < 0.5 else min(0.9, math.floor(10 * least) / 10)  # noqa: PLR2004
+
+
+def bars(values: Histogram, gap: float) -> list[tuple[float, int]]:
+    """Values with their counts; those within ``gap`` of each other together, at their mean.
+
+    >>> bars(Histogram({0.0: 3, 0.98: 1, 1.0: 1}), 0.05)
+    [(0.0, 3), (0.99, 2)]
+    """
+    groups: list[list[tuple[float, int]]] = []
+    for value, count in sorted(values.counts.items(), reverse=True):
+        if groups and groups[-1][0][0] - value < gap:
+            groups[-1].append((value, count))
+        else:
+            groups.append([(value, count)])
+    found = []
+    for group in groups:
+        number = sum(count for _, count in group)
+        found.append((sum(value * count for value, count in group) / number, number))
+    return sorted(found)
+
+
+def _boxes(axes: Any, models: Mapping[str, Histogram], size: Size) -> None:
+    line = {"color": PALETTE[0], "linewidth": size.points(0.8)}
+    axes.bxp(
+        [_box(model, found) for model, found in models.items()],
+        positions=[place + 0.17 for place in range(len(models))],
+        widths=0.22,
+        orientation="horizontal",
+        showmeans=True,
+        showfliers=False,
+        patch_artist=True,
+        boxprops={
+            "facecolor": _FACE,
+            "edgecolor": PALETTE[0],
+            "linewidth": size.points(0.8),
+        },
+        medianprops={"color": PALETTE[0], "linewidth": size.points(1.8)},
+        whiskerprops=line,
+        capprops=line,
+        meanprops={
+            "marker": "D",
+            "markerfacecolor": PALETTE[1],
+            "markeredgecolor": "black",
+            "markeredgewidth": size.points(0.6),
+            "markersize": size.points(3.5),
+            "zorder": 4,
+        },
+    )
+
+
+def _handles(size: Size) -> list[Any]:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    mean: dict[str, Any] = {"marker": "D", "color": PALETTE[1], "markeredgecolor": "black"}
+    return [
+        Patch(facecolor=_BAR, label="number of dialogues with this score"),
+        Patch(facecolor=_FACE, edgecolor=PALETTE[0], label="middle half of them"),
+        Line2D([], [], color=PALETTE[0], linewidth=size.points(1.8), label="median"),
+        Line2D([], [], linestyle="", markersize=size.points(3.5), **mean, label="mean"),
+    ]
 
 
 def _box(model: str, values: Histogram) -> dict[str, Any]:
@@ -131,18 +232,3 @@ def _box(model: str, values: Histogram) -> dict[str, Any]:
         "whishi": max([*inside, q3]),
         "fliers": [],
     }
-
-
-def _crosses(place: int, counts: Mapping[float, int]) -> tuple[list[float], list[float]]:
-    """Where the values are drawn: equal ones side by side, as far across the box as there are.
-
-    Where there are more of a value than can be told apart, fewer fill the same stretch.
-    """
-    most = max(counts.values())
-    xs, ys = [], []
-    for value, count in counts.items():
-        spread, drawn = 0.5 * count / most, min(count, _TOLD_APART)
-        for k in range(drawn):
-            xs.append(value)
-            ys.append(place + spread * ((k + 0.5) / drawn - 0.5))
-    return xs, ys

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from kgbench.analysis.compass import Compass, compass_table
@@ -27,7 +26,7 @@ def card_figures(
     except QueryError:
         pass  # a suite without the tasks of this compass
     else:
-        own = replace(table, rows=tuple(row for row in table.rows if row[0] == model.name))
+        own = table.where("model", model.name)
         if own.rows:
             figures.append(("compass", compass_figure(own), own))
     boxes = of_model(distributions(store, selection), model.name)

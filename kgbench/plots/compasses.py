@@ -1,75 +1,296 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compasses: a mean line and a band per model, as small multiples."""
+"""Compasses: a mean line and a band per model as small multiples, or several models in one."""
 
 from __future__ import annotations
 
 import math
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from kgbench.analysis.tables import Table
-from kgbench.plots.figures import styled
+from kgbench.errors import QueryError
+from kgbench.plots.figures import (
+    DASHES,
+    NATURAL,
+    SIZES,
+    Size,
+    distinct,
+    head,
+    head_height,
+    key,
+    key_height,
+    styled,
+    text_width,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_SIDE = 2.1  # inches of one small multiple
-_ACROSS = 5
+    from kgbench.analysis.tables import Value
+
+_CELL, _NARROW = 2.1, 1.6  # least inches of a small multiple, and in a single column
+_RADIUS, _ALONE = 0.95, 1.6  # most inches from the middle to the outermost ring
+_LEAST = 0.15  # inches of a radius whose names do not hide the rings
+_GAP = 0.05  # inches between an axis and its name
 _BAND = "#9CC4E4"
 _UPRIGHT = 0.1  # an axis that points up or down has its name in the middle
 _RINGS = (0.25, 0.5, 0.75, 1.0)
+_TOGETHER = 8  # models that can be told apart in one compass
+_LABEL, _NAME = 6.0, 7.5  # points of the names of axes and of models
+
+_Row = dict[str, Any]
 
 
-def compass_figure(table: Table) -> Figure:
-    """The figure of a table of :func:`kgbench.analysis.compass.compass_table`."""
-    by_model: dict[str, list[dict[str, Any]]] = {}
+def ranked(table: Table) -> dict[str, list[_Row]]:
+    """The rows of each model, the best mean over all axes first.
+
+    Models that lack an axis come after those that have all, because their means cover less.
+    """
+    by_model: dict[str, list[_Row]] = {}
     for row in table.records():
         by_model.setdefault(str(row["model"]), []).append(row)
-    across = min(_ACROSS, max(1, len(by_model)))
-    down = math.ceil(len(by_model) / across)
+
+    def order(model: str) -> tuple[bool, float, str]:
+        known = [row["mean"] for row in by_model[model] if row["mean"] is not None]
+        return len(known) < len(by_model[model]), -fmean(known) if known else 0.0, model
+
+    return {model: by_model[model] for model in sorted(by_model, key=order)}
+
+
+def compass_figure(table: Table, size: Size | None = None) -> Figure:
+    """The figure of a table of :func:`kgbench.analysis.compass.compass_table`.
+
+    One compass for each model, the best first. An axis without results is dashed and says so.
+    """
+    by_model = ranked(table)
+    chosen = size or (NATURAL if len(by_model) > 1 else SIZES["one-column"])
+    handles = _handles(table)
+    lines = max((wrapped(model, 24).count("\n") for model in by_model), default=0) + 1
+    above = 0.04 + 0.14 * lines
+    below = head_height(table.title, chosen) + key_height(handles, chosen)
+    across, down, frame = _grid(table, chosen, len(by_model), above, below)
 
     def draw(figure: Figure) -> None:
         for place, (model, rows) in enumerate(by_model.items(), 1):
             axes: Any = figure.add_subplot(down, across, place)
-            _compass(axes, rows)
-            axes.set_title(model, fontsize=7)
-        figure.suptitle(table.title, fontsize=9)
+            frame.draw(axes, rows, chosen)
+            _shape(axes, rows, chosen)
+            axes.set_title(wrapped(model, 24), fontsize=chosen.points(_NAME))
+        head(figure, table.title, chosen)
+        key(figure, handles, chosen)
 
-    return styled(draw, width=max(3.0, _SIDE * across), height=0.5 + _SIDE * 1.1 * down)
+    return styled(draw, size=chosen, height=below + (frame.height + above) * down)
 
 
-def _compass(axes: Any, rows: list[dict[str, Any]]) -> None:
-    """One compass in plain coordinates: the first axis points up, the others follow clockwise."""
-    directions = [math.pi / 2 - 2 * math.pi * k / len(rows) for k in range(len(rows))]
+def _grid(
+    table: Table, size: Size, number: int, above: float, below: float
+) -> tuple[int, int, _Frame]:
+    """Columns and rows for so many compasses, and the frame of each.
 
-    def around(radii: list[float]) -> tuple[list[float], list[float]]:
-        points = [
-            (r * math.cos(a), r * math.sin(a)) for r, a in zip(radii, directions, strict=True)
+    ``above`` are the inches of a name above a compass, ``below`` those of title and legend. On a
+    canvas with a height of its own the compasses are as large as they can be; raises
+    :class:`~kgbench.errors.QueryError` where that is too small to be read.
+    """
+    if size.height is None:
+        most = max(1, int(size.across / (_CELL if size.across >= 2 * _CELL else _NARROW)))
+        down = math.ceil(number / most)
+        across = math.ceil(number / max(1, down))
+        limit = _ALONE if number == 1 else _RADIUS
+        return across, down, _Frame(table, size.across / max(1, across) - 0.08, limit)
+    grids = []
+    for across in range(1, max(1, number) + 1):
+        down = max(1, math.ceil(number / across))
+        room = (size.height / size.scale - below) / down - above
+        frame = _Frame(table, size.across / across - 0.08, math.inf, room)
+        grids.append((across, down, frame))
+    grid = max(grids, key=lambda grid: grid[2].fitting)
+    if grid[2].fitting < _LEAST:
+        raise QueryError(
+            f"{number} compasses cannot be read in {size.width:.3g} x {size.height:.3g} inches: "
+            f"choose fewer models or a larger size"
+        )
+    return grid
+
+
+def overlay_figure(table: Table, size: Size | None = None) -> Figure:
+    """One compass with the mean lines of several models, told apart by colour, marker and dashes.
+
+    Raises :class:`~kgbench.errors.QueryError` for more models than can be told apart.
+    """
+    by_model = ranked(table)
+    if len(by_model) > _TOGETHER:
+        raise QueryError(
+            f"{len(by_model)} models cannot be told apart in one compass: choose at most "
+            f"{_TOGETHER}, with --model or --top"
+        )
+    chosen = size or Size(4.6)
+    handles = _lines(by_model)
+    below = 0.2 + head_height(table.title, chosen) + key_height(handles, chosen)
+    room = None if chosen.height is None else chosen.height / chosen.scale - below
+    most = _ALONE if room is None else math.inf
+    frame = _Frame(table, min(chosen.across, 4.6 if room is None else math.inf) - 0.1, most, room)
+
+    def draw(figure: Figure) -> None:
+        axes: Any = figure.add_subplot()
+        everywhere = [
+            {**rows[0], "mean": next((r["mean"] for r in rows if r["mean"] is not None), None)}
+            for rows in zip(*by_model.values(), strict=True)
         ]
-        points.append(points[0])
-        return [x for x, _ in points], [y for _, y in points]
+        frame.draw(axes, everywhere, chosen)
+        for place, rows in enumerate(by_model.values()):
+            xs, ys = _around(rows, [_number(row["mean"]) for row in rows])
+            axes.plot(xs, ys, **_look(place), markersize=chosen.points(3.5), zorder=3)
+        head(figure, table.title, chosen)
+        key(figure, handles, chosen)
 
-    def column(name: str) -> list[float]:
-        return [math.nan if row[name] is None else float(row[name]) for row in rows]
+    return styled(draw, size=chosen, height=frame.height + below)
 
-    for ring in _RINGS:
-        axes.plot(*around([ring] * len(rows)), color="#CCCCCC", linewidth=0.6, zorder=1)
-    for angle, row in zip(directions, rows, strict=True):
-        x, y = math.cos(angle), math.sin(angle)
-        axes.plot([0, x], [0, y], color="#CCCCCC", linewidth=0.6, zorder=1)
-        side = "center" if abs(x) < _UPRIGHT else "left" if x > 0 else "right"
-        axes.text(1.12 * x, 1.17 * y, str(row["axis"]), ha=side, va="center", fontsize=6)
-    outer, inner = around(column("high")), around(column("low"))
-    axes.fill(
-        [*outer[0], *reversed(inner[0])],
-        [*outer[1], *reversed(inner[1])],
-        color=_BAND,
-        alpha=0.6,
-        linewidth=0,
-        zorder=2,
+
+class _Frame:
+    """Rings, spokes and names of axes, in plain coordinates: 1 is the outermost ring.
+
+    The first axis points up, the others follow clockwise. The rings take what the names leave of a
+    cell of ``width`` inches, and of ``room`` for its height, up to a radius of ``most``.
+    """
+
+    def __init__(self, table: Table, width: float, most: float, room: float | None = None) -> None:
+        rows = next(iter(ranked(table).values()), [])
+        letters = 10 if width < 2 else 12 if width < 3 else 16  # noqa: PLR2004 - inches
+        self._names = [wrapped(str(row["label"]), letters) for row in rows]
+        self._missing = wrapped("(no results)", letters)
+        lacking = {row["label"] for row in table.records() if row["mean"] is None}
+        widest = [
+            f"{name}\n{self._missing}" if row["label"] in lacking else name
+            for name, row in zip(self._names, rows, strict=True)
+        ]
+        self._angles = _angles(len(rows))
+        fitting = [
+            (width / 2 - text_width(name, _LABEL)) / abs(math.cos(angle)) - _GAP
+            for name, angle in zip(widest, self._angles, strict=True)
+            if abs(math.cos(angle)) >= _UPRIGHT
+        ]
+        ends = [
+            (math.sin(angle), 1.25 * _LABEL / 72 * (name.count("\n") + 1) * abs(math.sin(angle)))
+            for name, angle in zip(widest, self._angles, strict=True)
+        ]
+        above = max((tall for y, tall in ends if y > 0), default=0.0) + 2 * _GAP
+        below = max((tall for y, tall in ends if y <= 0), default=0.0) + 2 * _GAP
+        reach = max([*(-y for y, _ in ends), 0.4])
+        if room is not None:
+            fitting.append((room - above - below) / (1 + reach))
+        self.fitting = min([*fitting, most])
+        radius = max(0.3, self.fitting)
+        self._reach = width / 2 / radius
+        self._gap = _GAP / radius
+        self._top, self._bottom = 1 + above / radius, -(reach + below / radius)
+        self.height = radius * (self._top - self._bottom)
+
+    def draw(self, axes: Any, rows: list[_Row], size: Size) -> None:
+        """Draw it; spokes of axes without a mean are dashed, and their names say so."""
+        grey, faint = "#666666", "#C8C8C8"
+        for ring in _RINGS:
+            xs, ys = _around(rows, [ring] * len(rows))
+            axes.plot(xs, ys, color=faint, linewidth=size.points(0.5), zorder=1)
+        for angle, name, row in zip(self._angles, self._names, rows, strict=True):
+            x, y = math.cos(angle), math.sin(angle)
+            missing = row["mean"] is None
+            axes.plot(
+                [0, x],
+                [0, y],
+                color=grey if missing else faint,
+                linewidth=size.points(0.5),
+                linestyle=(0, (2, 3)) if missing else "-",
+                zorder=1,
+            )
+            side = "center" if abs(x) < _UPRIGHT else "left" if x > 0 else "right"
+            axes.text(
+                *((1 + self._gap) * x, (1 + self._gap) * y),
+                f"{name}\n{self._missing}" if missing else name,
+                ha=side,
+                va="center" if abs(y) < 0.5 else "bottom" if y > 0 else "top",  # noqa: PLR2004
+                fontsize=size.points(_LABEL),
+                color=grey if missing else "black",
+                style="italic" if missing else "normal",
+                linespacing=1.05,
+            )
+        between = math.pi / 2 + math.pi / max(1, len(rows))  # no axis and no name is there
+        for ring in (0.5, 1.0):
+            edge = ring * math.cos(math.pi / max(1, len(rows))) + self._gap
+            axes.text(
+                edge * math.cos(between),
+                edge * math.sin(between),
+                f"{ring:g}",
+                fontsize=size.points(4.5),
+                color=grey,
+                ha="center",
+                va="center",
+                zorder=4,
+            )
+        axes.set_xlim(-self._reach, self._reach)
+        axes.set_ylim(self._bottom, self._top)
+        axes.set_aspect("equal")
+        axes.set_axis_off()
+
+
+def _shape(axes: Any, rows: list[_Row], size: Size) -> None:
+    """The mean of one model on each axis, and the band around it; both break at a missing axis."""
+    outer, inner = (_around(rows, [_number(row[end]) for row in rows]) for end in ("high", "low"))
+    for k in range(len(rows)):
+        corners = [(o[0][j], o[1][j]) for o, j in ((outer, k), (outer, k + 1))]
+        corners += [(i[0][j], i[1][j]) for i, j in ((inner, k + 1), (inner, k))]
+        if not any(math.isnan(value) for corner in corners for value in corner):
+            axes.fill(*zip(*corners, strict=True), color=_BAND, alpha=0.6, linewidth=0, zorder=2)
+    xs, ys = _around(rows, [_number(row["mean"]) for row in rows])
+    axes.plot(
+        xs,
+        ys,
+        "o-",
+        color="black",
+        linewidth=size.points(1.1),
+        markersize=size.points(2.5),
+        zorder=3,
     )
-    axes.plot(*around(column("mean")), "o-", color="black", linewidth=1.2, markersize=2.5, zorder=3)
-    axes.text(0.02, 0.5, "0.5", fontsize=4.5, color="#777777")
-    axes.set_xlim(-1.75, 1.75)
-    axes.set_ylim(-1.25, 1.3)
-    axes.set_aspect("equal")
-    axes.set_axis_off()
+
+
+def _angles(number: int) -> list[float]:
+    return [math.pi / 2 - 2 * math.pi * k / number for k in range(number)]
+
+
+def _around(rows: list[_Row], radii: list[float]) -> tuple[list[float], list[float]]:
+    """The points at the radii on the axes of ``rows``, the first one again at the end."""
+    points = [
+        (r * math.cos(a), r * math.sin(a)) for r, a in zip(radii, _angles(len(rows)), strict=True)
+    ]
+    points += points[:1]
+    return [x for x, _ in points], [y for _, y in points]
+
+
+def _number(value: Value) -> float:
+    return math.nan if value is None else float(value)
+
+
+def _handles(table: Table) -> list[Any]:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    band = table.context.get("band")
+    width = "spread" if band is None else f"\u00b1 {band:g} standard deviations"
+    return [
+        Line2D([], [], color="black", marker="o", label="mean score"),
+        Patch(facecolor=_BAND, alpha=0.6, label=f"{width} of all values, inside 0 to 1"),
+    ]
+
+
+def _look(place: int) -> dict[str, Any]:
+    """Colour, marker and dashes; neighbours differ in dashes, which tell them apart in grey."""
+    return {**distinct(place), "linestyle": DASHES[place % len(DASHES)]}
+
+
+def _lines(by_model: dict[str, list[_Row]]) -> list[Any]:
+    from matplotlib.lines import Line2D
+
+    return [
+        Line2D([], [], label=wrapped(model, 30), **_look(place))
+        for place, model in enumerate(by_model)
+    ]

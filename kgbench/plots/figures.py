@@ -4,17 +4,20 @@
 from __future__ import annotations
 
 import json
+import re
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgbench import files
-from kgbench.analysis import queries
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.stored import basis
 from kgbench.analysis.tables import Table, render
-from kgbench.rdf import canonical_json, digest
+from kgbench.errors import QueryError
+from kgbench.rdf import canonical_json, digest, queries
 from kgbench.store.protocol import Store
 
 if TYPE_CHECKING:
@@ -24,7 +27,11 @@ FORMATS = ("png", "svg", "pdf")
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8B6F00")
 MARKERS = "osD^vPX*"
 DASHES = ("-", "--", "-.", ":")
-STYLE = Path(__file__).with_name("kgbench.mplstyle")
+_SCALED = (
+    *("font.size", "axes.titlesize", "axes.labelsize", "xtick.labelsize", "ytick.labelsize"),
+    *("legend.fontsize", "figure.titlesize", "lines.linewidth", "lines.markersize"),
+    *("grid.linewidth", "axes.linewidth", "xtick.major.size", "ytick.major.size"),
+)
 _WITHOUT_DATE: Mapping[str, Mapping[str, Any]] = {
     "png": {"Software": None},
     "svg": {"Date": None, "Creator": "kgbench"},
@@ -32,15 +39,145 @@ _WITHOUT_DATE: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def styled(draw: Callable[[Figure], None], *, width: float, height: float) -> Figure:
-    """A figure of ``width`` x ``height`` inches in the style of all figures, drawn by ``draw``."""
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The size of a figure in inches, and the scale of its text and lines.
+
+    Without a ``height`` a figure is as tall as what it shows needs.
+    """
+
+    width: float
+    height: float | None = None
+    scale: float = 1.0
+
+    @property
+    def across(self) -> float:
+        """The width in inches at scale 1, by which a figure is laid out."""
+        return self.width / self.scale
+
+    def tall(self, needed: float) -> float:
+        """The height of a figure that needs so many inches at scale 1."""
+        return needed * self.scale if self.height is None else self.height
+
+    def points(self, size: float) -> float:
+        """A size of text or lines in points, scaled."""
+        return size * self.scale
+
+
+SIZES: Mapping[str, Size] = {
+    "one-column": Size(3.35),
+    "two-columns": Size(7.0),
+    "slide": Size(13.333, 7.5, 1.9),
+}
+"""Columns of 85 mm and 178 mm, as journals have them, and a slide of 16:9."""
+NATURAL = SIZES["two-columns"]
+_GIVEN = re.compile(r"(?P<w>\d{1,4}(\.\d+)?)x(?P<h>\d{1,4}(\.\d+)?)(?P<unit>in|cm|mm)?")
+_INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4}
+_LEAST, _MOST = 1.5, 60.0  # inches of an edge
+_LETTER = 0.56  # mean width of a letter of the font, in its size
+
+
+def size_of(given: str | tuple[float, float]) -> Size:
+    """The size that is ``given``: a key of :data:`SIZES`, or width and height.
+
+    Both are a text ``WxH`` in inches, cm or mm, or two numbers of inches. Raises
+    :class:`~kgbench.errors.QueryError` for anything else.
+
+    >>> size_of("16x9cm").width == 16 / 2.54
+    True
+    >>> size_of((6, 4)) == size_of("6x4")
+    True
+    """
+    if isinstance(given, str):
+        if given in SIZES:
+            return SIZES[given]
+        found = _GIVEN.fullmatch(given)
+        if found is None:
+            raise QueryError(
+                f"'{given}' is no size: choose {', '.join(SIZES)}, or width and height such as 6x4 "
+                f"(inches), 16x9cm or 85x60mm"
+            )
+        inch = _INCHES[found["unit"] or "in"]
+        width, height = float(found["w"]) * inch, float(found["h"]) * inch
+    else:
+        width, height = map(float, given)
+    if not (_LEAST <= width <= _MOST and _LEAST <= height <= _MOST):
+        raise QueryError(
+            f"an edge of a figure has {_LEAST:g} to {_MOST:g} inches, unlike '{given}'"
+        )
+    return Size(width, height)
+
+
+def styled(draw: Callable[[Figure], None], *, size: Size, height: float) -> Figure:
+    """A figure in the style of all figures, drawn by ``draw``.
+
+    ``height`` is what it needs at scale 1, in inches; a size with a height of its own prevails.
+    """
     import matplotlib as mpl
-    from matplotlib.figure import Figure
+
+    from kgbench.plots.styled_figure import STYLE, StyledFigure
 
     with mpl.rc_context(fname=str(STYLE)):
-        figure = Figure(figsize=(width, height), layout="constrained")
+        settings: Any = mpl.rcParams
+        for name in _SCALED:
+            settings[name] *= size.scale
+        figure = StyledFigure(figsize=(size.width, size.tall(height)), layout="constrained")
         draw(figure)
+        for axes in figure.axes:  # ticks that are made when a file is written
+            axes.tick_params(labelsize=mpl.rcParams["xtick.labelsize"])
     return figure
+
+
+def head(figure: Figure, title: str, size: Size) -> None:
+    """Set the title of a figure, in as many lines as its width needs; none where it is empty."""
+    if title:
+        figure.suptitle("\n".join(_lines(title, size)), x=0.012, ha="left", fontweight="bold")
+
+
+def _lines(title: str, size: Size) -> list[str]:
+    """A title in lines that fit; its bold type is wider than other text."""
+    letters = max(20, int(size.across * 72 / (1.18 * _LETTER * 9.5)))
+    return textwrap.wrap(title, letters, break_on_hyphens=False)
+
+
+def head_height(title: str, size: Size) -> float:
+    """The inches that :func:`head` takes at scale 1."""
+    return 0.18 * len(_lines(title, size)) + (0.1 if title else 0.0)
+
+
+def key(figure: Figure, handles: Sequence[Any], size: Size) -> None:
+    """Put a legend below a figure, in as many columns as fit."""
+    figure.legend(handles=list(handles), loc="outside lower center", ncols=_columns(handles, size))
+
+
+def key_height(handles: Sequence[Any], size: Size) -> float:
+    """The inches that :func:`key` takes at scale 1."""
+    return 0.12 + 0.15 * -(-len(handles) // _columns(handles, size))
+
+
+def _columns(handles: Sequence[Any], size: Size) -> int:
+    widest = max((text_width(str(handle.get_label()), 7) for handle in handles), default=0.0)
+    return max(1, min(len(handles), int(size.across / (0.45 + widest))))
+
+
+def text_width(text: str, points: float) -> float:
+    """About how many inches the longest line of a text takes."""
+    return max(map(len, text.split("\n")), default=0) * _LETTER * points / 72
+
+
+def wrapped(name: str, letters: int) -> str:
+    r"""A name in lines of at most so many letters, broken between its words where that is possible.
+
+    >>> wrapped("RdfConnectionExplainStatic", 14).split("\n")
+    ['RdfConnection', 'ExplainStatic']
+    """
+    parts = re.findall(r"[A-Z]?[^A-Z\s-]+-?|[A-Z]+|[\s-]|\S", name)
+    lines = [""]
+    for part in parts:
+        if lines[-1] and len(lines[-1]) + len(part.rstrip()) > letters:
+            lines.append("")
+        lines[-1] += part if lines[-1] else part.lstrip()
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def distinct(place: int) -> dict[str, Any]:
@@ -71,16 +208,13 @@ def save(
     That file has the tables with the numbers drawn, the texts of the queries they rest on, and the
     digest of the data (:func:`state_digest`). Returns the files, the JSON file last.
     """
-    import matplotlib as mpl
-
     written = []
-    with mpl.rc_context(fname=str(STYLE)):
-        for form in formats:
-            path = folder / f"{name}.{form}"
-            drawing = BytesIO()
-            figure.savefig(drawing, format=form, metadata=dict(_WITHOUT_DATE[form]))
-            files.write(path, drawing.getvalue())
-            written.append(path)
+    for form in formats:
+        path = folder / f"{name}.{form}"
+        drawing = BytesIO()
+        figure.savefig(drawing, format=form, metadata=dict(_WITHOUT_DATE[form]))
+        files.write(path, drawing.getvalue())
+        written.append(path)
     drawn = list(tables)
     named = sorted({query for table in drawn for query in table.queries})
     about = {

@@ -3,25 +3,53 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from kgbench.analysis.tables import Table
-from kgbench.plots.figures import PALETTE, styled
+from kgbench.analysis.format_preference import ALL_MODELS, ALL_TASKS
+from kgbench.analysis.tables import Table, Value
+from kgbench.plots.figures import (
+    NATURAL,
+    PALETTE,
+    Size,
+    head,
+    head_height,
+    key,
+    key_height,
+    styled,
+    text_width,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_PALE = {PALETTE[0]: "#BFDCEC", PALETTE[1]: "#F5D7BF"}
+_STRONG = (PALETTE[0], "#E69F00")  # dark and light in grey
+_PALE = ("#BFDCEC", "#FBE7BF")
+_INK = ("white", "black")
+_HEAD = 6.5  # points of the names of tasks
 
 
-def preference_map(table: Table, formats: tuple[str, str]) -> Figure:
+def preference_map(table: Table, size: Size | None = None) -> Figure:
     """The figure of a table of :func:`kgbench.analysis.format_preference.format_preference`.
 
     Strong preferences have the full colour and bold text, weaker ones a pale colour; empty cells
-    had no data.
+    had no data. Pooled rows and columns stand apart.
     """
-    columns = [column.title for column in table.columns[1:]]
-    colours = dict(zip(formats, (PALETTE[0], PALETTE[1]), strict=True))
+    chosen = NATURAL if size is None else size
+    formats = (table.context["first_format"], table.context["second_format"])
+    models = [wrapped(str(row[0]), 24) for row in table.rows]
+    names = max((text_width(model, 7) for model in models), default=0.0)
+    cell = max(0.3, (chosen.across - names - 0.4) / max(1, len(table.columns) - 1))
+    letters = max(7, int(cell * 72 / (0.6 * 6.5)))
+    columns = [wrapped(column.title, letters) for column in table.columns[1:]]
+    upright = any(text_width(title, _HEAD) > cell for title in columns)
+    if upright:  # names that do not fit side by side
+        columns = [column.title for column in table.columns[1:]]
+        heads = max(text_width(title, _HEAD) for title in columns)
+    else:
+        heads = 0.12 * max((title.count("\n") + 1 for title in columns), default=1)
+
+    handles = _handles(table, formats)
 
     def draw(figure: Figure) -> None:
         axes = figure.add_subplot()
@@ -29,27 +57,62 @@ def preference_map(table: Table, formats: tuple[str, str]) -> Figure:
             for across, mark in enumerate(row[1:]):
                 text = "" if mark is None else str(mark)
                 strong, winner = text.startswith("**"), text.strip("*")
-                colour = colours.get(winner)
-                if colour is not None:
-                    face = colour if strong else _PALE[colour]
+                ink = "#555555"
+                if winner in formats:
+                    which = formats.index(winner)
+                    face = (_STRONG if strong else _PALE)[which]
+                    ink = _INK[which] if strong else "black"
                     axes.fill_between(
                         [across - 0.48, across + 0.48], down - 0.46, down + 0.46, color=face, lw=0
                     )
                 axes.text(
                     across,
                     down,
-                    winner,
+                    winner.replace("-", "\u2013") if winner == "-" else winner,
                     ha="center",
                     va="center",
-                    fontsize=6.5,
+                    fontsize=chosen.points(6.5),
                     fontweight="bold" if strong else "normal",
-                    color="white" if strong and colour else "black",
+                    color=ink,
                 )
-        axes.set_xticks(range(len(columns)), columns, rotation=30, ha="right")
-        axes.set_yticks(range(len(table.rows)), [str(row[0]) for row in table.rows])
+        turn = 90 if upright else 0
+        axes.set_xticks(range(len(columns)), columns, fontsize=chosen.points(_HEAD), rotation=turn)
+        axes.xaxis.tick_top()
+        axes.set_yticks(range(len(models)), models)
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+        _part(axes, table, chosen)
         axes.set_xlim(-0.5, len(columns) - 0.5)
         axes.set_ylim(len(table.rows) - 0.5, -0.5)
         axes.grid(visible=False)
-        axes.set_title(table.title)
+        head(figure, table.title, chosen)
+        key(figure, handles, chosen)
 
-    return styled(draw, width=1.8 + 0.75 * len(columns), height=1.3 + 0.2 * len(table.rows))
+    below = 0.3 + key_height(handles, chosen)
+    needed = below + head_height(table.title, chosen) + heads + 0.24 * len(table.rows)
+    return styled(draw, size=chosen, height=needed)
+
+
+def _part(axes: Any, table: Table, size: Size) -> None:
+    """Draw lines before what is pooled: the column of all tasks and the row of all models."""
+    line: dict[str, Any] = {"color": "#777777", "linewidth": size.points(0.8), "zorder": 0}
+    if len(table.columns) > 2 and table.columns[-1].title == ALL_TASKS:  # noqa: PLR2004
+        axes.axvline(len(table.columns) - 2.5, **line)
+    if len(table.rows) > 1 and table.rows[-1][0] == ALL_MODELS:
+        axes.axhline(len(table.rows) - 1.5, **line)
+
+
+def _handles(table: Table, formats: tuple[Value, Value]) -> list[Any]:
+    """What the marks of a table mean, of those that it has."""
+    from matplotlib.patches import Patch
+
+    marks = {mark for row in table.rows for mark in row[1:]}
+    weak, strong = table.context.get("alpha"), table.context.get("strong")
+    found: list[Any] = []
+    for place, name in enumerate(formats):
+        for colours, level, mark in ((_STRONG, strong, f"**{name}**"), (_PALE, weak, name)):
+            told = "" if level is None else f", p < {level:g}"
+            if mark in marks:
+                found.append(Patch(facecolor=colours[place], label=f"better with {name}{told}"))
+    found.append(Patch(facecolor="none", label="\u2013 no difference shown"))
+    return found

@@ -4,23 +4,46 @@
 from __future__ import annotations
 
 import math
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from kgbench.analysis.tables import Table
-from kgbench.plots.figures import distinct, styled
+from kgbench.plots.figures import (
+    NATURAL,
+    Size,
+    distinct,
+    head,
+    head_height,
+    key,
+    key_height,
+    styled,
+    text_width,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
 _PER_PANEL = 8  # curves that can be told apart in one panel
+_WIDE = 6.0  # inches that hold two panels side by side
 
 
-def size_figure(table: Table) -> Figure:
+def ranked(table: Table) -> list[str]:
+    """The models of a table of :func:`kgbench.analysis.sizes.sizes`, the best on average first."""
+    means: dict[str, list[float]] = {}
+    for row in table.records():
+        if row["mean"] is not None:
+            means.setdefault(str(row["model"]), []).append(float(row["mean"]))
+    return sorted(means, key=lambda model: (-fmean(means[model]), model))
+
+
+def size_figure(table: Table, size: Size | None = None) -> Figure:
     """The figure of a table of :func:`kgbench.analysis.sizes.sizes`.
 
     Many models are spread over several panels of the same series.
     """
+    chosen = NATURAL if size is None else size
     rows_of: dict[tuple[str, str], dict[str, list[dict[str, Any]]]] = {}
     for row in table.records():
         series = rows_of.setdefault((str(row["series"]), str(row["metric"])), {})
@@ -28,22 +51,47 @@ def size_figure(table: Table) -> Figure:
     models = sorted({model for series in rows_of.values() for model in series})
     looks = {model: distinct(place) for place, model in enumerate(models)}
     groups = [models[k : k + _PER_PANEL] for k in range(0, len(models), _PER_PANEL)]
+    panels = [(of, series, group) for of, series in rows_of.items() for group in groups]
+    across = 2 if chosen.across >= _WIDE and len(panels) > 1 and len(groups) == 1 else 1
+    down = -(-len(panels) // across)
+    letters = max(20, int((chosen.across / across - 0.5) / text_width("a", 8.5)))
+    handles = _handles(looks, table)
 
     def draw(figure: Figure) -> None:
-        place = 0
-        for (title, metric), series in rows_of.items():
-            for group in groups:
-                place += 1
-                axes = figure.add_subplot(len(rows_of) * len(groups), 1, place)
-                for model in group:
-                    if model in series:
-                        _curve(axes, model, series[model], looks[model])
-                axes.set_title(title)
-                axes.set_xlabel("problem size")
-                axes.set_ylabel(metric)
+        for place, ((title, metric), series, group) in enumerate(panels, 1):
+            axes = figure.add_subplot(down, across, place)
+            for model in group:
+                if model in series:
+                    _curve(axes, model, series[model], looks[model])
+            axes.set_title(wrapped(f"{title}: mean {metric}", letters))
+            axes.set_xlabel("problem size")
+            _limit(axes, [row for rows in series.values() for row in rows])
+            if len(groups) > 1:
                 axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
+        head(figure, table.title, chosen)
+        if len(groups) == 1:
+            key(figure, handles, chosen)
 
-    return styled(draw, width=6.3, height=2.6 * len(rows_of) * len(groups) + 0.4)
+    below = key_height(handles, chosen) if len(groups) == 1 else 0.0
+    needed = 0.2 + head_height(table.title, chosen) + 2.3 * down + below
+    return styled(draw, size=chosen, height=needed)
+
+
+def _handles(looks: dict[str, dict[str, Any]], table: Table) -> list[Any]:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    about = table.context.get("estimand_label")
+    label = "95 % interval of the mean" + (f" ({about})" if about else "")
+    found: list[Any] = [Line2D([], [], label=wrapped(m, 30), **look) for m, look in looks.items()]
+    return [*found, Patch(facecolor="#BBBBBB", alpha=0.5, label=wrapped(label, 30))]
+
+
+def _limit(axes: Any, rows: list[dict[str, Any]]) -> None:
+    """Show shares on the whole scale from 0 to 1, the same in every figure."""
+    values = [row[name] for row in rows for name in ("mean", "ci_low", "ci_high")]
+    if all(0.0 <= value <= 1.0 for value in values if value is not None):
+        axes.set_ylim(-0.03, 1.03)
 
 
 def _curve(axes: Any, model: str, rows: list[dict[str, Any]], look: dict[str, Any]) -> None:
@@ -52,4 +100,6 @@ def _curve(axes: Any, model: str, rows: list[dict[str, Any]], look: dict[str, An
     low = [math.nan if row["ci_low"] is None else row["ci_low"] for row in rows]
     high = [math.nan if row["ci_high"] is None else row["ci_high"] for row in rows]
     axes.fill_between(xs, low, high, color=look["color"], alpha=0.15, lw=0)
+    for edge in (low, high):  # overlapping bands stay readable in grey
+        axes.plot(xs, edge, color=look["color"], linewidth=0.4, alpha=0.6, label="_band")
     axes.plot(xs, [row["mean"] for row in rows], label=model, **look)

@@ -1,52 +1,153 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The leaderboard as a figure: scores with intervals, leaders marked."""
+"""The leaderboard as a figure: bars with intervals, leaders marked, the unranked below a line."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from kgbench.analysis.tables import Table
-from kgbench.plots.figures import PALETTE, styled
+from kgbench.plots.figures import NATURAL, PALETTE, Size, head, head_height, key, styled, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_ROW = 0.25  # inches of a model
+_OTHER, _UNRANKED = "#A8CCE3", "#FFFFFF"  # lighter than leaders in grey, too
+_NAME = 26  # letters of a line of a name
 
-def standings_figure(table: Table) -> Figure:
+
+def ranked(table: Table) -> list[str]:
+    """The models of a table of :func:`kgbench.analysis.leaders.leaders`, the best first."""
+    return [str(model) for model in table.column("model")]
+
+
+def standings_figure(table: Table, size: Size | None = None) -> Figure:
     """The figure of a table of :func:`kgbench.analysis.leaders.leaders`.
 
-    Filled circles are models that neither test tells from the best; half-filled ones are leaders by
-    one of the two. Bars are 95 % bootstrap intervals, the text gives the range of ranks.
+    Dark bars are models that the test does not tell from the best, light ones the others. White
+    ones below the line are not ranked, because they were not scored on all tasks. Lines are 95 %
+    intervals, with a dot at the score they are about. At the right stand score, range of ranks, and
+    a letter for each group of models that the test does not tell apart.
     """
     rows: list[dict[str, Any]] = [r for r in table.records() if r["score"] is not None]
+    complete = sum(row["rank"] is not None for row in rows)
+    most = max((row["tasks"] for row in rows), default=0)
+    chosen = NATURAL if size is None else size
+    gap = 0.9 if 0 < complete < len(rows) else 0.0  # of a row, with the line
+    places = [place + (gap if place >= complete else 0.0) for place in range(len(rows))]
+    bounded = all(0.0 <= row[end] <= 1.0 for row in rows for end in _ends(row))
 
     def draw(figure: Figure) -> None:
         axes = figure.add_subplot()
-        for place, row in enumerate(rows):
-            low, high = row["boot_low"], row["boot_high"]
-            axes.plot([low, high], [place, place], color=PALETTE[0], linewidth=1.4)
-            votes = int(bool(row["leads"])) + int(bool(row["leads_boot"]))
-            axes.plot(
-                row["score"],
-                place,
-                "o",
-                color=PALETTE[0],
-                markersize=5,
-                fillstyle=("none", "left", "full")[votes],
-                markerfacecoloralt="white",
+        for place, row in zip(places, rows, strict=True):
+            _bar(axes, place, row, chosen)
+        names = [_name(row, most) for row in rows]
+        axes.set_yticks(places, names)
+        axes.tick_params(axis="y", length=0)
+        axes.grid(visible=False, axis="y")
+        axes.set_ylim((places[-1] if places else 0) + 0.6, -1.1)
+        if bounded:
+            axes.set_xlim(0, 1)
+        if gap:
+            line = places[complete] - 0.5 - gap / 2
+            axes.axhline(line, color="#777777", linewidth=chosen.points(0.8), linestyle="--")
+            axes.text(
+                *(0.0, line + 0.1, " not ranked: not scored on all tasks"),
+                transform=axes.get_yaxis_transform(),
+                va="top",
+                fontsize=chosen.points(6.5),
+                color="#555555",
             )
-            first, last = row["rank_low"], row["rank_high"]
-            ranks = str(first) if first == last else f"{first}-{last}"
-            axes.annotate(
-                ranks,
-                (1.01, place),
-                xycoords=("axes fraction", "data"),
-                va="center",
-                fontsize=6.5,
-            )
-        axes.set_yticks(range(len(rows)), [str(row["model"]) for row in rows])
-        axes.set_ylim(len(rows) - 0.5, -0.5)
-        axes.set_xlabel("combined score (95 % bootstrap interval); right: range of ranks")
-        axes.set_title(table.title)
+        _aside(axes, -0.75, "score", "rank", chosen, bold=True)
+        axes.set_xlabel("combined score")
+        head(figure, table.title, chosen)
+        key(figure, _handles(table, rows, complete), chosen)
 
-    return styled(draw, width=6.3, height=1.0 + 0.2 * len(rows))
+    needed = 0.95 + head_height(table.title, chosen) + _ROW * (len(rows) + gap + 1)
+    return styled(draw, size=chosen, height=needed)
+
+
+def _interval(table: Table) -> str:
+    """What the lines are, what they generalise to, and of which tasks."""
+    tasks, about = table.context.get("claimed_tasks"), table.context.get("estimand_label")
+    of = [str(about)] if about else []
+    of += [] if tasks is None else [f"{tasks} tasks"]
+    return wrapped(f"95 % interval ({', '.join(of)})" if of else "95 % interval", 34)
+
+
+def _ends(row: dict[str, Any]) -> list[str]:
+    return [name for name in ("score", "ci_low", "ci_high") if row[name] is not None]
+
+
+def _name(row: dict[str, Any], most: int) -> str:
+    name = wrapped(str(row["model"]), _NAME)
+    return name if row["rank"] is not None else f"{name} ({row['tasks']} of {most} tasks)"
+
+
+def _bar(axes: Any, place: float, row: dict[str, Any], size: Size) -> None:
+    leads = row["leads"] and row["rank"] is not None
+    colour = PALETTE[0] if leads else _OTHER if row["rank"] is not None else _UNRANKED
+    axes.barh(
+        place,
+        row["score"],
+        height=0.66,
+        color=colour,
+        edgecolor=PALETTE[0],
+        linewidth=0.6,
+        zorder=2,
+    )
+    if row["ci_low"] is not None:
+        axes.plot(
+            [row["ci_low"], row["ci_high"]],
+            [place, place],
+            color="black",
+            linewidth=size.points(1.4),
+            marker="|",
+            markersize=size.points(4),
+            zorder=3,
+        )
+        axes.plot(
+            row["ci_score"], place, color="black", marker="o", markersize=size.points(2), zorder=3
+        )
+    first, last = row["rank_low"], row["rank_high"]
+    ranks = "" if first is None else str(first) if first == last else f"{first}\u2013{last}"
+    if row["group"]:
+        ranks += f" {row['group'].replace(' ', '')}"
+    _aside(axes, place, f"{row['score']:.3f}".replace("-", "\u2212"), ranks, size)
+
+
+def _aside(
+    axes: Any, place: float, score: str, ranks: str, size: Size, *, bold: bool = False
+) -> None:
+    """Write what stands at the right of a row."""
+    for text, shift in ((score, 6), (ranks, 40)):
+        axes.annotate(
+            text,
+            (1, place),
+            xycoords=("axes fraction", "data"),
+            xytext=(size.points(shift), 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=size.points(7),
+            fontweight="bold" if bold else "normal",
+            annotation_clip=False,
+        )
+
+
+def _handles(table: Table, rows: list[dict[str, Any]], complete: int) -> list[Any]:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    test, alpha = table.context.get("test"), table.context.get("alpha")
+    told = "" if test is None else f" ({test} test, \u03b1 = {alpha:g})"
+
+    def patch(colour: str, label: str) -> Patch:
+        return Patch(facecolor=colour, edgecolor=PALETTE[0], linewidth=0.6, label=label)
+
+    found: list[Any] = [patch(PALETTE[0], f"not distinguishable from the best{told}")]
+    if any(row["leads"] is False for row in rows):
+        found.append(patch(_OTHER, "worse than the best"))
+    if complete < len(rows):
+        found.append(patch(_UNRANKED, "not ranked"))
+    found.append(Line2D([], [], color="black", marker="|", label=_interval(table)))
+    return found

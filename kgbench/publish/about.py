@@ -13,8 +13,9 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from kgbench.errors import PublicationRefused
-from kgbench.vocab import DCAT, DCTERMS, FOAF, RDF, RDFS, SCHEMA
+from kgbench.errors import PublicationRefused, ResourceError
+from kgbench.rdf.declared import Declared
+from kgbench.vocab import DCAT, DCTERMS, FOAF, RDFS, SCHEMA
 
 VCARD = "http://www.w3.org/2006/vcard/ns#"
 _SPDX = re.compile(r"[A-Za-z0-9.+-]+")
@@ -50,6 +51,16 @@ class About:
     contact: Agent | None = None
     sources: tuple[str, ...] = ()
 
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What a reader of the publication will miss, each with the option that gives it."""
+        notes = []
+        if self.licence is None:
+            notes.append("no licence is given, so nobody may use the data: --licence CC-BY-4.0")
+        if not self.creators:
+            notes.append("nobody is named as the creator: --creator 'Name <IRI>'")
+        return tuple(notes)
+
 
 def read(path: Path) -> About:
     """The description in a Turtle file.
@@ -57,23 +68,18 @@ def read(path: Path) -> About:
     Raises :class:`~kgbench.errors.PublicationRefused` where it cannot be read, or does not describe
     exactly one ``dcat:Dataset``.
     """
-    graph = ox.Store()
     try:
-        graph.load(path.read_bytes(), ox.RdfFormat.TURTLE, base_iri="https://example.org/")
-    except (OSError, SyntaxError, ValueError) as error:
-        raise PublicationRefused(f"{path} cannot be read as Turtle: {error}") from error
-    kind = ox.NamedNode(DCAT.Dataset)
-    found = list(graph.quads_for_pattern(None, ox.NamedNode(RDF.type), kind))
-    if len(found) != 1:
-        raise PublicationRefused(f"{path} must describe one dcat:Dataset, and has {len(found)}")
-    return _Description(graph, found[0].subject).about()
+        declared = Declared(path, base="https://example.org/")
+        return _Description(declared, declared.only(DCAT.Dataset)).about()
+    except ResourceError as error:
+        raise PublicationRefused(str(error)) from error
 
 
 class _Description:
     """What a graph says of one node."""
 
-    def __init__(self, graph: ox.Store, node: Any) -> None:
-        self._graph = graph
+    def __init__(self, declared: Declared, node: Any) -> None:
+        self._declared = declared
         self._node = node
 
     def about(self) -> About:
@@ -95,9 +101,9 @@ class _Description:
 
     def _values(self, subject: Any, *predicates: str) -> list[Any]:
         return [
-            quad.object
+            value
             for predicate in predicates
-            for quad in self._graph.quads_for_pattern(subject, ox.NamedNode(predicate), None)
+            for value in self._declared.objects(subject, predicate)
         ]
 
     def _text(self, *predicates: str) -> str | None:

@@ -5,33 +5,53 @@ What was recorded (runs, passes, analyses ...) moves from the base of the store 
 publication. What is declared, or named by its content (the vocabulary, metrics, tasks, cases,
 models), keeps its IRI, so that results of several groups can be put together.
 
->>> where = Addresses("https://w3id.org/kgbench/", "https://example.org/bench/")
+>>> where = Addresses("https://w3id.org/kgbench/", "https://example.org/bench/", runs={})
 >>> where.published("https://w3id.org/kgbench/run/0199")
 'https://example.org/bench/run/0199'
 >>> where.published("https://w3id.org/kgbench/metric/Text2KG/1/f1")
 'https://w3id.org/kgbench/metric/Text2KG/1/f1'
 >>> where.place("https://w3id.org/kgbench/metric/Text2KG/1/f1")
 'metric/Text2KG/1/f1'
+>>> where.published("https://w3id.org/kgbench/run/0199/oracle/Spell/0-d1d1d1d1/0/answer")
+'https://example.org/bench/run/0199/oracle/Spell#0-d1d1d1d1-0-answer'
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from urllib.parse import quote, unquote
 
+from kgbench.publish.veiling import Veil
+from kgbench.store import fragments
 from kgbench.vocab import BASE
 
 RECORDED = frozenset(
-    ("run", "pass", "analysis", "invalidation", "import", "software", "graph", "agent")
+    (
+        *("run", "pass", "analysis", "invalidation", "import", "software", "graph", "agent"),
+        *("reviewer", "tool-server"),
+    )
 )
 #: The names at the root that are the site's own: nothing recorded may stand there.
-OWN = frozenset(
-    ("index.html", "style.css", "robots.txt", "canary.txt", "data", "leaderboard", "figures")
-) | frozenset(("queries", "version", "thing", "catalog", "void", "SHA256SUMS", ".well-known"))
+OWN = (
+    frozenset(
+        (
+            "index.html",
+            "static",
+            "robots.txt",
+            "canary.txt",
+            "data",
+            "leaderboard",
+            "figures",
+            "shapes",
+        )
+    )
+    | frozenset(("keys", "signature", "signed", "claims", "changes"))
+    | frozenset(("queries", "version", "thing", "catalog", "void", "SHA256SUMS", ".well-known"))
+)
+_FOREIGN = re.compile("thing/[0-9a-f]{24}")
 _SUFFIXES = (".html", ".ttl", ".jsonld", ".nt")
 _SEGMENT = re.compile(r"[^\x00-\x1f\x7f\\?*:|\"<>]{1,200}")
 _LONGEST_NAME = 200  # bytes; file systems take 255, suffixes included
@@ -42,13 +62,18 @@ _SAFE = "!$&'()*+,;=~-._@"
 class Addresses:
     """The bases of a store and of its publication; ``renamed`` has path segments to replace.
 
+    ``runs`` has the run (IRI in the store) of each evaluation pass. Without it parts keep their
+    paths, as in exports, which have no documents.
+
     A segment is replaced where it would give away what is not published, such as the host in the
-    name of a model.
+    name of a model. ``veil`` does the same for digests of what is left out.
     """
 
     store: str
     base: str
     renamed: Mapping[str, str] = field(default_factory=dict)
+    veil: Veil | None = None
+    runs: Mapping[str, str] | None = None
 
     @property
     def moves(self) -> bool:
@@ -57,26 +82,65 @@ class Addresses:
 
     def published(self, iri: str) -> str:
         """The IRI under which ``iri`` is published."""
+        return self.within(self.moved(iri))
+
+    def within(self, iri: str) -> str:
+        """The IRI of a part (moved already) by a fragment of the document that it stands in."""
+        return iri if self.runs is None else fragments.published(iri, self._runs)
+
+    @cached_property
+    def _runs(self) -> dict[str, str]:
+        return {self.moved(one): self.moved(run) for one, run in (self.runs or {}).items()}
+
+    def moved(self, iri: str) -> str:
+        """``iri`` below the base under which it is published."""
         if not iri.startswith(self.store):
-            return iri
-        rest = iri[len(self.store) :]
-        if self.renamed:
-            rest = "/".join(self.renamed.get(part, part) for part in rest.split("/"))
+            # Cases are declared below our base in every store.
+            return BASE + self._told(iri[len(BASE) :]) if iri.startswith(BASE) else iri
+        rest = self._told(iri[len(self.store) :])
         first = rest.partition("/")[0]
         return (self.base if first in RECORDED else self.store) + rest
 
+    def outgoing(self, iri: str) -> str:
+        """The IRI that stands in dumps and documents for one in the database."""
+        return self.published(iri)
+
+    def held(self, iri: str) -> str:
+        """The IRI in the database of what a store names ``iri``."""
+        return iri
+
+    def hides(self, iri: str) -> bool:
+        """Whether ``iri`` as the store has it would give something away."""
+        rest = iri.removeprefix(self.store if iri.startswith(self.store) else BASE)
+        return self._told(rest) != rest
+
+    def _told(self, rest: str) -> str:
+        """A path below the base of the store, as it is published."""
+        if self.renamed:
+            rest = "/".join(self.renamed.get(part, part) for part in rest.split("/"))
+        return rest if self.veil is None else self.veil.path(rest)
+
     def original(self, iri: str) -> str:
         """The IRI in the store of what is published as ``iri``."""
+        iri = fragments.recorded(iri)
         if not iri.startswith(self.base):
             return self._renamed_back(iri)
         return self._renamed_back(self.store + iri[len(self.base) :])
 
     def _renamed_back(self, iri: str) -> str:
-        if not self.renamed or not iri.startswith(self.store):
+        base = next((one for one in (self.store, BASE) if iri.startswith(one)), None)
+        if base is None:
             return iri
-        back = {new: old for old, new in self.renamed.items()}
-        rest = iri[len(self.store) :]
-        return self.store + "/".join(back.get(part, part) for part in rest.split("/"))
+        rest = iri[len(base) :]
+        if self.veil is not None:
+            rest = self.veil.original(rest)
+        if self.renamed:
+            rest = "/".join(self._back.get(part, part) for part in rest.split("/"))
+        return base + rest
+
+    @cached_property
+    def _back(self) -> dict[str, str]:
+        return {new: old for old, new in self.renamed.items()}
 
     def place(self, iri: str) -> str:
         """The folder of the document about ``iri`` (published or not), without slashes around it.
@@ -86,10 +150,12 @@ class Addresses:
         found = self.published(iri).partition("#")[0]
         for base in (self.base, self.store, BASE):
             if found.startswith(base):
+                if _FOREIGN.fullmatch(found[len(base) :]):
+                    return found[len(base) :]
                 path = _path(found[len(base) :].rstrip("/"))
                 if path is not None:
                     return path
-        return f"thing/{hashlib.sha256(found.encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
+        return fragments.foreign_place(found)
 
 
 def url(place: str, root: str, suffix: str = "/", fragment: str = "") -> str:

@@ -6,15 +6,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
-from kgbench.analysis import queries
 from kgbench.pages.snapshot import View
+from kgbench.rdf.queries import Bound
 from kgbench.store.protocol import Store
 
 _IRI = re.compile(r"<([^<>\"{}|^`\\\s]+)>")
-_MARK = re.compile(r"^[ \t]*# PARAMETERS[ \t]*$", re.MULTILINE)
 
 
 class Recording:
@@ -41,29 +39,10 @@ def filled(asked: dict[str, None], published: Callable[[str], str]) -> dict[str,
     """Files of the queries in ``asked``: the path of each, with its name and its text."""
     found = {}
     for text in asked:
-        name = _name(text)
-        if name is None:
+        if not isinstance(text, Bound):
             continue
         own = _IRI.sub(lambda match: f"<{published(match.group(1))}>", text)
-        own = f"# {name}, as asked for this data set: ask it of data/all.nq.\n{own}"
+        own = f"# {text.name}, as asked for this data set: ask it of data/all.nq.\n{own}"
         digest = hashlib.sha256(own.encode("utf-8")).hexdigest()[:10]
-        found[f"queries/{name}-{digest}.rq"] = (name, own)
+        found[f"queries/{text.name}-{digest}.rq"] = (text.name, own)
     return found
-
-
-def _name(text: str) -> str | None:
-    """The declared query that ``text`` was made from."""
-    for name, head, tail in _ends():
-        if text.startswith(head) and text.endswith(tail):
-            return name
-    return None
-
-
-@cache
-def _ends() -> tuple[tuple[str, str, str], ...]:
-    """Each declared query: what stands before and after its parameters."""
-    found = []
-    for name in queries.names():
-        head, *tail = _MARK.split(queries.load(name).text, maxsplit=1)
-        found.append((name, head, "".join(tail)))
-    return tuple(sorted(found, key=lambda one: -len(one[1])))

@@ -9,22 +9,22 @@ from typing import Any
 import pyoxigraph as ox
 
 from kgbench import __version__
+from kgbench.publish import registers
 from kgbench.publish.about import VCARD, About, Agent
-from kgbench.publish.dumps import MEDIA, Packing
+from kgbench.publish.companions import Companion
+from kgbench.publish.dumps import MEDIA, Packing, kind
 from kgbench.publish.manifest import Dump, Version
-from kgbench.publish.statements import moment, node, number, said, text, typed
+from kgbench.publish.signing import KEYS, SIGNATURE
 from kgbench.publish.withholding import Level
-from kgbench.vocab import DCAT, DCTERMS, DQV, FOAF, IT6, PROV, SD, SPDX, VOID, XSD
+from kgbench.rdf.statements import moment, node, number, said, text, typed
+from kgbench.vocab import DCAT, DCTERMS, DQV, FOAF, IT6, KGB, PROV, RDFS, SD, SKOS, SPDX, VOID, XSD
 
-_IANA = "https://www.iana.org/assignments/media-types/"
-_ACCESS = "http://publications.europa.eu/resource/authority/access-right/"
 _SHA256 = "http://spdx.org/rdf/terms#checksumAlgorithm_sha256"
 _LEFT_OUT = {
     Level.NONE: "Nothing is left out.",
-    Level.GOLD: "Reference answers are left out; their SHA-256 stands in their places.",
-    Level.PROMPTS: "Prompts and reference answers are left out; their SHA-256 stands in their "
-    "places.",
-    Level.ANSWERS: "Prompts, answers and reference answers are left out; their SHA-256 stands in "
+    Level.GOLD: "Reference answers are left out; commitments stand in their places.",
+    Level.PROMPTS: "Prompts and reference answers are left out; commitments stand in their places.",
+    Level.ANSWERS: "Prompts, answers and reference answers are left out; commitments stand in "
     "their places.",
 }
 
@@ -32,7 +32,9 @@ _LEFT_OUT = {
 class Publication:
     """What the documents about a publication say.
 
-    ``measured`` are its metrics, and ``collected`` is when its first run began.
+    ``measured`` are its metrics, ``things`` the description of its models, benchmarks and tasks,
+    and ``collected`` is when its first run began. ``companions`` are the data sets beside the
+    dumps, which are known once they are written.
     """
 
     def __init__(
@@ -47,6 +49,8 @@ class Publication:
         measured: Iterable[tuple[str, str]],
         canaries: Iterable[str],
         collected: str | None = None,
+        things: Iterable[ox.Quad] = (),
+        signed: bool = False,
     ) -> None:
         self.base = base
         self.about = about
@@ -57,6 +61,9 @@ class Publication:
         self.measured = list(measured)
         self.canaries = list(canaries)
         self.collected = collected or versions[0].date
+        self.signed = signed
+        self.companions: list[Companion] = []
+        self._things = list(things)
         self.dataset = node(base + "#dataset")
 
     @property
@@ -75,6 +82,31 @@ class Publication:
         """The same, with the canaries."""
         return " ".join([self.left_out, *(f"{one}." for one in self.canaries)])
 
+    @property
+    def description(self) -> str:
+        """What the data set is, and what is not in it."""
+        return f"{self.about.description} {self.left_out}"
+
+    @property
+    def keywords(self) -> tuple[str, ...]:
+        """The keywords of the data set."""
+        return self.about.keywords or ("benchmark", "knowledge graph", "language model", "RDF")
+
+    @property
+    def publisher(self) -> Agent | None:
+        """The publisher; the first creator where none is named."""
+        return self.about.publisher or next(iter(self.about.creators), None)
+
+    @property
+    def citation(self) -> str:
+        """How the data set is cited: creators (year): title, version, publisher, IRI."""
+        creators = "; ".join(one.name for one in self.about.creators) or "Anonymous"
+        published = "" if self.publisher is None else f" {self.publisher.name}."
+        return (
+            f"{creators} ({self.now.date[:4]}): {self.about.title}. "
+            f"Version {self.now.number}.{published} {self.version(self.now)}"
+        )
+
     def version(self, one: Version) -> str:
         """The IRI of a version."""
         return f"{self.base}version/{one.number}"
@@ -92,6 +124,7 @@ class Publication:
                     text("A data set of measurements.", "en"),
                 ),
                 (DCTERMS.license, self.about.licence),
+                (DCTERMS.language, registers.ENGLISH),
                 (DCTERMS.issued, moment(self.versions[0].date)),
                 (DCTERMS.modified, moment(self.now.date)),
                 (DCAT.dataset, self.dataset),
@@ -100,35 +133,48 @@ class Publication:
             *self._agents(catalog, most=1),
             *self._dataset(),
             *self._redaction(),
+            *self._things,
         ]
+        for one in self.versions:
+            quads += self._version(one)
         if self.endpoint is not None:
             quads += said(catalog, (DCAT.service, node(self.base + "#endpoint"))) + self._service()
         for dump in self.now.dumps:
             quads += self._distribution(self.dataset, dump)
-        return quads
+        for companion in self.companions:
+            quads += said(catalog, (DCAT.dataset, companion.iri)) + self._companion(companion)
+        if self.signed:
+            quads += self._signature()
+        return [*quads, *registers.referred(quads)]
 
     def of_version(self, one: Version) -> list[ox.Quad]:
         """One version, with its dumps as they were; only the last can be downloaded here."""
         subject = node(self.version(one))
         place = self.versions.index(one)
-        quads = [
-            *typed(subject, DCAT.Dataset, PROV.Entity),
-            *said(
-                subject,
-                (DCTERMS["title"], text(f"{self.about.title}, version {one.number}", "en")),
-                (DCAT.version, text(str(one.number))),
-                (DCTERMS.issued, moment(one.date)),
-                (DCAT.isVersionOf, self.dataset),
-                (DCTERMS.license, self.about.licence),
-                (VOID.triples, number(one.triples)),
-            ),
-        ]
+        quads = [*self._version(one), *self._redaction()]
         if place:
             quads += said(subject, (DCAT.previousVersion, self.version(self.versions[place - 1])))
             quads += said(subject, (PROV.wasRevisionOf, self.version(self.versions[place - 1])))
         for dump in one.dumps:
             quads += self._distribution(subject, dump, ended=one is not self.now)
-        return quads
+        return [*quads, *registers.referred(quads)]
+
+    def _version(self, one: Version) -> list[ox.Quad]:
+        subject = node(self.version(one))
+        return [
+            *typed(subject, DCAT.Dataset, PROV.Entity),
+            *said(
+                subject,
+                (DCTERMS["title"], text(f"{self.about.title}, version {one.number}", "en")),
+                (DCTERMS.description, text(self.description, "en")),
+                (DCAT.version, text(str(one.number))),
+                (DCTERMS.issued, moment(one.date)),
+                (IT6.collectionDate, moment(self.collected)),
+                (DCAT.isVersionOf, self.dataset),
+                (DCTERMS.license, self.about.licence),
+                (VOID.triples, number(one.triples)),
+            ),
+        ]
 
     def _dataset(self) -> list[ox.Quad]:
         about, now = self.about, self.now
@@ -138,25 +184,22 @@ class Publication:
             *said(
                 self.dataset,
                 (DCTERMS["title"], text(about.title, "en")),
-                (DCTERMS.description, text(about.description, "en")),
-                (DCTERMS.identifier, text(self.dataset.value)),
-                (DCTERMS.license, about.licence),
-                (DCTERMS.accessRights, _ACCESS + "PUBLIC"),
-                (DCTERMS.rights, text(self.rights, "en")),
-                (DCTERMS.issued, moment(self.versions[0].date)),
-                (DCTERMS.modified, moment(now.date)),
-                (IT6.collectionDate, moment(self.collected)),
-                (DCTERMS.language, "http://id.loc.gov/vocabulary/iso639-1/en"),
-                (DCTERMS.conformsTo, "https://w3id.org/kgbench/ns#"),
-                (DCTERMS.type, "http://purl.org/dc/dcmitype/Dataset"),
-                (DCAT.version, text(str(now.number))),
+                (DCTERMS.description, text(self.description, "en")),
+                (DCTERMS.bibliographicCitation, text(self.citation)),
+                (
+                    DCTERMS.accessRights,
+                    registers.PUBLIC if self.packing.password is None else registers.RESTRICTED,
+                ),
+                (DCTERMS.rights, self.base + "#rights"),
+                (DCTERMS.accrualPeriodicity, registers.IRREGULAR),
+                (DCTERMS.conformsTo, str(KGB)),
                 (DCAT.hasCurrentVersion, self.version(now)),
                 (DCAT.previousVersion, before),
-                (DCAT.landingPage, self.base),
                 (PROV.wasGeneratedBy, self.base + "#publication"),
                 (FOAF.homepage, self.base),
             ),
-            *self._agents(self.dataset),
+            *self._common(self.dataset),
+            *said(node(self.base + "#rights"), (RDFS.label, text(self.rights, "en"))),
             *typed(node(self.base + "#publication"), PROV.Activity),
             *said(
                 node(self.base + "#publication"),
@@ -164,9 +207,9 @@ class Publication:
                 (PROV.endedAtTime, moment(now.date)),
             ),
         ]
-        keywords = about.keywords or ("benchmark", "knowledge graph", "language model", "RDF")
-        quads += said(self.dataset, *((DCAT.keyword, text(k, "en")) for k in keywords))
-        quads += said(self.dataset, *((DCTERMS.source, one) for one in about.sources))
+        # Not dcterms:source: DCAT-AP wants a described data set there, and a source may be a paper.
+        for predicate in (DCTERMS.relation, PROV.wasDerivedFrom):
+            quads += said(self.dataset, *((predicate, one) for one in about.sources))
         quads += said(self.dataset, *((DCAT.hasVersion, self.version(v)) for v in self.versions))
         quads += said(
             self.dataset,
@@ -177,6 +220,69 @@ class Publication:
             quads += self._contact(about.contact)
         return quads
 
+    def _common(self, dataset: ox.NamedNode) -> list[ox.Quad]:
+        """What the data set and its companions share."""
+        return [
+            *said(
+                dataset,
+                (DCTERMS.identifier, text(dataset.value)),
+                (DCTERMS.license, self.about.licence),
+                (DCTERMS.issued, moment(self.versions[0].date)),
+                (DCTERMS.modified, moment(self.now.date)),
+                (IT6.collectionDate, moment(self.collected)),
+                (DCTERMS.language, registers.ENGLISH),
+                (DCTERMS.type, registers.STATISTICAL),
+                (DCAT.theme, registers.TECHNOLOGY),
+                (DCAT.version, text(str(self.now.number))),
+                (DCAT.landingPage, self.base),
+                *((DCAT.keyword, text(keyword, "en")) for keyword in self.keywords),
+            ),
+            *self._agents(dataset),
+        ]
+
+    def _companion(self, companion: Companion) -> list[ox.Quad]:
+        """A data set beside the dumps."""
+        subject = node(companion.iri)
+        return [
+            *typed(subject, DCAT.Dataset),
+            *said(
+                subject,
+                (DCTERMS["title"], text(companion.title, "en")),
+                (DCTERMS.description, text(companion.description, "en")),
+                (DCTERMS.accessRights, registers.PUBLIC),
+                (DCTERMS.isPartOf, self.dataset),
+                (DCTERMS.subject, companion.subject),
+                (DCTERMS.conformsTo, companion.standard),
+                *((DCTERMS.hasPart, part) for part in companion.parts),
+                (PROV.wasDerivedFrom, self.version(self.now)),
+            ),
+            *said(self.dataset, (DCTERMS.hasPart, subject)),
+            *self._common(subject),
+            *(quad for file in companion.files for quad in self._distribution(subject, file)),
+        ]
+
+    def _signature(self) -> list[ox.Quad]:
+        """The documents that say who signed the publication."""
+        keys, signature = node(self.base + KEYS), node(self.base + SIGNATURE)
+        return [
+            # Not dcterms:isReferencedBy: MLDCAT-AP wants a scientific paper there.
+            *said(self.dataset, (DCTERMS.relation, signature)),
+            *typed(signature, FOAF.Document),
+            *said(
+                signature,
+                (DCTERMS["title"], text("Signature of the publication", "en")),
+                (DCTERMS["format"], registers.FORMATS["jsonld"]),
+                (FOAF.primaryTopic, self.dataset),
+                (DCTERMS.references, keys),
+            ),
+            *typed(keys, FOAF.Document),
+            *said(
+                keys,
+                (DCTERMS["title"], text("Keys of the signer", "en")),
+                (DCTERMS["format"], registers.FORMATS["jsonld"]),
+            ),
+        ]
+
     def _contact(self, contact: Agent) -> list[ox.Quad]:
         way = "hasEmail" if (contact.iri or "").startswith("mailto:") else "hasURL"
         subject = node(self.base + "#contact")
@@ -186,7 +292,7 @@ class Publication:
         ]
 
     def _agents(self, subject: Any, most: int | None = None) -> list[ox.Quad]:
-        publisher = self.about.publisher or next(iter(self.about.creators), None)
+        publisher = self.publisher
         quads = []
         for predicate, agents in (
             (DCTERMS.creator, self.about.creators[:most]),  # MLDCAT-AP: one of a catalogue
@@ -206,8 +312,12 @@ class Publication:
         url = self.base + dump.path
         # Earlier versions stood at the same address; each state of a file is a thing of its own.
         subject = node(f"{self.base}version/{self._number(of)}#{dump.path}" if ended else url)
-        checksum = node(f"{self.base}checksum/{dump.sha256}")
-        kind = dump.path.split(".")[-2]
+        document = "catalog.ttl"  # files beside the dumps are of no version
+        if ended or dump in self.now.dumps:
+            document = f"version/{self._number(of) if ended else self.now.number}"
+        checksum = node(f"{self.base}{document}#sha256-{dump.sha256}")
+        form = kind(dump.path, self.packing)
+        packed = dump.path.endswith(self.packing.suffix)
         return [
             *said(of, (DCAT.distribution, subject)),
             *typed(subject, DCAT.Distribution),
@@ -216,9 +326,10 @@ class Publication:
                 (DCTERMS["title"], text(dump.path.rpartition("/")[2])),
                 (DCAT.accessURL, self.base),
                 (DCAT.downloadURL, None if ended else url),
-                (DCAT.mediaType, _IANA + MEDIA[kind]),
-                (DCAT.compressFormat, self._packed("compress")),
-                (DCAT.packageFormat, self._packed("package")),
+                (DCAT.mediaType, registers.IANA + MEDIA[form]),
+                (DCTERMS["format"], registers.FORMATS[form]),
+                (DCAT.compressFormat, self._packed("compress") if packed else None),
+                (DCAT.packageFormat, self._packed("package") if packed else None),
                 (DCAT.byteSize, number(dump.bytes)),
                 (DCTERMS.license, self.about.licence),
                 (SPDX.checksum, checksum),
@@ -248,6 +359,7 @@ class Publication:
                 quality,
                 (DCTERMS.identifier, text("redaction")),
                 (DCTERMS["title"], text("What is left out", "en")),
+                (SKOS.prefLabel, text("What is left out", "en")),
                 (DCTERMS.description, text("none, gold, prompts or answers, each more.", "en")),
             ),
         ]
@@ -258,7 +370,7 @@ class Publication:
     def _packed(self, how: str) -> str | None:
         if (how == "package") is not (self.packing.password is not None):
             return None
-        return _IANA + self.packing.media
+        return registers.IANA + self.packing.media
 
     def _service(self) -> list[ox.Quad]:
         service, graphs = node(self.base + "#endpoint"), node(self.base + "#endpoint-dataset")

@@ -8,25 +8,35 @@ times as long.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import count, takewhile
 from typing import Any
 
 import pyoxigraph as ox
 
-from kgbench.analysis.dialogues import RoundView, VerdictView
-from kgbench.pages import drawing
-from kgbench.pages.rendering import anchor
+from kgbench.analysis.dialogues import RoundView, ToolView, VerdictView
+from kgbench.pages.measures import Measures
+from kgbench.pages.rendering import anchor, plain
+from kgbench.pages.verdicts import conversed
 from kgbench.publish.outgoing import Outgoing
 from kgbench.publish.withholding import parsed
-from kgbench.vocab import DCTERMS, KGB, OUTCOME, PROV, RDF, SCHEMA, XSD
+from kgbench.store.fragments import recorded
+from kgbench.vocab import DCTERMS, KGB, OUTCOME, PROV, RDF, RDFS, SCHEMA, TOOL_OUTCOME, XSD
 
 Said = Mapping[str, list[Any]]
 _PART_OF, _TYPE = ox.NamedNode(DCTERMS.isPartOf), ox.NamedNode(RDF.type)
 _GENERATED, _USED = ox.NamedNode(PROV.wasGeneratedBy), ox.NamedNode(PROV.used)
 _OF_DIALOGUE, _CALL = ox.NamedNode(KGB.dialogue), ox.NamedNode(KGB.ModelCall)
-TEXTS = tuple(ox.NamedNode(one) for one in (KGB.text, KGB.reasoning, KGB.extracted))
+_TOOL_CALL, _EVALUATION = ox.NamedNode(KGB.ToolCall), ox.NamedNode(KGB.Evaluation)
+_AGENT = ox.NamedNode(PROV.wasAssociatedWith)
+_VERDICTS = frozenset(ox.NamedNode(one) for one in (KGB.Verdict, KGB.CalibrationVerdict))
+_JUDGED = ox.NamedNode(KGB.judgedItem)
+_TEXTS = (KGB.text, KGB.reasoning, KGB.extracted, KGB.providerState)
+TEXTS = tuple(ox.NamedNode(one) for one in _TEXTS)
+_LONGEST_INFO = 300  # characters; the data have all of it
+_LONG = 200  # characters; a prompt of so many is shown once a page
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +53,8 @@ class Gathered:
     prompts: list[str]
     answers: list[str]
     evaluations: list[str]
+    tool_calls: list[str]
+    tool_results: list[str]
 
 
 def gather(
@@ -59,28 +71,51 @@ def gather(
         q.object: None for call in calls for q in pattern(call, _USED, None)
     }
     # The prompt of a call that is not made yet is found by its IRI.
-    by_iri = (ox.NamedNode(f"{dialogue.value}/{number}/prompt") for number in count())
+    by_iri = (
+        ox.NamedNode(outgoing.held(f"{recorded(dialogue.value)}/{number}/prompt"))
+        for number in count()
+    )
     prompts |= dict.fromkeys(takewhile(lambda node: any(pattern(node, _TYPE, None)), by_iri))
     answers = [q.subject for call in calls for q in pattern(None, _GENERATED, call)]
+    of_dialogue = list(pattern(None, _OF_DIALOGUE, dialogue))
+    kinds = {
+        q.subject: {one.object for one in pattern(q.subject, _TYPE, None)} for q in of_dialogue
+    }
+    graph_of = {q.subject: str(q.graph_name).strip("<>") for q in of_dialogue}
     evaluations = [
-        q.subject
-        for q in pattern(None, _OF_DIALOGUE, dialogue)
-        if str(q.graph_name).strip("<>") in graphs
+        node for node, found in kinds.items() if _EVALUATION in found and graph_of[node] in graphs
     ]
+    # What a judge decided in this dialogue. What others decided about it is in other runs, with
+    # which no page may change.
+    verdicts = [
+        node
+        for node, found in kinds.items()
+        if not _VERDICTS.isdisjoint(found) and graph_of[node] in graphs
+    ]
+    judged = [q.object for one in verdicts for q in pattern(one, _JUDGED, None)]
+    tool_calls = [node for node, found in kinds.items() if _TOOL_CALL in found]
+    tool_results = [q.subject for call in tool_calls for q in pattern(None, _GENERATED, call)]
     texts = {
         q.object: None
-        for one in (*prompts, *answers)
+        for one in (*prompts, *answers, *tool_results)
         for predicate in TEXTS
         for q in pattern(one, predicate, None)
     }
-    quads: list[ox.Quad] = []
-    for node in (dialogue, *calls, *prompts, *answers, *evaluations, *texts):
-        quads += outgoing.about(node)
+    texts |= {q.object: None for call in tool_calls for q in pattern(call, _USED, None)}
+    servers = {q.object: None for call in tool_calls for q in pattern(call, _AGENT, None)}
+    parts = (
+        *(*calls, *prompts, *answers, *tool_calls, *tool_results),
+        *(*evaluations, *verdicts, *judged, *texts, *servers),
+    )
+    described = sorted(
+        filter(None, map(outgoing.about, parts)), key=lambda one: str(one[0].subject)
+    )
+    quads = [quad for one in (outgoing.about(dialogue), *described) for quad in one]
     said = by_subject(quads)
 
     def published(nodes: Iterable[Any]) -> list[str]:
         names = [outgoing.node(n.value).value for n in nodes if isinstance(n, ox.NamedNode)]
-        return sorted((n for n in names if n in said), key=lambda n: (_round(said[n]), n))
+        return sorted((n for n in names if n in said), key=lambda n: (_round(said[n]), len(n), n))
 
     return Gathered(
         iri=outgoing.node(dialogue.value).value,
@@ -90,6 +125,8 @@ def gather(
         prompts=published(prompts),
         answers=published(answers),
         evaluations=published(evaluations),
+        tool_calls=published(tool_calls),
+        tool_results=published(tool_results),
     )
 
 
@@ -105,51 +142,56 @@ def by_subject(quads: Iterable[ox.Quad]) -> dict[str, dict[str, list[Any]]]:
 
 
 class Telling:
-    """Tells what the page of a dialogue shows; ``metrics`` and ``passes`` are names by IRI."""
+    """Tells what the page of a dialogue shows.
 
-    def __init__(self, metrics: Mapping[str, str], passes: Mapping[str, str]) -> None:
+    ``metrics`` and ``passes`` are names by IRI, passes in the order in which they began; ``known``
+    gives the metrics of a task by its IRI.
+    """
+
+    def __init__(
+        self,
+        metrics: Mapping[str, str],
+        passes: Mapping[str, str],
+        known: Callable[[str], Measures],
+    ) -> None:
         self._metrics = metrics
         self._passes = passes
+        self._order = {iri: place for place, iri in enumerate(passes)}
+        self._known = known
 
-    def context(self, found: Gathered, run: str, title: str) -> dict[str, Any]:
-        """The context of the template; ``run`` is the IRI of the run."""
+    def conversation(self, found: Gathered, told: dict[str, str]) -> dict[str, Any]:
+        """What the page shows of one dialogue.
+
+        ``told`` has the long texts of prompts that the page has already, and the fragments at
+        which they stand; those of this dialogue are added.
+        """
         about = found.said[found.iri]
-        verdicts = list(self.verdicts(found))
-        rounds = [
-            {
-                "turn": turn,
-                "verdicts": [v for v in verdicts if v.round == turn.round],
-                "difference": [],  # from what was expected, which is not told
-            }
-            for turn in _turns(found)
-        ]
-        facts = {name: value(about, KGB[name]) for name in ("model", "task", "suite", "case")}
+        known = self._known(value(about, KGB.task) or "")
+        place = anchor(found.iri)
+        talk = conversed(list(_turns(found)), list(self.verdicts(found)), known)
+        for one in talk["rounds"]:
+            turn = one["turn"]
+            if len(turn.prompt) > _LONG:
+                at = f"{place}-{turn.round}-prompt"
+                one["same"] = told.get(turn.prompt)
+                told.setdefault(turn.prompt, at)
         return {
             "iri": found.iri,
-            "title": title,
-            "kinds": [KGB.Dialogue],
-            "facts": {**facts, "run": run},
-            "reveal": False,
-            "dialogue": {"facts": self._timeline(about)},
-            "execution": value(about, DCTERMS.isPartOf),
-            "rounds": rounds,
-            "whole": [v for v in verdicts if v.round is None],
-            "drawing": drawing.provenance(
-                facts["case"] or "", facts["model"] or "", list(_rows(found))
-            ),
+            "place": place,
+            "case": value(about, KGB.case),
+            "iteration": value(about, KGB.iteration) or "?",
+            "started": value(about, PROV.startedAtTime),
+            "ended": value(about, PROV.endedAtTime),
+            **talk,
         }
 
-    @staticmethod
-    def _timeline(about: Said) -> list[tuple[str, str | None]]:
-        return [
-            ("iteration", value(about, KGB.iteration)),
-            ("started", value(about, PROV.startedAtTime)),
-            ("ended", value(about, PROV.endedAtTime) or "not complete"),
-        ]
-
     def verdicts(self, found: Gathered) -> Iterator[VerdictView]:
-        """What each pass says, answer by answer."""
-        for iri in found.evaluations:
+        """What each pass says, pass by pass and answer by answer."""
+
+        def order(iri: str) -> int:
+            return self._order.get(value(found.said[iri], PROV.wasGeneratedBy) or "", 0)
+
+        for iri in sorted(found.evaluations, key=order):
             said = found.said[iri]
             number = value(said, KGB.round)
             about = "the whole dialogue" if number is None else f"answer {number}"
@@ -167,15 +209,6 @@ class Telling:
                 scores=tuple(sorted(scores)),
                 infos=tuple(_infos(value(said, KGB.infos))),
             )
-
-
-def places(found: Gathered) -> dict[str, str]:
-    """The places on the page by the IRIs of what stands there."""
-    named = {iri: anchor(iri) for iri in found.evaluations}
-    for kind, nodes in (("prompt", found.prompts), ("answer", found.answers)):
-        named |= {iri: f"{_round(found.said[iri])}-{kind}" for iri in nodes}
-    named |= {iri: f"{_round(found.said[iri])}-prompt" for iri in found.calls}
-    return named
 
 
 def value(said: Said, predicate: str) -> str | None:
@@ -202,7 +235,38 @@ def _turns(found: Gathered) -> Iterator[RoundView]:
             note="the answer has lone surrogates, shown as U+FFFD"
             if text and KGB.originalBytes in text
             else None,
+            tools=tuple(_tools(found, number)),
         )
+
+
+def _tools(found: Gathered, number: int) -> Iterator[ToolView]:
+    """The tool calls in an answer, in their order."""
+    said = found.said
+    calls = [iri for iri in found.tool_calls if _round(said[iri]) == number]
+    results = {value(said[iri], PROV.wasGeneratedBy): said[iri] for iri in found.tool_results}
+    for iri in sorted(calls, key=lambda iri: int(value(said[iri], KGB.callIndex) or 0)):
+        call = said[iri]
+        yield ToolView(
+            value(call, KGB.tool) or "",
+            (value(call, KGB.toolOutcome) or "").removeprefix(TOOL_OUTCOME),
+            value(call, KGB.toolFault),
+            _text(said, call, PROV.used) or "",
+            _text(said, results.get(iri, {}), KGB.text) or "",
+            server=_server(found, value(call, PROV.wasAssociatedWith)),
+            seconds=_seconds(call),
+        )
+
+
+def _server(found: Gathered, iri: str | None) -> str | None:
+    """The label of the server that gave a result."""
+    return None if iri is None else value(found.said.get(iri, {}), RDFS.label) or iri
+
+
+def _seconds(call: Said) -> float | None:
+    begun, ended = value(call, PROV.startedAtTime), value(call, PROV.endedAtTime)
+    if begun is None or ended is None:
+        return None
+    return (datetime.fromisoformat(ended) - datetime.fromisoformat(begun)).total_seconds()
 
 
 def _text(said: Mapping[str, Said], of: Said, predicate: str) -> str | None:
@@ -211,7 +275,8 @@ def _text(said: Mapping[str, Said], of: Said, predicate: str) -> str | None:
         return None
     text = value(said.get(iri, {}), PROV.value)
     if text is None:
-        return f"[the text was left out; its SHA-256 is {iri.rpartition('/')[2]}]"
+        known = value(said.get(iri, {}), KGB.commitment)
+        return f"[the text was left out; the commitment to it is {known}]"
     return text
 
 
@@ -233,24 +298,8 @@ def _infos(text: str | None) -> Iterator[tuple[str, str]]:
     found = parsed(text or "{}")
     if isinstance(found, dict):
         for name, one in sorted(found.items()):
-            yield name, one if isinstance(one, str) else json.dumps(one)
-
-
-def _rows(found: Gathered) -> Iterator[dict[str, str]]:
-    """Prompt, call, answer and evaluation of each round, for the drawing of the provenance."""
-    said = found.said
-    for iri in found.prompts:
-        number = _round(said[iri])
-        row = {"prompt": iri}
-        for name, nodes in (
-            ("call", found.calls),
-            ("answer", found.answers),
-            ("evaluation", [e for e in found.evaluations if KGB.round in said[e]]),
-        ):
-            node = next((n for n in nodes if _round(said[n]) == number), None)
-            if node is not None:
-                row[name] = node
-        yield row
+            told = one if isinstance(one, str) else json.dumps(one)
+            yield name, plain(told, _LONGEST_INFO)
 
 
 def _round(said: Said) -> int:

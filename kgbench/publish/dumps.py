@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dumps: quads as N-Quads, TriG and Turtle, written as they come, compressed or encrypted.
+"""Dumps: quads as N-Quads and TriG, written as they come, compressed or encrypted.
 
 All formats can be joined: the dump of everything is the dumps of its parts, one after the other
 (compressed streams may be concatenated: RFC 1952, section 2.2; RFC 8878, section 3.1).
@@ -10,9 +10,13 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from importlib.util import find_spec
+from itertools import chain, count
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol
 
@@ -21,17 +25,19 @@ import pyoxigraph as ox
 from kgbench.errors import PublicationRefused
 from kgbench.publish.folder import Folder, checksum
 from kgbench.publish.manifest import Dump
-from kgbench.vocab import PREFIXES
+from kgbench.vocab import PREFIXES, XSD
 
+_KIND = re.compile(r".*/(case|metric|model|pass|run|suite|task|text)/")
 _QUADS_AT_ONCE = 20_000
 _CHUNK = 1 << 20
 _SHORTEST_PASSWORD = 8
-_GZIP_LEVEL, _ZSTD_LEVEL = 6, 9
+_GZIP_LEVEL, _ZSTD_LEVEL = 6, 12
 MEDIA = {
     "nq": "application/n-quads",
     "trig": "application/trig",
-    "ttl": "text/turtle",
+    "ttl": "text/turtle",  # of versions before December 2026
     "jsonld": "application/ld+json",
+    "nt": "application/n-triples",
 }
 
 
@@ -60,6 +66,11 @@ class Packing(NamedTuple):
             ".gz": "application/gzip",
             ".zip": "application/zip",
         }[self.suffix]
+
+
+def kind(path: str, packing: Packing) -> str:
+    """The syntax of a file by its name, without that of its packing: a key of :data:`MEDIA`."""
+    return path.removesuffix(packing.suffix).rpartition(".")[2]
 
 
 class _Stream(Protocol):
@@ -98,10 +109,9 @@ class Writer:
         if earlier is not None and _stands(place, earlier, self._path, content):
             # An archive encrypts the same content differently each time.
             self._unfinished.unlink()
-            self._folder.keep([self._path])
+            self._folder.keep({self._path: earlier.sha256})
             return earlier
-        self._folder.adopt(self._path, self._unfinished)
-        sha256, size = checksum(place)
+        sha256, size = self._folder.adopt(self._path, self._unfinished)
         return Dump(self._path, size, sha256, content)
 
 
@@ -136,13 +146,13 @@ def _decrypted(path: Path, password: str) -> Iterator[bytes]:
 
 
 class Dumping:
-    """The dumps of one part of the store, in N-Quads, TriG and Turtle, written side by side."""
+    """The dumps of one part of the store, in N-Quads and TriG, written side by side."""
 
     def __init__(self, folder: Folder, name: str, packing: Packing) -> None:
         self.triples = 0
         self._waiting: list[ox.Quad] = []
         self._writers = {
-            form: Writer(folder, f"data/{name}.{form}", packing) for form in ("nq", "trig", "ttl")
+            form: Writer(folder, f"data/{name}.{form}", packing) for form in ("nq", "trig")
         }
         for writer in self._writers.values():
             writer.write(f"# {packing.comment}\n".encode())
@@ -183,6 +193,55 @@ def as_bytes(quads: list[ox.Quad], form: str) -> bytes:
     return out.getvalue()
 
 
+def turtle(quads: list[ox.Quad], iri: str) -> bytes:
+    """A Turtle document at ``iri``, with a prefix for each place that things are named below.
+
+    Such documents can be joined.
+    """
+    prefixes = {"": f"{iri}#", "xsd": str(XSD)}
+    triples: dict[ox.Triple, None] = {}
+    named: Counter[str] = Counter()
+    for quad in quads:
+        triples[quad.triple] = None
+        prefixes.update(_prefix(quad.predicate.value))
+        for term in (quad.subject, quad.predicate, quad.object):
+            if isinstance(term, ox.NamedNode):
+                named[term.value] += 1
+    spaces: Counter[str] = Counter()
+    for name, times in named.items():
+        spaces[_space(name)] += times
+    known = set(prefixes.values())
+    for space in sorted(spaces):
+        usual = _prefix(space)
+        if usual and usual[0][1] == space:
+            prefixes.update(usual)
+        elif spaces[space] > 1 and space not in known:
+            prefixes[_unused(space, prefixes)] = space
+    out = io.BytesIO()
+    ox.serialize(triples, out, ox.RdfFormat.TURTLE, prefixes=prefixes)
+    return out.getvalue()
+
+
+def _space(iri: str) -> str:
+    """The part of an IRI up to its last slash or hash."""
+    return iri[: max(iri.rfind("/"), iri.rfind("#")) + 1]
+
+
+def _unused(space: str, prefixes: Mapping[str, str]) -> str:
+    """A prefix for what is named below ``space``, by its kind: ``case``, ``metric2`` ..."""
+    found = _KIND.match(space)
+    name = "n" if found is None else found[1]
+    numbers = (f"{name}{number}" for number in count(2))
+    return next(one for one in chain((name,), numbers) if one not in (*prefixes, *PREFIXES))
+
+
+@lru_cache(maxsize=10_000)
+def _prefix(iri: str) -> tuple[tuple[str, str], ...]:
+    """The common prefix for a property or class, with its namespace."""
+    fitting = [(name, str(space)) for name, space in PREFIXES.items() if iri.startswith(space)]
+    return tuple(sorted(fitting, key=lambda pair: -len(pair[1]))[:1])
+
+
 def join(
     folder: Folder, path: str, parts: list[Dump], packing: Packing, earlier: Dump | None
 ) -> Dump:
@@ -191,22 +250,22 @@ def join(
     name = path + packing.suffix
     place = folder.path / name
     if earlier is not None and _stands(place, earlier, name, content):
-        folder.keep([name])
+        folder.keep({name: earlier.sha256})
         return earlier
     if packing.password is not None:
         writer = Writer(folder, path, packing)
         for part in parts:
             for chunk in _decrypted(folder.path / part.path, packing.password):
                 writer.write(chunk)
-        writer.finish(None)
+        made = writer.finish(None)
+        sha256, size = made.sha256, made.bytes
     else:
         unfinished = folder.work(name.replace("/", "-"))
         with unfinished.open("wb") as out:
             for part in parts:
                 with (folder.path / part.path).open("rb") as one:
                     shutil.copyfileobj(one, out, _CHUNK)
-        folder.adopt(name, unfinished)
-    sha256, size = checksum(place)
+        sha256, size = folder.adopt(name, unfinished)
     return Dump(name, size, sha256, content)
 
 

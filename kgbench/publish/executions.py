@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All dialogues of one model and task: their pages and data, in a process of its own.
+"""All dialogues of one model and task: their page and data, in a process of its own.
 
-A process opens the snapshot itself, and holds one dialogue at a time.
+They have one document, because a file takes a block of the disk and a page has its frame, which
+together are more than a dialogue says. A page has at most 50 dialogues: where there are more, the
+page of the execution lists them, and others show them. A process opens the snapshot itself, and
+holds the dialogues of one page at a time.
 """
 
 from __future__ import annotations
@@ -9,22 +12,26 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyoxigraph as ox
 
-from kgbench.pages import contents, things
+from kgbench.pages import neighbours, things
+from kgbench.pages.measures import measures
+from kgbench.pages.rendering import anchor
 from kgbench.pages.snapshot import Memory
-from kgbench.publish import dumps, framing
-from kgbench.publish.addresses import Addresses, url
-from kgbench.publish.dialogues import Gathered, Telling, gather, places, value
+from kgbench.pages.words import moment
+from kgbench.publish import dumps, framing, text_indexes
+from kgbench.publish.addresses import Addresses
+from kgbench.publish.dialogues import Gathered, Telling, gather, value
 from kgbench.publish.folder import Folder
 from kgbench.publish.outgoing import Outgoing, Rules
-from kgbench.publish.presenting import Presenting
-from kgbench.vocab import DCTERMS, KGB, PROV, RDF, SKOS
+from kgbench.publish.presenting import PAGE, Presenting
+from kgbench.vocab import DCTERMS, KGB, PROV, SKOS
 
-_PART_OF = ox.NamedNode(DCTERMS.isPartOf)
+_MOST_KEPT = 1_000  # tasks whose metrics are kept for the next page
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +56,46 @@ class Setup:
 
 
 class Done(NamedTuple):
-    """What was made of one execution: its files, how many dialogues, and the file of its trees.
+    """What was made of one execution: its files, how many dialogues, and two work files.
+
+    ``trees`` has the trees of its dialogues, ``texts`` says which texts stand in them.
 
     Of the dialogues some are ``complete``, and some ``invalid``: those are not counted.
     """
 
-    files: list[str]
+    files: dict[str, str]
     changed: int
     dialogues: int
     complete: int
     invalid: int
     trees: str
+    texts: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    """The document of an execution: its place and IRI, what the IRI is ``about``, its pages."""
+
+    place: str
+    iri: str
+    about: dict[str, str]
+    pages: int
+
+    @property
+    def is_long(self) -> bool:
+        return self.pages > 1
+
+    def page(self, number: int) -> str:
+        """The place of a page with dialogues."""
+        return f"{self.place}/{self._name(number)}" if self.is_long else self.place
+
+    def link(self, number: int) -> str:
+        """A link from the page of the document to one with dialogues."""
+        return f"{self._name(number)}/" if self.is_long else ""
+
+    @staticmethod
+    def _name(number: int) -> str:
+        return f"page-{number}"
 
 
 class Maker:
@@ -82,7 +118,9 @@ class Maker:
             iri: next((q.object.value for q in self._quads(iri, notation)), iri)
             for iri in things.instances(self._shown, KGB.Metric, 1_000_000)
         }
-        self._telling = Telling(metrics, self._passes())
+        known = lru_cache(maxsize=_MOST_KEPT)(partial(measures, self._shown))
+        self._run: tuple[str, list[ox.NamedNode]] = ("", [])
+        self._telling = Telling(metrics, self._passes(), known)
 
     def make(self, execution: str, number: int) -> Done:
         """Everything about the execution with this IRI in the store."""
@@ -102,63 +140,148 @@ class Maker:
                 ("run", DCTERMS.isPartOf),
             )
         }
-        main = self._main_metric(about["task"])
         nodes = self._dialogues(execution)
+        pages = [nodes[at : at + PAGE] for at in range(0, len(nodes), PAGE)] or [[]]
+        document = _Document(self._setup.addresses.place(iri), iri, about, len(pages))
+        trees, texts, data = (
+            folder.work(f"{name}-{number}") for name in ("trees.jsonld", "texts.tsv", "data.ttl")
+        )
         rows: list[dict[str, Any]] = []
         complete = invalid = 0
-        trees = folder.work(f"trees-{number}.jsonld")
-        with trees.open("w", encoding="utf-8") as out:
-            for place, node in enumerate(nodes):
-                found = gather(self._outgoing, self._database, node, self._setup.graphs)
-                self._write(folder, found, about, nodes[max(place - 1, 0) : place + 2], node)
-                rows.append(self._row(found, iri, main))
-                invalid += bool(self._reasons(found.iri))
-                complete += PROV.endedAtTime in found.said[found.iri]
-                if self._setup.dumped != self._setup.rules:
-                    found = gather(self._dumped, self._database, node, self._setup.graphs)
-                # What other parts of the store say of a dialogue stands in their own dumps.
-                own = (q for q in found.quads if _graph(q) not in self._setup.others)
-                out.write(",\n" + framing.dialogue_tree(own))
-        self._index(folder, iri, about, main, rows)
-        return Done(list(folder.written), folder.changed, len(nodes), complete, invalid, trees.name)
+        with (
+            trees.open("w", encoding="utf-8") as out,
+            texts.open("w", encoding="utf-8") as lines,
+            data.open("wb") as turtle,
+        ):
+            said = list(things.describe(self._shown, iri).quads)
+            for page, here in enumerate(pages, 1):
+                every = []
+                for node in here:
+                    found = gather(self._outgoing, self._database, node, self._setup.graphs)
+                    every.append(found)
+                    lines.writelines(text_indexes.noted(found, document.page(page)))
+                    rows.append(self._row(found, document.link(page), about["task"]))
+                    invalid += bool(self._reasons(found.iri))
+                    complete += PROV.endedAtTime in found.said[found.iri]
+                    out.write(",\n" + framing.dialogue_tree(self._own(found, node)))
+                turtle.write(dumps.turtle([*said, *(q for one in every for q in one.quads)], iri))
+                said = []
+                self._page(folder, document, page, every, rows)
+        if document.is_long:
+            self._list(folder, document, rows)
+        folder.adopt(f"{document.place}.ttl", data)
+        return Done(
+            files=dict(folder.written),
+            changed=folder.changed,
+            dialogues=len(nodes),
+            complete=complete,
+            invalid=invalid,
+            trees=trees.name,
+            texts=texts.name,
+        )
 
     def _dialogues(self, execution: ox.NamedNode) -> list[ox.NamedNode]:
-        found = []
-        kind, type_ = ox.NamedNode(KGB.Dialogue), ox.NamedNode(RDF.type)
-        for quad in self._database.quads_for_pattern(None, _PART_OF, execution):
-            node: Any = quad.subject
-            if next(self._database.quads_for_pattern(node, type_, kind), None) is not None:
-                found.append(node)
-        return sorted(found, key=lambda node: _natural(node.value))
+        found = neighbours.parts_of(self._database, execution)
+        return sorted(found, key=lambda node: neighbours.natural(self._published(node.value)))
 
-    def _write(
+    def _own(self, found: Gathered, node: ox.NamedNode) -> Iterator[ox.Quad]:
+        """The quads of a dialogue in dumps of its run, which may leave out other texts."""
+        if self._setup.dumped != self._setup.rules:
+            found = gather(self._dumped, self._database, node, self._setup.graphs)
+        # What other parts of the store say of a dialogue stands in their own dumps.
+        return (q for q in found.quads if _graph(q) not in self._setup.others)
+
+    def _executions(self, run: str) -> list[ox.NamedNode]:
+        """The executions of a run, named as it is published, in the order of their pages."""
+        if self._run[0] != run:
+            stored = ox.NamedNode(self._setup.addresses.original(run))
+            found = neighbours.of_run(self._database, stored)
+            self._run = (run, sorted(found, key=lambda one: self._published(one.value)))
+        return self._run[1]
+
+    def _page(
         self,
         folder: Folder,
-        found: Gathered,
-        about: dict[str, str],
-        near: list[ox.NamedNode],
-        node: ox.NamedNode,
+        document: _Document,
+        number: int,
+        every: list[Gathered],
+        rows: list[dict[str, Any]],
     ) -> None:
-        where = self._setup.addresses
-        place = where.place(found.iri)
-        task, model = (self._presenting.label(about[name]) for name in ("task", "model"))
-        context = self._telling.context(found, about["run"], f"{task} by {model}")
-        at = near.index(node)
-        context |= {
-            "reasons": self._reasons(found.iri),
-            "before": self._beside(place, near[at - 1]) if at > 0 else None,
-            "after": self._beside(place, near[at + 1]) if at + 1 < len(near) else None,
+        told: dict[str, str] = {}
+        talks = [
+            {**self._telling.conversation(one, told), "reasons": self._reasons(one.iri)}
+            for one in every
+        ]
+        evaluations = (iri for one in every for iri in one.evaluations)
+        context = {
+            "talks": talks,
+            "rows": [
+                {**row, "page": ""} if document.is_long else row for row in rows[-len(every) :]
+            ],
+            "whole": "../" if document.is_long else None,
         }
-        path = f"{place}/index.html"
+        here = {iri: anchor(iri) for iri in evaluations}
+        self._render(folder, document, f"{document.page(number)}/index.html", context, here)
+
+    def _list(self, folder: Folder, document: _Document, rows: list[dict[str, Any]]) -> None:
+        """The page of an execution whose dialogues stand on others."""
+        context = {"talks": [], "rows": rows, "whole": None}
+        self._render(folder, document, f"{document.place}/index.html", context, {})
+
+    def _render(
+        self,
+        folder: Folder,
+        document: _Document,
+        path: str,
+        context: dict[str, Any],
+        here: dict[str, str],
+    ) -> None:
+        task, model = (self._presenting.label(document.about[name]) for name in ("task", "model"))
+        run = document.about["run"]
+        shown = {
+            "iri": document.iri,
+            "title": f"{task} by {model}",
+            "kinds": sorted(things.kinds(self._shown, document.iri)),
+            "facts": {name: iri for name, iri in document.about.items() if iri},
+            "main": self._main_metric(document.about["task"]),
+            "beside": self._beside(document, path, run),
+            "others": self._others(document),
+        }
         page = self._presenting.page(
-            "dialogue.html",
+            "dialogues.html",
             path,
-            context,
-            parts=places(found),
+            {**shown, **context},
+            parts=here,
             documents={"ttl": "text/turtle"},
         )
         folder.write(path, page)
-        folder.write(f"{place}.ttl", dumps.as_bytes(found.quads, "ttl"))
+
+    def _beside(self, document: _Document, path: str, run: str) -> neighbours.Beside:
+        """Links to the executions before and after one, in its run."""
+        executions = [self._published(one.value) for one in self._executions(run)]
+        if document.iri not in executions:
+            return neighbours.Beside(None, None)
+        at = executions.index(document.iri)
+        near = (executions[at - 1] if at else None, *executions[at + 1 : at + 2], None)
+        before, after = near[:2]
+        return neighbours.Beside(
+            *(None if one is None else self._presenting.link(one, path) for one in (before, after))
+        )
+
+    def _others(self, document: _Document) -> list[tuple[str, str]]:
+        """The other executions of a task in its run, by their models.
+
+        Other runs are left out, so that the pages of a run do not change with them.
+        """
+        found = []
+        for node in self._executions(document.about["run"]):
+            iri = self._published(node.value)
+            if iri != document.iri and self._said(iri, KGB.task) == document.about["task"]:
+                found.append((self._said(iri, KGB.model), iri))
+        return sorted(found)
+
+    def _said(self, iri: str, predicate: str) -> str:
+        return things.text(self._shown, iri, predicate) or ""
 
     def _reasons(self, dialogue: str) -> list[tuple[str, str]]:
         """The invalidations of a dialogue, and why."""
@@ -167,48 +290,23 @@ class Maker:
             for one in things.subjects(self._shown, KGB.invalidates, dialogue)
         ]
 
-    def _beside(self, place: str, node: ox.NamedNode) -> str:
-        root = "../" * (place.count("/") + 1)
-        return url(self._setup.addresses.place(node.value), root)
+    def _published(self, iri: str) -> str:
+        return self._outgoing.node(iri).value
 
-    def _row(self, found: Gathered, execution: str, main: str | None) -> dict[str, Any]:
+    def _row(self, found: Gathered, page: str, task: str) -> dict[str, Any]:
         said = found.said[found.iri]
         verdicts = list(self._telling.verdicts(found))
-        case = value(said, KGB.case) or ""
+        main = self._main_metric(task)
         scores = [dict(one.scores) for one in verdicts]
-        depth = self._setup.addresses.place(execution).count("/") + 1
         return {
-            "link": url(self._setup.addresses.place(found.iri), "../" * depth),
+            "page": page,
+            "place": anchor(found.iri),
             "iteration": value(said, KGB.iteration) or "?",
-            "case": case,
-            "case_label": self._presenting.label(case),
+            "case": value(said, KGB.case) or "",
             "answers": len(found.answers),
             "outcome": verdicts[-1].outcome if verdicts else "not judged",
             "score": next((one[main] for one in scores if main in one), None) if main else None,
         }
-
-    def _index(
-        self,
-        folder: Folder,
-        iri: str,
-        about: dict[str, str],
-        main: str | None,
-        rows: list[dict[str, Any]],
-    ) -> None:
-        place = self._setup.addresses.place(iri)
-        said = contents.statements(self._shown, iri, reveal=False)
-        task, model = (self._presenting.label(about[name]) for name in ("task", "model"))
-        context = {**said, **about, "main": main, "rows": rows, "title": f"{task} by {model}"}
-        path = f"{place}/index.html"
-        folder.write(path, self._presenting.page("execution.html", path, context))
-        # The dialogues themselves say whose they are; here they can be found.
-        quads = list(things.describe(self._shown, iri).quads) + [
-            quad
-            for node in self._dialogues(ox.NamedNode(self._setup.addresses.original(iri)))
-            for quad in self._outgoing.about(node)
-            if quad.predicate == _PART_OF
-        ]
-        write_data(folder, place, quads)
 
     def _main_metric(self, task: str) -> str | None:
         classes = things.values(self._shown, task, KGB.taskClass) if task else []
@@ -218,13 +316,13 @@ class Maker:
         return None
 
     def _passes(self) -> dict[str, str]:
-        """What each pass is called: its kind and when it began."""
-        found = {}
+        """What each pass is called: its kind and when it began; the earliest first."""
+        found = []
         for iri in things.instances(self._shown, KGB.EvaluationPass, 1_000_000):
             kind = things.text(self._shown, iri, KGB.passKind) or "pass"
-            started = (things.text(self._shown, iri, PROV.startedAtTime) or "")[:16]
-            found[iri] = f"{kind}, {started}"
-        return found
+            started = things.text(self._shown, iri, PROV.startedAtTime) or ""
+            found.append((started, iri, f"{kind}, {moment(started)}"))
+        return {iri: name for _, iri, name in sorted(found)}
 
     def _quads(self, iri: str, predicate: ox.NamedNode) -> Iterator[Any]:
         return self._shown.database.quads_for_pattern(ox.NamedNode(iri), predicate, None)
@@ -255,10 +353,3 @@ def make(execution: str, number: int) -> Done:
 
 def _graph(quad: ox.Quad) -> str:
     return str(quad.graph_name).strip("<>")
-
-
-def _natural(iri: str) -> tuple[str, int, str]:
-    """The order of dialogues: by iteration, which stands before the digest in the last segment."""
-    head, _, last = iri.rpartition("/")
-    number = last.partition("-")[0]
-    return head, int(number) if number.isdecimal() else -1, last

@@ -11,7 +11,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -28,7 +28,7 @@ class Folder:
     def __init__(self, path: Path, journal: str = "main") -> None:
         self.path = path
         self.state = path / STATE
-        self.written: dict[str, None] = {}
+        self.written: dict[str, str] = {}  # paths and the SHA-256 of the files
         self.changed = 0
         self._made: set[str] = set()
         self._journal = (self.state / f"journal-{journal}").open("a", encoding="utf-8")
@@ -41,7 +41,7 @@ class Folder:
         data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
         if path in self.written:
             return
-        self.written[path] = None
+        self.written[path] = hashlib.sha256(data).hexdigest()
         target = self.path / path
         try:
             if target.stat().st_size == len(data) and target.read_bytes() == data:
@@ -54,21 +54,26 @@ class Folder:
         unfinished.replace(target)
         self.changed += 1
 
-    def adopt(self, path: str, finished: Path) -> None:
-        """Move a finished file to ``path``, unless what stands there is the same."""
-        self.written[path] = None
+    def adopt(self, path: str, finished: Path) -> tuple[str, int]:
+        """Move a finished file to ``path``, unless what stands there is the same.
+
+        Its SHA-256 and its size in bytes.
+        """
+        told = checksum(finished)
+        self.written[path] = told[0]
         target = self.path / path
         if target.is_file() and same(target, finished):
             finished.unlink()
-            return
+            return told
         self._prepare(path, target)
         self._note(path)
         finished.replace(target)
         self.changed += 1
+        return told
 
-    def keep(self, paths: Iterable[str]) -> None:
-        """Count files of an earlier publication as written."""
-        self.written.update(dict.fromkeys(paths))
+    def keep(self, files: Mapping[str, str]) -> None:
+        """Count files of an earlier publication, by their paths, as written; with their SHA-256."""
+        self.written.update(files)
 
     def work(self, name: str) -> Path:
         """A path for a file that is being made."""

@@ -2,7 +2,8 @@
 """JSON-LD as trees: framed as in JSON-LD 1.1 Framing, one tree per dialogue.
 
 What a reader follows backwards in the graph stands forwards in the tree: the calls of a dialogue,
-the answers of a call, the evaluations of a dialogue.
+the answers of a call, the evaluations of a dialogue. What a tool gave back is the answer to the
+call of the tool.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ CONTEXT: Mapping[str, Any] = {
     **{prefix: str(PREFIXES[prefix]) for prefix in _RECORDED},
     "parts": {"@reverse": "dcterms:isPartOf"},
     "answers": {"@reverse": "prov:wasGeneratedBy"},
+    "toolCalls": {"@reverse": "prov:wasInformedBy"},
+    "verdicts": {"@reverse": "prov:wasDerivedFrom"},
     "evaluations": {"@reverse": "kgb:dialogue"},
 }
 _NEVER = {"@embed": "@never"}
@@ -33,7 +36,19 @@ DIALOGUE: Mapping[str, Any] = {
     "parts": {
         "@type": "kgb:ModelCall",
         "prov:used": {"prov:wasDerivedFrom": _NEVER},
-        "answers": {"@type": "kgb:Answer", "prov:wasDerivedFrom": _NEVER},
+        "answers": {
+            "@type": "kgb:Answer",
+            "prov:wasDerivedFrom": _NEVER,
+            "verdicts": {
+                "@type": ["kgb:Verdict", "kgb:CalibrationVerdict"],
+                "prov:wasDerivedFrom": _NEVER,
+            },
+        },
+        "toolCalls": {
+            "@type": "kgb:ToolCall",
+            "prov:wasInformedBy": _NEVER,
+            "answers": {"@type": "kgb:ToolResult"},
+        },
     },
     "evaluations": {
         "@type": "kgb:Evaluation",
@@ -42,28 +57,47 @@ DIALOGUE: Mapping[str, Any] = {
     },
 }
 #: What is only named: it stands elsewhere in the tree, or belongs to another dialogue.
-_NAMED = frozenset((PROV.wasDerivedFrom, PROV.wasRevisionOf))
+_NAMED = frozenset((PROV.wasDerivedFrom, PROV.wasRevisionOf, PROV.wasInformedBy))
 
 
 class _Branch(NamedTuple):
-    """What a frame asks of nodes that name another: the term, the property, their type."""
+    """What a frame asks of nodes that name another: the term, the property, one of their types."""
 
     term: str
     property: str
-    kind: str
+    kinds: frozenset[str]
     within: tuple[_Branch, ...] = ()
 
 
+_VERDICTS = _Branch(
+    "verdicts", PROV.wasDerivedFrom, frozenset((KGB.Verdict, KGB.CalibrationVerdict))
+)
 _BRANCHES = (
     _Branch(
         "parts",
         DCTERMS.isPartOf,
-        KGB.ModelCall,
-        (_Branch("answers", PROV.wasGeneratedBy, KGB.Answer),),
+        frozenset((KGB.ModelCall,)),
+        (
+            _Branch("answers", PROV.wasGeneratedBy, frozenset((KGB.Answer,)), (_VERDICTS,)),
+            _Branch(
+                "toolCalls",
+                PROV.wasInformedBy,
+                frozenset((KGB.ToolCall,)),
+                (_Branch("answers", PROV.wasGeneratedBy, frozenset((KGB.ToolResult,))),),
+            ),
+        ),
     ),
-    _Branch("evaluations", KGB.dialogue, KGB.Evaluation),
+    _Branch("evaluations", KGB.dialogue, frozenset((KGB.Evaluation,))),
 )
-_BRANCHING = tuple({branch.property for one in _BRANCHES for branch in (one, *one.within)})
+
+
+def _properties(branches: Iterable[_Branch]) -> Iterator[str]:
+    for branch in branches:
+        yield branch.property
+        yield from _properties(branch.within)
+
+
+_BRANCHING = tuple(set(_properties(_BRANCHES)))
 
 
 def dialogue_tree(quads: Iterable[ox.Quad]) -> str:
@@ -115,7 +149,7 @@ class _Framing:
             trees = [
                 self.tree(other, branch.within, above, set())
                 for other in naming
-                if branch.kind in other.get("@type", ())
+                if not branch.kinds.isdisjoint(other.get("@type", ()))
             ]
             if trees:
                 found[branch.term] = trees if len(trees) > 1 else trees[0]

@@ -4,27 +4,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kgbench.analysis import queries
 from kgbench.analysis import scores as fetch
-from kgbench.pages import things
-from kgbench.pages.rendering import STYLE, script
+from kgbench.analysis.display_names import display_names, model_names
+from kgbench.pages import runs, things
+from kgbench.pages.board import Board, HeatMap, board, heat_map
+from kgbench.pages.rendering import STATIC, script
 from kgbench.pages.snapshot import Memory
-from kgbench.publish import robots
+from kgbench.publish import discovery, robots
 from kgbench.publish.catalog import Publication
-from kgbench.publish.dumps import MEDIA
+from kgbench.publish.dataset_metadata import datacite, schema_org, zenodo
 from kgbench.publish.executions import write_data
-from kgbench.publish.folder import Folder, checksum
+from kgbench.publish.folder import Folder
 from kgbench.publish.manifest import Dump, Unit, Version
 from kgbench.publish.presenting import FORMATS, Presenting
-from kgbench.publish.standing import Standing, as_sheet
+from kgbench.publish.signing import KEYS, SIGNATURE
+from kgbench.publish.standing import Standing, as_sheet, filled_links
 from kgbench.publish.void import void
+from kgbench.rdf import queries, query_examples
 from kgbench.resources import text as declared_text
-from kgbench.vocab import KGB, PROV, RDFS, SKOS
+from kgbench.validation import Data, whole_shapes
+from kgbench.vocab import DCTERMS, KGB, RDFS, SKOS
 
+SHAPES = "shapes"  # their folder
 _FEW_MODELS = 25  # rows of a leaderboard on the landing page
 Figures = Mapping[str, Sequence[tuple[str, str, str, str]]]
 
@@ -43,7 +48,8 @@ class Front:
 
     def write(self, texts: Mapping[str, str]) -> None:
         """All of them; ``texts`` are the filled queries by their paths."""
-        self.folder.write("style.css", STYLE.read_bytes())
+        for asset in sorted(STATIC.iterdir()):
+            self.folder.write(f"static/{asset.name}", asset.read_bytes())
         self.folder.write("robots.txt", robots.text(self.publication.base))
         self.folder.write("canary.txt", robots.canary_text(self.publication.canaries))
         for name in queries.names():
@@ -53,6 +59,9 @@ class Front:
                 )
         for path, text in texts.items():
             self.folder.write(path, text)
+        self._examples()
+        self._shapes()
+        self._discovery()
         for number, found in enumerate(self.standings):
             self._board(found, f"leaderboard/{found.slug}/index.html")
             if number == 0:
@@ -61,7 +70,32 @@ class Front:
             self.folder.write("leaderboard/index.html", self._nothing())
         self._documents()
         self.folder.write("index.html", self._landing())
-        self._checksums()
+
+    def _examples(self) -> None:
+        """The questions with their texts, where readers of SPARQL endpoints look for them."""
+        path = f"{query_examples.PLACE}/index.html"
+        context = {"queries": [queries.load(name) for name in queries.names()]}
+        self.folder.write(path, self._page("examples.html", path, context))
+        quads = query_examples.examples(self.publication.endpoint)
+        write_data(self.folder, query_examples.PLACE, quads)
+
+    def _shapes(self) -> None:
+        """The shapes that dumps and catalogue conform to, whole, for any SHACL engine."""
+        shapes = whole_shapes(Data(self.presenting.shown.database))
+        self.folder.write(f"{SHAPES}/results.ttl", shapes)
+        self.folder.write(f"{SHAPES}/catalogue.ttl", declared_text("shapes", "published.ttl"))
+
+    def _discovery(self) -> None:
+        """What machines look for: links, metadata of archives, rules of servers."""
+        published = self.publication
+        self.folder.write(discovery.LINKSET, discovery.linkset(published))
+        for path, said in (("datacite.json", datacite), (".zenodo.json", zenodo)):
+            self.folder.write(
+                path, json.dumps(said(published), indent=1, ensure_ascii=False) + "\n"
+            )
+        for path, rules in discovery.server_rules(published.base):
+            self.folder.write(path, rules)
+        self.folder.write(".nojekyll", "")  # else GitHub Pages leaves out .well-known
 
     def _board(self, found: Standing, path: str) -> None:
         tables = found.tables
@@ -70,9 +104,11 @@ class Front:
             "label_of_suite": found.label,
             "others": [(one.slug, one.label) for one in self.standings],
             "here": found.slug,
-            "board": self._sheet(found, "leaderboard"),
+            "board": self._places(found),
+            "heat": self._heat(found),
+            "answers": self._answers(found, path),
             "tasks": None if tasks is None else as_sheet(found, "tasks", tasks, self.names),
-            "figures": self.figures.get(found.suite, ()),
+            "drawn": self.figures.get(found.suite, ()),
             "asked": found.asked,
         }
         self.folder.write(path, self._page("board.html", path, context))
@@ -82,9 +118,10 @@ class Front:
             "label_of_suite": "nothing was scored yet",
             "others": [],
             "here": "",
-            "board": {"title": "", "heads": [], "rows": [], "notes": (), "queries": []},
+            "board": None,
+            "heat": None,
             "tasks": None,
-            "figures": (),
+            "drawn": (),
             "asked": {},
         }
         return self._page("board.html", "leaderboard/index.html", context)
@@ -113,41 +150,50 @@ class Front:
     def _landing(self) -> str:
         published, shown = self.publication, self.presenting.shown
         versions = published.versions
-        suites = []
-        for found in self.standings:
-            board = self._sheet(found, "leaderboard")
-            if board is not None and len(board.rows) > _FEW_MODELS:
-                more = f"the first {_FEW_MODELS} of {len(board.rows)} models"
-                board = board._replace(rows=board.rows[:_FEW_MODELS], notes=(*board.notes, more))
-            suites.append(
-                {
-                    "label": found.label,
-                    "slug": found.slug,
-                    "board": board,
-                    "figures": self.figures.get(found.suite, ()),
-                    "asked": found.asked,
-                }
-            )
+        suites = [
+            {
+                "label": found.label,
+                "slug": found.slug,
+                "board": self._places(found),
+                "heat": self._heat(found),
+                "answers": self._answers(found, "index.html"),
+                "drawn": self.figures.get(found.suite, ()),
+                "asked": found.asked,
+            }
+            for found in self.standings
+        ]
         context = {
             "title": published.about.title,
             "description": published.about.description,
+            "signposts": list(discovery.signposts(published)),
             "dataset": published.dataset.value,
+            "described": self._described(),
             "creators": published.about.creators,
             "licence": published.about.licence,
             "version": published.now,
+            "most": _FEW_MODELS,
             "before": versions[-2] if len(versions) > 1 else None,
             "left_out": published.left_out,
+            "citation": published.citation,
             "endpoint": published.endpoint,
+            "companions": published.companions,
+            "signed": [KEYS, SIGNATURE] if published.signed else [],
             "dialogues": published.now.dialogues,
-            "runs": [self._run(iri) for iri in things.runs(shown)],
-            "models": _sorted((one.iri, one.name) for one in fetch.models(shown).values()),
+            "runs": sorted(map(self._run, things.runs(shown)), key=_begun, reverse=True),
+            "models": _sorted(model_names(shown).items()),
             "tasks": _sorted((one.iri, one.name) for one in fetch.tasks(shown).values()),
             "suites": suites,
             "downloads": [d for d in published.now.dumps if not d.path.startswith("data/run-")],
             "queries": [queries.load(name) for name in queries.names()],
-            "embedded": script(json.dumps(self._schema_org(), ensure_ascii=False)),
+            "embedded": script(json.dumps(schema_org(published), ensure_ascii=False)),
         }
         return self._page("landing.html", "index.html", context)
+
+    def _described(self) -> list[str]:
+        """The places on the landing page by which the catalogue names things."""
+        start = f"{self.publication.base}#"
+        subjects = (str(quad.subject).strip("<>") for quad in self.publication.catalog())
+        return sorted({one[len(start) :] for one in subjects if one.startswith(start)})
 
     def _run(self, iri: str) -> dict[str, Any]:
         shown = self.presenting.shown
@@ -155,73 +201,63 @@ class Front:
         executions = {} if unit is None else unit.facts["executions"]
         return {
             "iri": iri,
-            "label": things.text(shown, iri, RDFS.label) or iri,
+            "name": self._run_name(iri),
             "suite": things.text(shown, iri, KGB.suite) or "",
-            "started": things.text(shown, iri, PROV.startedAtTime),
+            **runs.when(shown, iri),
             "dialogues": 0 if unit is None else unit.facts["dialogues"],
             "complete": sum(done for done, *_ in executions.values()),
         }
 
-    def _schema_org(self) -> dict[str, Any]:
-        """The data set as search engines for data sets read it."""
-        published, about = self.publication, self.publication.about
-        agents = [
-            {"@type": "Person", "name": one.name, **({"@id": one.iri} if one.iri else {})}
-            for one in about.creators
-        ]
-        found: dict[str, Any] = {
-            "@context": "https://schema.org/",
-            "@type": "Dataset",
-            "@id": published.dataset.value,
-            "name": about.title,
-            "description": about.description,
-            "url": published.base,
-            "identifier": published.dataset.value,
-            "version": str(published.now.number),
-            "datePublished": published.versions[0].date,
-            "dateModified": published.now.date,
-            "isAccessibleForFree": True,
-            "conditionsOfAccess": published.rights,
-            "keywords": list(about.keywords) or ["benchmark", "knowledge graph", "language model"],
-            "measurementTechnique": "kgbench",
-            "variableMeasured": [
-                {"@type": "PropertyValue", "@id": iri, "name": name}
-                for iri, name in published.measured
-            ],
-            "includedInDataCatalog": {"@type": "DataCatalog", "@id": published.base + "#catalog"},
-            "distribution": [self._download(dump) for dump in published.now.dumps],
-        }
-        if about.licence:
-            found["license"] = about.licence
-        if agents:
-            found["creator"] = agents
-        publisher = about.publisher or next(iter(about.creators), None)
-        if publisher is not None:
-            found["publisher"] = {"@type": "Organization", "name": publisher.name}
-        return found
+    def _run_name(self, iri: str) -> str:
+        shown = self.presenting.shown
+        named = model_names(shown)
+        executions = things.subjects(shown, DCTERMS.isPartOf, iri, 1_000_000)
+        models = {things.text(shown, one, KGB.model) for one in executions} - {None}
+        kinds = runs.pass_kinds(shown).get(iri, ())
+        label = things.text(shown, iri, RDFS.label) or iri
+        return runs.called(label, kinds, sorted(named.get(str(one), "") for one in models))
 
-    def _download(self, dump: Dump) -> dict[str, Any]:
-        return {
-            "@type": "DataDownload",
-            "name": dump.path.rpartition("/")[2],
-            "contentUrl": self.publication.base + dump.path,
-            "encodingFormat": [MEDIA[dump.path.split(".")[-2]], self.publication.packing.media],
-            "contentSize": f"{dump.bytes} B",
-            "sha256": dump.sha256,
-        }
+    def _places(self, found: Standing) -> Board | None:
+        """The leaderboard of a suite, with the exact queries behind it."""
+        table = found.tables.get("leaderboard")
+        if table is None:
+            return None
+        made = board(table, display_names(self.presenting.shown), found.suite)
+        return made._replace(queries=filled_links(found.asked["leaderboard"]))
 
-    def _checksums(self) -> None:
-        known = {dump.path: dump.sha256 for dump in self.publication.now.dumps}
-        lines = []
-        for path in sorted(self.folder.written):
-            if path.startswith(("data/", "queries/", "catalog.", "void.")):
-                found = known.get(path) or checksum(self.folder.path / path)[0]
-                lines.append(f"{found}  {path}\n")
-        self.folder.write("SHA256SUMS", "".join(lines))
+    def _heat(self, found: Standing) -> HeatMap | None:
+        table, ranked = found.tables.get("tasks"), found.tables.get("leaderboard")
+        if table is None:
+            return None
+        order = [] if ranked is None else [str(name) for name in ranked.column("model")]
+        made = heat_map(table, order, display_names(self.presenting.shown), found.suite)
+        return made._replace(queries=filled_links(found.asked["tasks"]))
 
-    def _sheet(self, found: Standing, kind: str) -> Any:
-        table = found.tables.get(kind)
-        return None if table is None else as_sheet(found, kind, table, self.names)
+    def _answers(self, found: Standing, path: str) -> Callable[[str, str | None], str | None]:
+        """Where the dialogues of a model on a task (names) are listed, seen from ``path``.
+
+        They have no such place where several runs have some.
+        """
+        shown = self.presenting.shown
+        places: dict[tuple[str, str], list[str]] = {}
+        for one in things.instances(shown, KGB.TaskExecution, 1_000_000):
+            of_run = things.text(shown, one, DCTERMS.isPartOf)
+            if of_run is None or things.text(shown, of_run, KGB.suite) != self._published(
+                found.suite
+            ):
+                continue
+            cell = tuple(things.text(shown, one, p) or "" for p in (KGB.model, KGB.task))
+            places.setdefault((cell[0], cell[1]), []).append(one)
+
+        def answers(model: str, task: str | None) -> str | None:
+            iris = tuple(self._published(self.names.get(name or "", "")) for name in (model, task))
+            executions = places.get((iris[0], iris[1]), [])
+            return self.presenting.link(executions[0], path) if len(executions) == 1 else None
+
+        return answers
+
+    def _published(self, iri: str) -> str:
+        return self.presenting.addresses.published(iri)
 
     def _page(self, template: str, path: str, context: Mapping[str, Any]) -> str:
         return self.presenting.page(template, path, context, documents=dict(FORMATS))
@@ -247,6 +283,10 @@ def next_version(
         dumps=tuple(sorted(dumps, key=lambda one: one.path)),
     )
     return [*versions, made]
+
+
+def _begun(run: Mapping[str, Any]) -> str:
+    return run["started"] or ""
 
 
 def _sorted(pairs: Any) -> list[tuple[str, str]]:

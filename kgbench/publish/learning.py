@@ -7,17 +7,45 @@ Hosts and paths stand in the names of models, in configurations and in messages.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyoxigraph as ox
 
 from kgbench.pages import things
 from kgbench.pages.snapshot import View
-from kgbench.publish.scrubbing import Scrubber
-from kgbench.rdf import digest
+from kgbench.publish.addresses import Addresses
+from kgbench.publish.outgoing import Rules
+from kgbench.publish.scrubbing import Scrubber, here, hosts_and_people
+from kgbench.publish.veiling import Veil, cases
+from kgbench.publish.withholding import Level
+from kgbench.secrets.commitments import Commitments
+from kgbench.store import known_keys
 from kgbench.store.iris import slug
 from kgbench.vocab import KGB, PROV, RDF, RDFS, SCHEMA, SKOS
+
+
+def prepared(
+    view: View, location: str, base: str, level: Level, runs: Mapping[str, str] | None = None
+) -> tuple[Rules, Addresses]:
+    """What is left out of a store at ``location`` that is published at ``base``, and its IRIs.
+
+    ``runs`` has the run of each evaluation pass, for parts that are named by fragments.
+    """
+    scrubber = Scrubber(
+        here() | hosts_and_people(telling(view.database)), known_keys.echoes(location)
+    )
+    commitments = known_keys.commitments(location)
+    addresses = Addresses(
+        view.iris.base,
+        base,
+        renamed(view, scrubber, commitments),
+        None
+        if level is Level.NONE
+        else Veil(commitments, cases(view.database, level, commitments)),
+        runs,
+    )
+    return Rules(level, scrubber, commitments, level), addresses
 
 
 def telling(database: ox.Store) -> Iterator[str]:
@@ -33,7 +61,7 @@ def telling(database: ox.Store) -> Iterator[str]:
                 yield from (str(getattr(one.object, "value", "")) for one in found)
 
 
-def renamed(view: View, scrubber: Scrubber) -> dict[str, str]:
+def renamed(view: View, scrubber: Scrubber, commitments: Commitments) -> dict[str, str]:
     """Path segments that name a model by its host or path, and what stands for them."""
     found = {}
     for iri in things.instances(view, KGB.Model, 1_000_000):
@@ -45,7 +73,7 @@ def renamed(view: View, scrubber: Scrubber) -> dict[str, str]:
         )
         if leaks or any(scrubber.text(url.value) != url.value for url in base_urls):
             kept = slug(scrubber.text(said[0] if said else "model"))
-            found[segment] = f"{kept}-{digest(iri)[:8]}"
+            found[segment] = f"{kept}-{commitments.tag('model', iri)[:8]}"
     return found
 
 

@@ -8,7 +8,7 @@ the change stamps of its graphs and everything else that its files depend on.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,11 +31,12 @@ class Dump:
 class Unit:
     """What was made from one part of the store.
 
-    ``facts`` are numbers that other pages show (dialogues, triples, counts by class).
+    ``files`` are their paths with their SHA-256, ``facts`` are numbers that other
+    pages show (dialogues, triples, counts by class).
     """
 
     key: str
-    files: tuple[str, ...]
+    files: Mapping[str, str]
     dumps: tuple[Dump, ...] = ()
     facts: dict[str, Any] = field(default_factory=dict)
 
@@ -65,6 +66,23 @@ class Manifest:
         """All files that were written."""
         return {path for unit in self.units.values() for path in unit.files}
 
+    def holds(self, folder: Folder, name: str, key: str) -> bool:
+        """Whether the unit ``name`` stands in the folder as it would be made under ``key``."""
+        unit = self.units.get(name)
+        return (
+            unit is not None
+            and unit.key == key
+            and all(unit.files.values())
+            and all((folder.path / path).is_file() for path in unit.files)
+        )
+
+    def forget_interrupted(self, folder: Folder) -> None:
+        """Have made again what a publication that did not end may have half changed."""
+        touched = folder.journalled()
+        for name, unit in list(self.units.items()):
+            if touched.intersection(unit.files):
+                self.units[name] = Unit("", unit.files, unit.dumps, unit.facts)
+
 
 def read(folder: Path) -> Manifest:
     """The manifest in the state folder ``folder``; an empty one where there is none."""
@@ -76,7 +94,7 @@ def read(folder: Path) -> Manifest:
         units = {
             name: Unit(
                 one["key"],
-                tuple(_files(folder, name)),
+                dict(_files(folder, name)),
                 tuple(Dump(**dump) for dump in one["dumps"]),
                 one["facts"],
             )
@@ -99,7 +117,7 @@ def read(folder: Path) -> Manifest:
 def write(folder: Folder, manifest: Manifest) -> None:
     """Record what was published; files of units that did not change are not written again."""
     for name, unit in manifest.units.items():
-        _replace(folder.state / f"files-{name}.txt", "".join(f"{path}\n" for path in unit.files))
+        _replace(folder.state / f"files-{name}.txt", _lines(unit.files))
     text = json.dumps(
         {
             "base": manifest.base,
@@ -118,8 +136,15 @@ def write(folder: Folder, manifest: Manifest) -> None:
             path.unlink()
 
 
-def _files(folder: Path, name: str) -> Iterable[str]:
-    return (folder / f"files-{name}.txt").read_text(encoding="utf-8").splitlines()
+def _lines(files: Mapping[str, str]) -> str:
+    return "".join(f"{sha256}  {path}\n" for path, sha256 in files.items())
+
+
+def _files(folder: Path, name: str) -> Iterator[tuple[str, str]]:
+    for line in (folder / f"files-{name}.txt").read_text(encoding="utf-8").splitlines():
+        sha256, found, path = line.partition("  ")
+        # Early publications noted paths alone; no such file stands as it is.
+        yield (path, sha256) if found else (line, "")
 
 
 def _replace(path: Path, text: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pyoxigraph as ox
 
@@ -17,21 +17,33 @@ from kgbench.publish.addresses import Addresses
 from kgbench.publish.scrubbing import Scrubber, is_private, is_public
 from kgbench.publish.withholding import (
     Level,
+    Seal,
     case_data,
     gold_texts,
     infos,
     parsed,
     without,
 )
-from kgbench.rdf import canonical_json, digest
+from kgbench.rdf import canonical_json
+from kgbench.record.run_ends import run_end
+from kgbench.secrets.commitments import Commitments
 from kgbench.vocab import KGB, PROV, RDF, RDFS, SCHEMA, XSD
 
 _MOST_KEPT = 200_000  # IRIs that are remembered; their number says nothing of the memory of a run
 _TYPE = ox.NamedNode(RDF.type)
+_ALTERNATE, _RECORDED_AS = ox.NamedNode(PROV.alternateOf), ox.NamedNode(KGB.recordedAs)
 _VALUE, _TEXT, _CASE = ox.NamedNode(PROV.value), ox.NamedNode(KGB.text), ox.NamedNode(KGB.case)
 _CASE_DATA, _ANSWER = ox.NamedNode(KGB.caseData), ox.NamedNode(KGB.Answer)
+_COMMITMENT = ox.NamedNode(KGB.commitment)
+_ASSOCIATED, _MODEL = ox.NamedNode(PROV.wasAssociatedWith), ox.NamedNode(KGB.model)
+_PASS_KIND, _LIVE = ox.NamedNode(KGB.passKind), ox.Literal("live")
+_INFORMED_BY, _ENDED = ox.NamedNode(PROV.wasInformedBy), ox.NamedNode(PROV.endedAtTime)
 _BOOLEAN, _STRING, _JSON = (ox.NamedNode(n) for n in (XSD.boolean, XSD.string, RDF.JSON))
 _REDACTED = ox.Literal("true", datatype=_BOOLEAN)
+#: Providers repeat what they were sent; people who judge quote what they judge.
+_QUOTING = frozenset((SCHEMA.error, KGB.rationale))
+#: Things whose digest covers what may be left out, and says what it is to who guesses.
+_DIGESTED = frozenset((KGB.Case, KGB.Dialogue, KGB.Configuration))
 #: Things whose origin is named where their IRI is another one: those that others refer to.
 _LINKED = frozenset(
     (
@@ -53,14 +65,20 @@ _WRITTEN_BY_HAND = frozenset(  # declared things: what they say was written to b
         "http://www.w3.org/ns/csvw#Column",
     )
 )
+_NAMED = frozenset((PROV.Agent, PROV.Person))  # people and accounts, and no software
 _NOBODY = "[name]"
 
 
 class Rules(NamedTuple):
-    """What is left out: texts up to a level, and what a scrubber finds."""
+    """What is left out: texts up to a level, and what a scrubber finds; and what replaces it.
+
+    Texts have the IRIs that they have on pages, which leave out those up to the level ``shown``.
+    """
 
     level: Level
     scrubber: Scrubber
+    commitments: Commitments
+    shown: Level
 
 
 class Outgoing:
@@ -69,12 +87,12 @@ class Outgoing:
     def __init__(self, database: ox.Store, addresses: Addresses, rules: Rules) -> None:
         self._database = database
         self._addresses = addresses
-        self._rules = rules
+        self._rules = self.rules = rules
         self._nodes: dict[str, ox.NamedNode] = {}
         self._gold: dict[str, frozenset[str]] = {}
-        self._prompts: dict[str, bool] = {}
+        self._left_out: dict[tuple[Level, str], bool] = {}
         self.base, self.store = addresses.base, addresses.store
-        self.place = addresses.place
+        self.place, self.held = addresses.place, addresses.held
 
     def graph(self, name: str) -> Iterator[list[ox.Quad]]:
         """All of a graph, subject by subject, as the database keeps it."""
@@ -92,12 +110,21 @@ class Outgoing:
     def subject(self, quads: list[ox.Quad]) -> list[ox.Quad]:
         """The quads about one subject as they are published; none where nothing is."""
         kinds = {_value(quad) for quad in quads if quad.predicate == _TYPE}
-        if KGB.WriterLease in kinds:  # who is writing at the moment is nobody's business
+        # Nobody needs to know which process is writing at the moment.
+        if not quads or KGB.WriterLease in kinds:
             return []
-        kept = list(self._kept(quads, kinds))
+        kept = list(self._ended(self._kept(quads, kinds), quads[0], kinds))
+        if KGB.TaskExecution in kinds and all(q.predicate != _ASSOCIATED for q in quads):
+            # Stores written before December 2026 name the agent as the model alone.
+            kept += [
+                self._made(q, self._renamed(q.object), _ASSOCIATED)
+                for q in quads
+                if q.predicate == _MODEL
+            ]
         if self._addresses.moves and not kinds.isdisjoint(_LINKED):
             kept += self._origin(quads[0])
-        return kept
+        # In the order of what is published: that in the store depends on its IRIs.
+        return sorted(kept, key=str)
 
     def node(self, iri: str) -> ox.NamedNode:
         """The published form of an IRI."""
@@ -105,7 +132,7 @@ class Outgoing:
         if found is None:
             if len(self._nodes) >= _MOST_KEPT:
                 self._nodes.clear()
-            found = self._nodes[iri] = ox.NamedNode(self._addresses.published(iri))
+            found = self._nodes[iri] = ox.NamedNode(self._published(iri))
         return found
 
     def clean(self, text: str) -> str:
@@ -115,18 +142,28 @@ class Outgoing:
     def model_name(self, text: str) -> str:
         """The name of a model as it is published; no two that differ become the same."""
         cleaned = self.clean(text)
-        return text if cleaned == text else f"{cleaned} #{digest(text)[:6]}"
+        if cleaned == text:
+            return text
+        return f"{cleaned} #{self._rules.commitments.tag('model', text)[:6]}"
+
+    def _published(self, iri: str) -> str:
+        where, veil = self._addresses, self._addresses.veil
+        if veil is not None and veil.names_text(iri) and self._is_left_out(iri, self._rules.shown):
+            return where.within(veil.text(where.moved(iri)))
+        return where.outgoing(iri)
 
     # --- one subject ------------------------------------------------------------------------
 
     def _kept(self, quads: list[ox.Quad], kinds: set[str]) -> Iterator[ox.Quad]:
-        if KGB.Text in kinds and self._is_withheld(quads):
+        if KGB.Text in kinds and self._is_left_out(_name(quads[0].subject), self._rules.level):
             yield from self._without_text(quads)
             return
+        sealed = self._is_sealed(quads[0].subject, kinds)
         by_hand = not kinds.isdisjoint(_WRITTEN_BY_HAND)
+        is_activity = PROV.Activity in kinds
         # Taken apart once: each look at a part of a quad makes a new object.
-        for subject, predicate, recorded, graph in quads:
-            value: Any = recorded
+        for subject, recorded_predicate, recorded, graph in quads:
+            predicate, value = recorded_predicate, cast("Any", recorded)
             if isinstance(value, ox.Triple) or isinstance(subject, ox.Triple):
                 continue  # nothing here writes quoted triples, and they could hold anything
             if isinstance(value, ox.NamedNode):
@@ -136,10 +173,21 @@ class Outgoing:
                 value = self.node(iri)
             elif isinstance(value, ox.Literal) and not by_hand:
                 name = predicate.value
-                if name == KGB.baseUrl and not is_public(value.value):
+                if sealed and name == KGB.digest:
+                    predicate, value = _COMMITMENT, self._committed(subject, name, value.value)
+                elif name == KGB.baseUrl and not is_public(value.value):
                     continue
-                value = self._literal(subject, name, value, kinds)
+                else:
+                    value = self._literal(subject, name, value, kinds)
+            if is_activity and predicate == _ALTERNATE:  # imported from an earlier publication
+                predicate = _RECORDED_AS
             yield ox.Quad(self._renamed(subject), predicate, value, self._renamed(graph))
+
+    def _is_sealed(self, subject: Any, kinds: set[str]) -> bool:
+        """Whether the digest of something covers what is left out."""
+        if self._rules.level is Level.NONE or kinds.isdisjoint(_DIGESTED):
+            return False
+        return KGB.Case not in kinds or self._addresses.hides(_name(subject))
 
     def _renamed(self, term: Any) -> Any:
         return self.node(term.value) if isinstance(term, ox.NamedNode) else term
@@ -152,11 +200,23 @@ class Outgoing:
             self._renamed(quad.graph_name),
         )
 
+    def _ended(self, kept: Iterator[ox.Quad], quad: ox.Quad, kinds: set[str]) -> Iterator[ox.Quad]:
+        """What is published of a run or its live pass, with its end in place of an earlier one."""
+        run: Any = quad.subject if KGB.Run in kinds else None
+        if KGB.EvaluationPass in kinds:
+            pattern = self._database.quads_for_pattern
+            if any(pattern(quad.subject, _PASS_KIND, _LIVE)):
+                run = next((q.object for q in pattern(quad.subject, _INFORMED_BY, None)), None)
+        end = None if run is None else run_end(self._database, run)
+        if end is None:
+            yield from kept
+            return
+        yield from (one for one in kept if one.predicate != _ENDED)
+        yield self._made(quad, end, _ENDED)
+
     def _origin(self, quad: ox.Quad) -> Iterator[ox.Quad]:
-        made = self._made(quad, quad.subject, ox.NamedNode(PROV.alternateOf))
-        hides = isinstance(quad.subject, ox.NamedNode) and any(
-            part in self._addresses.renamed for part in quad.subject.value.split("/")
-        )
+        made = self._made(quad, quad.subject, _RECORDED_AS)
+        hides = self._addresses.hides(_name(quad.subject))
         if made.subject != quad.subject and not hides:
             yield made
 
@@ -174,67 +234,97 @@ class Outgoing:
         level = self._rules.level
         if value.datatype == _JSON:
             found = parsed(value.value)
+            seal = self._seal(subject, predicate)
             if predicate == KGB.caseData:
-                found = case_data(found, level)
+                found = case_data(found, level, seal)
             elif predicate == KGB.infos:
-                found = self._rules.scrubber.json(infos(found, level, self._gold_of(subject)))
+                found = infos(found, level, self._gold_of(subject), seal)
+                found = self._rules.scrubber.json(found)
             else:
                 found = self._rules.scrubber.json(found)
-            text = canonical_json(found)
+            text = self._veiled(canonical_json(found))
             return value if text == value.value else ox.Literal(text, datatype=_JSON)
         if value.datatype != _STRING and not value.language:
             return value
         if KGB.Text in kinds:
             return value
-        text = self._string(predicate, value.value, kinds)
+        text = self._string(self._seal(subject, predicate), predicate, value.value, kinds)
         if text == value.value:
             return value
         return ox.Literal(text, language=value.language) if value.language else ox.Literal(text)
 
-    def _string(self, predicate: str, text: str, kinds: set[str]) -> str:
-        if kinds == {PROV.Agent} and predicate == RDFS.label and not any(c.isspace() for c in text):
-            return _NOBODY  # the name of an account; a name as people write it is meant to be told
-        if predicate == SCHEMA.error and self._rules.level >= Level.PROMPTS:
-            return f"[sha256:{digest(text)}]"  # providers repeat what they were sent
-        if self._rules.level >= Level.GOLD and (
-            predicate == SCHEMA.error or KGB.Configuration in kinds
+    def _string(self, seal: Seal, predicate: str, text: str, kinds: set[str]) -> str:
+        if (
+            kinds
+            and kinds <= _NAMED
+            and predicate == RDFS.label
+            and not any(c.isspace() for c in text)
         ):
-            text = without(text, self._all_gold())
-        return self.model_name(text) if KGB.Model in kinds else self.clean(text)
+            return _NOBODY  # the name of an account; a name as people write it is meant to be told
+        if predicate == KGB.readStamp:  # of analyses in stores written before December 2026
+            graph, _, stamp = text.rpartition(" ")
+            return f"{self.node(graph).value} {stamp}"
+        if predicate in _QUOTING and self._rules.level >= Level.PROMPTS:
+            return seal.text(text)
+        if self._rules.level >= Level.GOLD and (
+            predicate in _QUOTING or KGB.Configuration in kinds
+        ):
+            text = without(text, self._all_gold(), seal)
+        return self.model_name(text) if KGB.Model in kinds else self.clean(self._veiled(text))
+
+    def _veiled(self, text: str) -> str:
+        """A text that may name dialogues by their IRIs or paths."""
+        veil = self._addresses.veil
+        return text if veil is None else veil.within(text)
+
+    def _seal(self, subject: Any, predicate: str) -> Seal:
+        return Seal(self._rules.commitments, f"{_name(subject)} {predicate}")
+
+    def _committed(self, subject: Any, predicate: str, text: str) -> ox.Literal:
+        seal = self._seal(subject, predicate)
+        return ox.Literal(seal.commitments.commit(seal.place, text))
 
     # --- texts ------------------------------------------------------------------------------
 
-    def _is_withheld(self, quads: list[ox.Quad]) -> bool:
-        level = self._rules.level
-        if level is Level.ANSWERS:
-            return True
-        if level is Level.PROMPTS and self._is_prompt(quads[0].subject):
-            return True
-        values = (_value(quad) for quad in quads if quad.predicate == _VALUE)
-        return any(map(self._rules.scrubber.tells, values))
-
-    def _is_prompt(self, text: Any) -> bool:
-        """Whether a text is that of a prompt, if only among others.
+    def _is_left_out(self, text: str, level: Level) -> bool:
+        """Whether a text (its IRI) is left out at ``level``.
 
         Remembered, because an answer of a word or two is that of a thousand dialogues.
         """
-        found = self._prompts.get(text.value)
+        if level is Level.ANSWERS:
+            return True
+        found = self._left_out.get((level, text))
         if found is None:
-            if len(self._prompts) >= _MOST_KEPT:
-                self._prompts.clear()
-            pattern = self._database.quads_for_pattern
-            users = pattern(None, _TEXT, text)
-            found = any(next(pattern(u.subject, _TYPE, _ANSWER), None) is None for u in users)
-            self._prompts[text.value] = found
+            if len(self._left_out) >= _MOST_KEPT:
+                self._left_out.clear()
+            node = ox.NamedNode(text)
+            values = list(self._database.quads_for_pattern(node, _VALUE, None))
+            found = (
+                not values  # whoever published it first left it out
+                or (level is Level.PROMPTS and self._is_prompt(node))
+                or any(self._rules.scrubber.tells(_value(quad)) for quad in values)
+            )
+            self._left_out[level, text] = found
         return found
+
+    def _is_prompt(self, text: ox.NamedNode) -> bool:
+        """Whether a text is that of a prompt, if only among others."""
+        pattern = self._database.quads_for_pattern
+        users = pattern(None, _TEXT, text)
+        return any(next(pattern(u.subject, _TYPE, _ANSWER), None) is None for u in users)
 
     def _without_text(self, quads: list[ox.Quad]) -> Iterator[ox.Quad]:
         for quad in quads:
-            if quad.predicate.value not in (PROV.value, KGB.originalBytes):
+            if quad.predicate == _VALUE:
+                made = self._committed(quad.subject, PROV.value, _value(quad))
+                yield self._made(quad, made, _COMMITMENT)
+            elif quad.predicate.value == KGB.digest:  # left out by an early publication
+                made = self._committed(quad.subject, KGB.digest, _value(quad))
+                yield self._made(quad, made, _COMMITMENT)
+            elif quad.predicate.value != KGB.originalBytes:
                 yield self._made(quad, quad.object)
-        name = str(quads[0].subject).rstrip(">").rpartition("/")[2]
-        yield self._made(quads[0], ox.Literal(name), ox.NamedNode(KGB.digest))
-        yield self._made(quads[0], _REDACTED, ox.NamedNode(KGB.redacted))
+        if all(quad.predicate.value != KGB.redacted for quad in quads):
+            yield self._made(quads[0], _REDACTED, ox.NamedNode(KGB.redacted))
 
     # --- reference answers ------------------------------------------------------------------
 
@@ -261,6 +351,11 @@ class Outgoing:
 
 def _gold_in(quad: ox.Quad) -> frozenset[str]:
     return gold_texts(parsed(_value(quad)))
+
+
+def _name(term: Any) -> str:
+    """The IRI or label of a subject."""
+    return str(term.value)
 
 
 def _value(quad: ox.Quad) -> str:

@@ -51,6 +51,7 @@ class Parts:
     stamps: dict[str, str]
     suites: frozenset[str]
     models: frozenset[str]
+    reviewers: frozenset[str]
     partial: bool
 
     @property
@@ -59,12 +60,17 @@ class Parts:
         of_runs = {graph for run in self.runs for graph in run.graphs}
         return frozenset({self.catalogue, *of_runs, *(graph for graph, _ in self.others)})
 
+    @property
+    def runs_of_passes(self) -> dict[str, str]:
+        """The run of each evaluation pass."""
+        return {one: part.run for part in self.runs for one, _ in part.passes}
+
 
 def parts(view: View, settings: Settings) -> Parts:
     """The parts of the store that ``settings`` ask for.
 
-    Raises :class:`~kgbench.errors.PublicationRefused` where there is no run, or a protected suite
-    would be published in the clear; :class:`~kgbench.errors.StoreError` for an unknown run.
+    Raises :class:`~kgbench.errors.PublicationRefused` where there is no run, and
+    :class:`~kgbench.errors.StoreError` for an unknown one.
     """
     stamps = {
         str(q.subject).strip("<>"): str(getattr(q.object, "value", ""))
@@ -85,7 +91,6 @@ def parts(view: View, settings: Settings) -> Parts:
     if not runs:
         raise PublicationRefused(f"{view.location} holds no run to publish")
     suites = frozenset(suite for run in runs for suite in (run.suite, *_suites(view, run.graph)))
-    _refuse_in_the_clear(view, settings, suites)
     kept = {run.graph for run in runs}
     return Parts(
         catalogue=view.iris.catalogue,
@@ -94,6 +99,7 @@ def parts(view: View, settings: Settings) -> Parts:
         stamps=stamps,
         suites=suites,
         models=frozenset(_models(view, kept)),
+        reviewers=frozenset(_reviewers(view, runs)),
         partial=bool(wanted),
     )
 
@@ -104,7 +110,11 @@ def is_protected(view: View, suite: str) -> bool:
     return said != {"false"}
 
 
-def _refuse_in_the_clear(view: View, settings: Settings, suites: frozenset[str]) -> None:
+def refuse_in_the_clear(view: View, settings: Settings, suites: frozenset[str]) -> None:
+    """Nothing where ``settings`` publish no text of a protected one of ``suites`` in the clear.
+
+    Raises :class:`~kgbench.errors.PublicationRefused` where they do.
+    """
     if settings.shown_level >= Level.PROMPTS:
         return
     names = {suite: things.text(view, suite, SKOS.notation) or suite for suite in suites}
@@ -196,3 +206,17 @@ def _models(view: View, graphs: set[str]) -> Iterator[str]:
                     quad.subject, ox.NamedNode(KGB.model), None
                 )
             )
+
+
+def _reviewers(view: View, runs: tuple[RunPart, ...]) -> Iterator[str]:
+    """The people whose passes are published."""
+    property_ = ox.NamedNode(KGB.reviewer)
+    for one in (ox.NamedNode(name) for run in runs for name, _ in run.passes):
+        for quad in view.database.quads_for_pattern(one, property_, None):
+            yield str(getattr(quad.object, "value", ""))
+
+
+def dialogues_in(database: ox.Store, graph: str) -> int:
+    """How many dialogues the graph of a run has."""
+    pattern = (None, ox.NamedNode(RDF.type), ox.NamedNode(KGB.Dialogue), ox.NamedNode(graph))
+    return sum(1 for _ in database.quads_for_pattern(*pattern))

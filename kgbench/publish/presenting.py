@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pyoxigraph as ox
 
-from kgbench.pages import things
-from kgbench.pages.rendering import anchor, environment
+from kgbench.pages import neighbours, things
+from kgbench.pages.rendering import environment
 from kgbench.pages.snapshot import Memory
 from kgbench.publish.addresses import Addresses, root_of, url
-from kgbench.vocab import BASE, DCTERMS, KGB, PROV, RDF
+from kgbench.store import fragments
+from kgbench.vocab import BASE, DCTERMS, KGB, RDF
 
 _TEMPLATES = Path(__file__).parent / "templates"
 FORMATS = (
@@ -25,12 +27,13 @@ _SITE = {
     "navigation": [("Leaderboard", "leaderboard/"), ("Downloads", "#downloads")],
     "footer": [("catalogue", "catalog.ttl"), ("VoID", "void.ttl"), ("vocabulary", "ns/")],
     "formats": FORMATS,
-    "style": "style.css",
     "more": "the dumps have all.",
     "revealing": False,
+    "live": False,
 }
+_PARTS = {KGB.Evaluation, KGB.ModelCall, KGB.Prompt, KGB.Answer}
 _MOST_LABELS = 50_000
-Asked = Callable[[str, Mapping[str, Any]], str]
+PAGE = 50  # dialogues at most on one page
 
 
 class Presenting:
@@ -54,6 +57,7 @@ class Presenting:
         self._database = database
         self._labels: dict[str, str] = {}
         self._dialogues: dict[str, str | None] = {}
+        self._long: dict[str, bool] = {}
         self._environment = environment(_TEMPLATES)
         self._environment.globals.update(site=_SITE, canaries=canaries)
 
@@ -64,13 +68,13 @@ class Presenting:
         context: Mapping[str, Any],
         *,
         parts: Mapping[str, str] | None = None,
-        asked: Asked | None = None,
         documents: Mapping[str, str] | None = None,
     ) -> str:
         """The page at ``path`` from a template.
 
-        ``parts`` has the places on this page by the IRI of what stands there, ``asked`` the place
-        of a filled query, and ``documents`` the suffixes of data that this page has.
+        ``parts`` has the places on this page by the IRI of what stands there, and ``documents`` the
+        suffixes of data that this page has. ``context`` may have ``answers(model, task)``:
+        where the dialogues of a model on a task (names) are listed.
         """
         root = root_of(path)
         here = parts or {}
@@ -82,7 +86,7 @@ class Presenting:
             return url(self.addresses.place(iri), root, f".{suffix}")
 
         def ask(name: str, given: Mapping[str, Any]) -> str:
-            return root + (f"queries/{name}.rq" if asked is None else asked(name, given))
+            return f"{root}{given.get('path', f'queries/{name}.rq')}"
 
         formats = FORMATS if documents is None else tuple(documents.items())
         return self._environment.get_template(template).render(
@@ -91,10 +95,16 @@ class Presenting:
             label=self.label,
             ask=ask,
             document=document,
+            asset=lambda name: f"{root}static/{name}",
             base=self.addresses.base,
+            current=path.removesuffix("index.html"),
             site={**_SITE, "formats": formats},
-            **context,
+            **{"answers": lambda _model, _task: None, **context},
         )
+
+    def link(self, iri: str, path: str) -> str | None:
+        """Where a link to ``iri`` on the page at ``path`` leads; ``None`` where it is none."""
+        return self._link(iri, root_of(path))
 
     def label(self, iri: str) -> str:
         """What people call ``iri``."""
@@ -108,46 +118,45 @@ class Presenting:
         return found
 
     def _link(self, iri: str, root: str) -> str | None:
-        place = self.addresses.place(iri)
-        if place in self.documents:
-            fragment = iri.partition("#")[2]
-            return url(place, root, fragment=fragment)
-        if iri not in self._dialogues:
-            if len(self._dialogues) >= _MOST_LABELS:
-                self._dialogues.clear()
-            self._dialogues[iri] = self._inside_dialogue(iri)
-        found = self._dialogues[iri]
-        if found is not None:
-            place, _, fragment = found.partition("#")
-            return url(place, root, fragment=fragment)
+        published = self.addresses.published(iri)
+        if fragments.dialogue(published) is not None:
+            if published not in self._dialogues:
+                if len(self._dialogues) >= _MOST_LABELS:
+                    self._dialogues.clear()
+                self._dialogues[published] = self._inside_dialogue(published)
+            fragment = self._dialogues[published]
+            if fragment is not None:
+                return url(self.addresses.place(published), root, fragment=fragment)
+        else:
+            place = self.addresses.place(iri)
+            if place in self.documents:
+                # The page of an analysis has no places for the nodes of its tables.
+                fragment = fragments.recorded(iri).partition("#")[2]
+                return url(place, root, fragment=fragment)
         ours = iri.startswith((self.addresses.base, self.addresses.store, BASE))
         return iri if not ours and iri.startswith(("http://", "https://")) else None
 
     def _inside_dialogue(self, iri: str) -> str | None:
-        """Where ``iri`` stands, if it is a dialogue or a part of one: its place, and which part."""
+        """Where a published dialogue, or a part of one, stands in its document; a fragment."""
+        whole = fragments.dialogue(iri)
+        assert whole is not None
         try:
-            node = ox.NamedNode(self.addresses.original(iri))
+            node, dialogue = (ox.NamedNode(self.addresses.original(one)) for one in (iri, whole))
         except ValueError:
             return None
-        kinds = self._objects(node, RDF.type)
-        if KGB.Dialogue in kinds:
-            return self.addresses.place(iri)
-        steps = {
-            KGB.Evaluation: (KGB.dialogue,),
-            KGB.ModelCall: (DCTERMS.isPartOf,),
-            KGB.Answer: (PROV.wasGeneratedBy, DCTERMS.isPartOf),
-        }
-        for kind, path in steps.items():
-            if kind not in kinds:
-                continue
-            found = [node.value]
-            for step in path:
-                found = [o for one in found for o in self._objects(ox.NamedNode(one), step)]
-            if found and KGB.Dialogue in self._objects(ox.NamedNode(found[0]), RDF.type):
-                number = next(iter(self._objects(node, KGB.round)), "0")
-                part = anchor(iri) if kind == KGB.Evaluation else f"{number}-answer"
-                return f"{self.addresses.place(found[0])}#{part}"
-        return None
+        if {KGB.Dialogue, *_PARTS}.isdisjoint(self._objects(node, RDF.type)):
+            return None
+        # The document of a long execution lists its dialogues, whose parts stand on other pages.
+        here = whole if self._is_long(dialogue) else iri
+        return here.partition("#")[2]
+
+    def _is_long(self, dialogue: ox.NamedNode) -> bool:
+        for execution in self._objects(dialogue, DCTERMS.isPartOf):
+            if execution not in self._long:
+                parts = neighbours.parts_of(self._database, ox.NamedNode(execution))
+                self._long[execution] = next(islice(parts, PAGE, None), None) is not None
+            return self._long[execution]
+        return False
 
     def _objects(self, node: ox.NamedNode, predicate: str) -> list[str]:
         found = self._database.quads_for_pattern(node, ox.NamedNode(predicate), None)

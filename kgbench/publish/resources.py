@@ -9,22 +9,28 @@ from typing import Any
 import pyoxigraph as ox
 
 from kgbench.analysis import scores as fetch
-from kgbench.pages import contents, things
+from kgbench.analysis.display_names import display_names, model_names
+from kgbench.pages import contents, exercises, runs, things
+from kgbench.pages.stored_analyses import analysis_page
+from kgbench.pages.words import moment
 from kgbench.publish.executions import write_data
 from kgbench.publish.folder import Folder
 from kgbench.publish.manifest import Unit
+from kgbench.publish.measured_runs import MeasuredRuns
 from kgbench.publish.presenting import Presenting
-from kgbench.publish.standing import Standing, of_model, of_task
-from kgbench.vocab import DCTERMS, KGB, PROV, RDFS, SKOS
+from kgbench.publish.standing import Standing, of_model, of_suite, of_task
+from kgbench.vocab import DCTERMS, KGB, PROV, RDFS
 
-_MOST_CASES = 5_000
+_STARTED = PROV.startedAtTime
+Answers = Callable[[str | None, str | None], str | None]
 
 
 class Resources:
     """Writes documents about what is shown.
 
     ``counts`` are the dialogues of each execution (complete, all, invalid), ``units`` those made
-    so far, ``inner`` the graphs whose things stand in the document of what they describe.
+    so far, ``inner`` the graphs whose things stand in the document of what they describe,
+    ``runs`` what runs reached.
     """
 
     def __init__(
@@ -36,6 +42,7 @@ class Resources:
         counts: Mapping[str, tuple[int, int, int]],
         units: Mapping[str, Unit],
         inner: Mapping[str, str],
+        runs: MeasuredRuns,
     ) -> None:
         self._presenting = presenting
         self._shown = presenting.shown
@@ -45,9 +52,8 @@ class Resources:
         self._counts = counts
         self._units = units
         self._inner = inner
+        self._runs = runs
         self._tasks = fetch.tasks(self._shown)
-        self._metrics = list(fetch.metrics(self._shown).values())
-        self._cases: dict[tuple[str, str], list[str]] | None = None
 
     def write(self, folder: Folder, place: str, iris: Sequence[str]) -> None:
         """The document at ``place``, about ``iris``: page and data."""
@@ -63,6 +69,8 @@ class Resources:
             (KGB.Run, "run.html", self._run),
             (KGB.Model, "model.html", self._model),
             (KGB.Task, "task.html", self._task),
+            (KGB.Suite, "suite.html", self._suite),
+            (KGB.Analysis, "analysis.html", self._analysis),
         )
         found = ((name, build) for kind, name, build in builds if kind in kinds)
         template, build = next(found, ("thing.html", None))
@@ -73,7 +81,8 @@ class Resources:
         graph = self._inner.get(iri)
         quads = list(things.describe(self._shown, iri).quads)
         if graph is not None:
-            quads += self._shown.database.quads_for_pattern(None, None, None, ox.NamedNode(graph))
+            inner = self._shown.database.quads_for_pattern(None, None, None, ox.NamedNode(graph))
+            quads += sorted(inner, key=str)
         write_data(folder, place, quads)
 
     def _several(self, folder: Folder, place: str, main: str, iris: Sequence[str]) -> None:
@@ -111,67 +120,76 @@ class Resources:
             model, task = (text(self._shown, one, p) or "" for p in (KGB.model, KGB.task))
             cells.append((model, task, states, one))
         unit = self._units.get(f"run-{iri.rpartition('/')[2]}")
+        passes = [
+            (one, text(self._shown, one, KGB.passKind), moment(text(self._shown, one, _STARTED)))
+            for one in things.subjects(self._shown, PROV.wasInformedBy, iri)
+            if KGB.EvaluationPass in things.kinds(self._shown, one)
+        ]
+        label = text(self._shown, iri, RDFS.label) or iri
+        shown = model_names(self._shown)
+        models = list(
+            dict.fromkeys(shown.get(model, model) for model, *_ in sorted(cells, key=str))
+        )
+        name = runs.called(label, [kind or "" for _, kind, _ in passes], models)
         return {
+            "title": name,
             "facts": {
-                "label": text(self._shown, iri, RDFS.label) or iri,
-                "started": text(self._shown, iri, PROV.startedAtTime),
-                "ended": text(self._shown, iri, PROV.endedAtTime) or self._last_session(iri),
+                "label": label,
+                "name": name,
                 "suite": text(self._shown, iri, KGB.suite),
+                **runs.when(self._shown, iri),
                 **totals,
             },
             "cells": sorted(cells, key=lambda one: (one[0], one[1])),
             "graphs": things.subjects(self._shown, KGB.describes, iri),
-            "passes": [
-                (
-                    one,
-                    text(self._shown, one, KGB.passKind),
-                    text(self._shown, one, PROV.startedAtTime),
-                )
-                for one in things.subjects(self._shown, PROV.wasInformedBy, iri)
-                if KGB.EvaluationPass in things.kinds(self._shown, one)
-            ],
+            "passes": passes,
             "dumps": [] if unit is None else unit.dumps,
+            "answers": self._answers(iri, {(model, task): one for model, task, _, one in cells}),
+            **self._runs.of_run(iri, totals),
         }
 
-    def _last_session(self, run: str) -> str | None:
-        ends = [
-            things.text(self._shown, one, PROV.endedAtTime)
-            for one in things.subjects(self._shown, DCTERMS.isPartOf, run, 1_000_000)
-            if KGB.Session in things.kinds(self._shown, one)
-        ]
-        return None if None in ends else max((end for end in ends if end), default=None)
+    def _answers(self, run: str, executions: Mapping[tuple[str, str], str]) -> Answers:
+        """Where the dialogues of a run by a model on a task (names) are listed."""
+        path = f"{self._presenting.addresses.place(run)}/index.html"
+        published = self._presenting.addresses.published
+
+        def answers(model: str | None, task: str | None) -> str | None:
+            iris = [published(self._names.get(name or "", "")) for name in (model, task)]
+            execution = executions.get((iris[0], iris[1]))
+            return None if execution is None else self._presenting.link(execution, path)
+
+        return answers
 
     def _model(self, iri: str) -> dict[str, Any]:
         stored = self._presenting.addresses.original(iri)
         name = self._by_iri.get(iri) or self._by_iri.get(stored) or things.label(self._shown, iri)
         found = (of_model(one, name, stored, self._names) for one in self._standings)
-        return {"suites": [one for one in found if one is not None], "title": name}
+        title = display_names(self._shown).get(name, name)
+        return {"suites": [one for one in found if one is not None], "title": title, "name": name}
 
     def _task(self, iri: str) -> dict[str, Any]:
         info = self._tasks[iri]
         name = self._by_iri.get(iri, info.name)
-        definition = SKOS.definition
-        metrics = [one for one in self._metrics if one.task_class == info.task_class]
-        found = (of_task(one, name, self._names) for one in self._standings)
-        parameters = things.text(self._shown, iri, KGB.parameters)
+        shown, called = display_names(self._shown), model_names(self._shown)
+        found = (of_task(one, name, self._names, shown) for one in self._standings)
         return {
-            "info": info,
-            "metrics": [(m, things.text(self._shown, m.iri, definition)) for m in metrics],
-            "definition": things.text(self._shown, info.task_class, definition),
-            "parameters": parameters,
-            "cases": self._cases_of(info.task_class, parameters or ""),
+            **exercises.described(self._shown, info),
+            "cases": exercises.cases_of(self._shown, iri),
             "suites": [one for one in found if one is not None],
+            "example": None,  # texts of cases stand where the settings let them, in dialogues
+            "listed": [
+                (called.get(model := things.text(self._shown, one, KGB.model) or "", model), one)
+                for one in sorted(self._counts)
+                if things.text(self._shown, one, KGB.task) == iri
+            ],
         }
 
-    def _cases_of(self, task_class: str, parameters: str) -> list[str]:
-        if self._cases is None:
-            self._cases = {}
-            for case in things.instances(self._shown, KGB.Case, 1_000_000):
-                key = tuple(
-                    things.text(self._shown, case, p) or "" for p in (KGB.taskClass, KGB.parameters)
-                )
-                self._cases.setdefault((key[0], key[1]), []).append(case)
-        return self._cases.get((task_class, parameters), [])[:_MOST_CASES]
+    def _analysis(self, iri: str) -> dict[str, Any]:
+        return analysis_page(self._shown, iri, reveal=False)
+
+    def _suite(self, iri: str) -> dict[str, Any]:
+        found = next((one for one in self._standings if one.suite == iri), None)
+        return of_suite(found, self._shown, iri)
 
 
 def _of(database: ox.Store, iri: str) -> list[ox.Quad]:

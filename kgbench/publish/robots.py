@@ -36,6 +36,8 @@ def text(base: str) -> str:
         "User-agent: *",
         f"Allow: {path}",
         "",
+        f"Sitemap: {base}sitemap.xml",
+        "",
     ]
     return "\n".join(lines)
 

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused
-from kgbench.publish import executions, framing
+from kgbench.publish import executions, framing, text_indexes
 from kgbench.publish.dialogues import TEXTS
 from kgbench.publish.dumps import Dumping, Packing, Writer
 from kgbench.publish.executions import Done, Maker, Setup
@@ -28,15 +28,19 @@ from kgbench.publish.folder import Folder
 from kgbench.publish.manifest import Dump, Unit
 from kgbench.publish.outgoing import Outgoing
 from kgbench.publish.parts import RunPart
+from kgbench.publish.presenting import Presenting
 from kgbench.publish.shown import RUN_LEVEL, run_level
 from kgbench.publish.void import Statistics
-from kgbench.vocab import KGB, RDF
+from kgbench.vocab import KGB, PROV, RDF
 
 _FEW = 300  # dialogues; for fewer it does not pay to start processes
 _CHUNK = 1 << 20
-_TYPE = ox.NamedNode(RDF.type)
+_TYPE, _USED = ox.NamedNode(RDF.type), ox.NamedNode(PROV.used)
 IN_DIALOGUES = frozenset(
-    (KGB.Dialogue, KGB.ModelCall, KGB.Prompt, KGB.Answer, KGB.Text, KGB.Evaluation)
+    (
+        *(KGB.Dialogue, KGB.ModelCall, KGB.Prompt, KGB.Answer, KGB.Text, KGB.Evaluation),
+        *(KGB.ToolCall, KGB.ToolResult, KGB.Verdict, KGB.CalibrationVerdict, KGB.JudgedItem),
+    )
 )
 
 
@@ -122,7 +126,7 @@ def workers(setup: Setup, processes: int, dialogues: int) -> Iterator[Workers]:
 
 @dataclass(frozen=True, slots=True)
 class Making:
-    """Makes runs: ``outgoing`` are the quads of dumps, ``original`` what was renamed."""
+    """Makes runs: ``outgoing`` are the quads of dumps, ``original`` gives IRIs of the store."""
 
     folder: Folder
     database: ox.Store
@@ -130,6 +134,7 @@ class Making:
     packing: Packing
     workers: Workers
     original: Callable[[str], str]
+    presenting: Presenting
 
     def run(
         self, part: RunPart, key: str, earlier: Unit | None, told: Callable[[int], None]
@@ -142,7 +147,8 @@ class Making:
         before = {} if earlier is None else {dump.path: dump for dump in earlier.dumps}
         statistics = Statistics()
         left: list[str] = []
-        dumps = self._dump(part.name, self._subjects(part, left), before, statistics)
+        unused: list[str] = []
+        dumps = self._dump(part.name, self._subjects(part, left, unused), before, statistics)
         done: list[tuple[str, Done]] = []
         for execution, _, result in waiting:
             made = result()
@@ -155,13 +161,17 @@ class Making:
             self.outgoing.node(execution).value: (one.complete, one.dialogues, one.invalid)
             for execution, one in done
         }
-        files = [path for _, one in done for path in one.files]
+        files = {path: sha256 for _, one in done for path, sha256 in one.files.items()}
+        pages = text_indexes.write(
+            self.folder, self.presenting, part.run, [one.texts for _, one in done], unused
+        )
+        files |= {path: self.folder.written[path] for path in pages}
         facts = {
             **statistics.facts(),
             "dialogues": sum(one.dialogues for _, one in done),
             "executions": counts,
         }
-        return Unit(key, (*files, *(dump.path for dump in dumps)), tuple(dumps), facts)
+        return Unit(key, files | _sums(dumps), tuple(dumps), facts)
 
     def other(
         self,
@@ -181,7 +191,7 @@ class Making:
                 writer.write(f",\n{tree}".encode())
         writer.write(b"\n]}\n")
         dumps.append(writer.finish(_of(before, "jsonld")))
-        return Unit(key, tuple(dump.path for dump in dumps), tuple(dumps), statistics.facts())
+        return Unit(key, _sums(dumps), tuple(dumps), statistics.facts())
 
     def _dump(
         self,
@@ -196,12 +206,19 @@ class Making:
             dumping.add(quads)
         return dumping.finish(before)
 
-    def _subjects(self, part: RunPart, left: list[str]) -> Iterator[list[ox.Quad]]:
-        """All of a run, subject by subject; trees of what no dialogue has go to ``left``."""
+    def _subjects(
+        self, part: RunPart, left: list[str], unused: list[str]
+    ) -> Iterator[list[ox.Quad]]:
+        """All of a run, subject by subject.
+
+        Trees of what no dialogue has go to ``left``, the IRIs of texts among it to ``unused``.
+        """
         for graph in part.graphs:
             for quads in self.outgoing.graph(graph):
                 if self._is_alone(quads):
                     left += framing.node_trees(quads)
+                    if any(str(q.object) == f"<{KGB.Text}>" for q in quads):
+                        unused.append(str(quads[0].subject).strip("<>"))
                 yield quads
 
     def _is_alone(self, quads: list[ox.Quad]) -> bool:
@@ -211,7 +228,7 @@ class Making:
             return False
         if KGB.Text in kinds:
             node = ox.NamedNode(self.original(str(quads[0].subject).strip("<>")))
-            used = (self.database.quads_for_pattern(None, one, node) for one in TEXTS)
+            used = (self.database.quads_for_pattern(None, one, node) for one in (*TEXTS, _USED))
             return all(next(one, None) is None for one in used)
         return kinds.isdisjoint(IN_DIALOGUES)
 
@@ -243,11 +260,16 @@ class Making:
                 None, ox.NamedNode(RDF.type), kind, ox.NamedNode(part.graph)
             )
         ]
-        return sorted(node.value for node in found if isinstance(node, ox.NamedNode))
+        named = (node.value for node in found if isinstance(node, ox.NamedNode))
+        return sorted(named, key=lambda iri: self.outgoing.node(iri).value)
 
 
 def _of(before: dict[str, Dump], form: str) -> Dump | None:
     return next((one for path, one in before.items() if f".{form}." in path), None)
+
+
+def _sums(dumps: Iterable[Dump]) -> dict[str, str]:
+    return {dump.path: dump.sha256 for dump in dumps}
 
 
 def code_digest() -> str:
@@ -258,6 +280,6 @@ def code_digest() -> str:
     found = hashlib.sha256()
     for part in ("publish", "pages"):
         for path in sorted((package / part).rglob("*")):
-            if path.suffix in (".py", ".html", ".css") and "checks" not in path.parts:
+            if path.suffix in (".py", ".html", ".css", ".js") and "checks" not in path.parts:
                 found.update(path.name.encode() + path.read_bytes())
     return found.hexdigest()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
 import pyoxigraph as ox
@@ -13,8 +14,22 @@ from kgbench.errors import PublicationRefused
 from kgbench.publish.about import About
 from kgbench.publish.withholding import Level
 
+if TYPE_CHECKING:
+    from kgbench.publish.folder import Folder
+    from kgbench.publish.manifest import Manifest
+
 PASSWORD = "KGBENCH_PUBLISH_PASSWORD"  # noqa: S105 - the name of a variable
 _PROCESSES = 2
+
+
+class Signs(Protocol):
+    """Signs a publication (:class:`kgbench.publish.signing.Signer`)."""
+
+    def sign(self, folder: Folder, manifest: Manifest) -> None:
+        """Write signed documents, before all files are listed with their checksums."""
+
+    def seal(self, folder: Folder, manifest: Manifest) -> None:
+        """Sign the list of checksums."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +39,7 @@ class Settings:
     ``level`` is what is left out of the dumps; with a ``password`` the dumps are encrypted and
     pages carry no texts at all. ``unprotected`` names the protected suites whose texts may be
     published in the clear. ``runs`` are the runs to publish (IRI, id or label; all where empty).
+    Without a ``signer`` the publication is not signed.
     """
 
     location: str
@@ -37,6 +53,7 @@ class Settings:
     about: About = field(default_factory=About)
     compression: str = "zstd"
     processes: int = _PROCESSES
+    signer: Signs | None = None
 
     @property
     def shown_level(self) -> Level:

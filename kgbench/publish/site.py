@@ -13,26 +13,29 @@ import pyoxigraph as ox
 from kgbench.errors import PublicationRefused
 from kgbench.pages import snapshot, things
 from kgbench.pages.snapshot import Memory, View
-from kgbench.publish import front, manifest, robots, shown
+from kgbench.publish import changes, claims, cubes, front, manifest, moved, recipe, robots, shown
 from kgbench.publish.addresses import Addresses
 from kgbench.publish.catalog import Publication
+from kgbench.publish.discovery import write_sitemap
 from kgbench.publish.dumps import Packing, as_bytes, join
 from kgbench.publish.executions import Setup
 from kgbench.publish.folder import Folder, claim
-from kgbench.publish.learning import renamed, telling
-from kgbench.publish.manifest import Dump, Manifest, Unit
+from kgbench.publish.learning import prepared
+from kgbench.publish.manifest import Dump, Manifest, Unit, Version
+from kgbench.publish.measured_runs import MeasuredRuns
+from kgbench.publish.measured_things import measured_things
 from kgbench.publish.outgoing import Outgoing, Rules
-from kgbench.publish.parts import Parts, RunPart, parts
+from kgbench.publish.parts import Parts, RunPart, dialogues_in, parts, refuse_in_the_clear
 from kgbench.publish.presenting import Presenting
 from kgbench.publish.resources import Resources
 from kgbench.publish.running import Making, code_digest, workers
-from kgbench.publish.scrubbing import Scrubber, here, hosts_and_people, secrets_here
 from kgbench.publish.settings import Settings
+from kgbench.publish.signing import KEYS, SIGNATURE
 from kgbench.publish.standing import Measuring, Standing, figures, names
-from kgbench.publish.statements import from_stamp
 from kgbench.rdf import canonical_json, digest
+from kgbench.rdf.statements import from_stamp
 from kgbench.store import SnapshotReader, open_reader
-from kgbench.vocab import KGB, PROV, RDF
+from kgbench.vocab import KGB, PROV
 
 _DECLARED = ox.NamedNode(KGB.declaredDigest)
 Progress = Callable[[int, int, str], None]
@@ -59,16 +62,25 @@ def publish(settings: Settings, told: Progress) -> Report:
     Raises :class:`~kgbench.errors.PublicationRefused` before anything is written where the folder
     is not ours, or texts of a protected suite would be published in the clear.
     """
-    view = _opened(settings.location)
+    view = opened(settings.location)
     wanted = parts(view, settings)
+    refuse_in_the_clear(view, settings, wanted.suites)
+    rules, addresses = prepared(
+        view, settings.location, settings.base, settings.shown_level, wanted.runs_of_passes
+    )
+    dumped = Outgoing(view.database, addresses, rules._replace(level=settings.level))
     lock = claim(settings.out)
     try:
-        return _Publishing(settings, view, wanted, told).run()
+        return Publishing(settings, view, wanted, told, rules, addresses, dumped).run()
     finally:
         lock.close()
 
 
-def _opened(location: str) -> View:
+def opened(location: str) -> View:
+    """The newest snapshot of the store in a folder.
+
+    Raises :class:`~kgbench.errors.PublicationRefused` for a store on a server.
+    """
     with open_reader(location) as reader:
         if not isinstance(reader, SnapshotReader):
             raise PublicationRefused(
@@ -80,26 +92,23 @@ def _opened(location: str) -> View:
 
 
 @dataclass
-class _Publishing:
-    """One publication under way."""
+class Publishing:
+    """One publication under way: ``rules`` are those of pages, ``for_dumps`` what dumps have.
+
+    ``versions`` are those published before, where the folder does not say.
+    """
 
     settings: Settings
     view: View
     parts: Parts
     told: Progress
+    rules: Rules
+    addresses: Addresses
+    for_dumps: Outgoing
+    versions: tuple[Version, ...] = ()
 
     def __post_init__(self) -> None:
-        self.scrubber = Scrubber(
-            here() | hosts_and_people(telling(self.view.database)), secrets_here()
-        )
-        self.addresses = Addresses(
-            self.view.iris.base, self.settings.base, renamed(self.view, self.scrubber)
-        )
-        self.rules = Rules(self.settings.shown_level, self.scrubber)
-        self.dumped = Rules(self.settings.level, self.scrubber)
-        database = self.view.database
-        self.outgoing = Outgoing(database, self.addresses, self.rules)
-        self.for_dumps = Outgoing(database, self.addresses, self.dumped)
+        self.outgoing = Outgoing(self.view.database, self.addresses, self.rules)
         self.canaries = robots.canaries(self.view, self.parts.suites)
         self.packing = Packing(
             self.settings.compression, self.settings.password, "; ".join(self.canaries)
@@ -110,12 +119,13 @@ class _Publishing:
         folder = Folder(self.settings.out)
         try:
             earlier = manifest.read(folder.state)
-            _forget_what_was_interrupted(folder, earlier)
+            earlier.versions = earlier.versions or list(self.versions)
+            earlier.forget_interrupted(folder)
             made = shown.shown(self.view, self.outgoing, self.parts)
             documents = shown.documents(made, self.outgoing, self.parts)
-            places = frozenset((*documents, *_executions(made, self.addresses)))
-            units = self._parts(folder, earlier, made, places)
+            places = frozenset((*documents, *shown.executions(made, self.addresses)))
             presenting = Presenting(made, self.addresses, places, self.view.database, self.canaries)
+            units = self._parts(folder, earlier, presenting)
             dumps = self._joined(folder, earlier, units)
             date = from_stamp(max(self._stamps(), default="0"))
             versions = front.next_version(earlier.versions, units, dumps, date)
@@ -133,17 +143,20 @@ class _Publishing:
 
     # --- runs, catalogue and the rest -------------------------------------------------------
 
-    def _parts(
-        self, folder: Folder, earlier: Manifest, made: Memory, places: frozenset[str]
-    ) -> dict[str, Unit]:
+    def _parts(self, folder: Folder, earlier: Manifest, presenting: Presenting) -> dict[str, Unit]:
         how = self._how()
+        made = presenting.shown
         keys = {
             part.name: digest(
                 canonical_json([how, self._named(made, part), list(part.stamps), self._invalid()])
             )
             for part in self.parts.runs
         }
-        stale = [part for part in self.parts.runs if not _holds(folder, earlier, part.name, keys)]
+        stale = [
+            part
+            for part in self.parts.runs
+            if not earlier.holds(folder, part.name, keys[part.name])
+        ]
         units = {}
         for part in self.parts.runs:
             if part not in stale:
@@ -156,14 +169,14 @@ class _Publishing:
             shown=str(path),
             out=self.settings.out,
             addresses=self.addresses,
-            documents=places,
+            documents=presenting.documents,
             graphs=self.parts.graphs,
             others=frozenset(self.outgoing.node(graph).value for graph, _ in self.parts.others),
             rules=self.rules,
-            dumped=self.dumped,
+            dumped=self.for_dumps.rules,
             canaries=self.canaries,
         )
-        whole = sum(_count(self.view.database, part.graph) for part in stale)
+        whole = sum(dialogues_in(self.view.database, part.graph) for part in stale)
         done = 0
 
         def hear(dialogues: int) -> None:
@@ -179,6 +192,7 @@ class _Publishing:
                 self.packing,
                 at_work,
                 self.addresses.original,
+                presenting,
             )
             for part in stale:
                 units[part.name] = making.run(
@@ -231,10 +245,11 @@ class _Publishing:
                     [dump.sha256 for dump in versions[-1].dumps],
                     repr(self.settings.about),
                     self.settings.endpoint,
+                    self.settings.signer is not None,
                 ]
             )
         )
-        if _holds(folder, earlier, "things", {"things": key}):
+        if earlier.holds(folder, "things", key):
             folder.keep(earlier.units["things"].files)
             return earlier.units["things"]
         before = set(folder.written)
@@ -250,7 +265,13 @@ class _Publishing:
             for graph, thing in self.parts.others
         }
         resources = Resources(
-            presenting, standings=standings, names=named, counts=counts, units=units, inner=inner
+            presenting,
+            standings=standings,
+            names=named,
+            counts=counts,
+            units=units,
+            inner=inner,
+            runs=MeasuredRuns(self.view, presenting.shown, self.addresses, measuring),
         )
         for number, (place, iris) in enumerate(documents.items()):
             resources.write(folder, place, iris)
@@ -265,11 +286,18 @@ class _Publishing:
             measured=front.measured(presenting.shown),
             canaries=self.canaries,
             collected=min(filter(None, map(self._began, self.parts.runs)), default=None),
+            things=measured_things(presenting.shown, self.addresses),
+            signed=self.settings.signer is not None,
         )
+        publication.companions = [
+            *cubes.write(folder, standings, self.view, publication, measuring.published),
+            *filter(None, [claims.write(folder, standings, publication.base, measuring.published)]),
+            changes.write(folder, publication),
+        ]
         entry = front.Front(folder, presenting, publication, standings, drawn, named, units)
         entry.write(measuring.texts)
-        dumps = {dump.path for dump in versions[-1].dumps}
-        return Unit(key, tuple(p for p in folder.written if p not in before or p in dumps))
+        before -= {dump.path for dump in versions[-1].dumps}
+        return Unit(key, {path: s for path, s in folder.written.items() if path not in before})
 
     def _began(self, run: RunPart) -> str | None:
         return things.text(self.view, run.run, PROV.startedAtTime)
@@ -291,17 +319,25 @@ class _Publishing:
 
     def _finish(self, folder: Folder, earlier: Manifest, done: Manifest) -> Report:
         ours = earlier.files() | folder.journalled()
-        gone = sorted(path for path in ours - set(folder.written))
+        done.units["moved"] = moved.write(folder, ours)
+        signer = self.settings.signer
+        if signer is not None:
+            signer.sign(folder, done)
         manifest.write(folder, done)
-        for path in gone:
+        now = done.versions[-1]
+        folder.write(
+            recipe.FILE, recipe.written(self.settings, self.addresses.store, done.versions)
+        )
+        further = [] if signer is None else [KEYS, SIGNATURE]
+        write_sitemap(folder, self.settings.base, further, without=done.units["moved"].files)
+        sums = sorted(folder.written.items())
+        folder.write("SHA256SUMS", "".join(f"{told}  {path}\n" for path, told in sums))
+        if signer is not None:
+            signer.seal(folder, done)
+        gone = ours - set(folder.written)
+        for path in sorted(gone):
             folder.remove(path)
         folder.finish()
-        now = done.versions[-1]
-        notes = []
-        if self.settings.about.licence is None:
-            notes.append("no licence is given, so nobody may use the data: --licence CC-BY-4.0")
-        if not self.settings.about.creators:
-            notes.append("nobody is named as the creator: --creator 'Name <IRI>'")
         return Report(
             out=str(self.settings.out),
             base=self.settings.base,
@@ -312,7 +348,7 @@ class _Publishing:
             files=len(folder.written),
             changed=folder.changed,
             removed=len(gone),
-            notes=tuple(notes),
+            notes=self.settings.about.missing,
         )
 
     # --- what things depend on --------------------------------------------------------------
@@ -326,11 +362,12 @@ class _Publishing:
                     self.addresses.base,
                     dict(self.addresses.renamed),
                     int(self.rules.level),
-                    int(self.dumped.level),
-                    sorted(self.scrubber.names),
-                    sorted(digest(one) for one in self.scrubber.secrets),
+                    int(self.for_dumps.rules.level),
+                    sorted(self.rules.scrubber.names),
+                    self.rules.scrubber.secrets.identity(),
+                    self.rules.commitments.tag("state", ""),
                     self.packing.suffix,
-                    digest(self.packing.password or ""),
+                    self.rules.commitments.tag("password", self.packing.password or ""),
                     list(self.canaries),
                     code_digest(),
                 ]
@@ -358,32 +395,3 @@ class _Publishing:
     def _stamps(self) -> list[str]:
         graphs = self.parts.graphs
         return [stamp for graph, stamp in self.parts.stamps.items() if graph in graphs]
-
-
-def _forget_what_was_interrupted(folder: Folder, earlier: Manifest) -> None:
-    """Make again what a publication that did not end may have half changed."""
-    touched = folder.journalled()
-    for name, unit in list(earlier.units.items()):
-        if touched.intersection(unit.files):
-            earlier.units[name] = Unit("", unit.files, unit.dumps, unit.facts)
-
-
-def _holds(folder: Folder, earlier: Manifest, name: str, keys: dict[str, str]) -> bool:
-    """Whether a unit stands in the folder as it would be made."""
-    unit = earlier.units.get(name)
-    return (
-        unit is not None
-        and unit.key == keys[name]
-        and all((folder.path / path).is_file() for path in unit.files)
-    )
-
-
-def _executions(made: Memory, addresses: Addresses) -> Iterator[str]:
-    kind = ox.NamedNode(KGB.TaskExecution)
-    for quad in made.database.quads_for_pattern(None, ox.NamedNode(RDF.type), kind):
-        yield addresses.place(str(quad.subject).strip("<>"))
-
-
-def _count(database: ox.Store, graph: str) -> int:
-    pattern = (None, ox.NamedNode(RDF.type), ox.NamedNode(KGB.Dialogue), ox.NamedNode(graph))
-    return sum(1 for _ in database.quads_for_pattern(*pattern))

@@ -16,25 +16,27 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kgbench.analysis import queries
-from kgbench.analysis.compass import compass, compass_table
+from kgbench.analysis import scores as fetch
+from kgbench.analysis.compass import compass, compass_of, compass_table
 from kgbench.analysis.leaders import leaders
 from kgbench.analysis.selection import Selection, select
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
-from kgbench.pages import drawing, things
+from kgbench.pages import drawing, exercises, things
+from kgbench.pages.board import board
+from kgbench.pages.scored import results
 from kgbench.pages.snapshot import View
 from kgbench.pages.tables import Sheet, sheet
 from kgbench.publish.addresses import Addresses
 from kgbench.publish.asked import Recording, filled
 from kgbench.publish.outgoing import Outgoing
 from kgbench.publish.parts import Parts
+from kgbench.rdf import queries
 from kgbench.store.iris import slug
 from kgbench.vocab import KGB, OUTCOME, RDFS, SKOS
 
-_BOOTSTRAPS = 1_000
-_BOARD, _TASKS, _OUTCOMES = "leaderboard", "tasks", "outcomes"
+BOARD, TASKS, _OUTCOMES, COMPASS = "leaderboard", "tasks", "outcomes", "compass-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,14 @@ class Standing:
         """The name of the suite in paths."""
         return slug(self.name)
 
+    def document(self, base: str) -> str:
+        """The IRI of the document with the tables of the suite, and of its page."""
+        return f"{base}leaderboard/{self.slug}"
+
+    def cube(self, base: str, kind: str) -> str:
+        """The IRI of a table as a data cube."""
+        return f"{self.document(base)}#{kind}"
+
 
 class Measuring:
     """Takes the standings of the published runs."""
@@ -75,21 +85,24 @@ class Measuring:
             name = things.text(self._view, suite, SKOS.notation) or suite
             label = self._outgoing.clean(things.text(self._view, suite, RDFS.label) or name)
             try:
-                selection = self._selected(suite)
+                selection = self.selected(suite)
             except QueryError:  # dialogues, and no pass yet
                 continue
             found = Standing(suite, name, label, selection)
-            self._take(found, _BOARD, _leaders)
-            self._take(found, _TASKS, task_scores)
+            self._take(found, BOARD, leaders)
+            self._take(found, TASKS, task_scores)
             for one in self._compasses():
-                self._take(found, f"compass-{one}", partial(_compass, one))
+                self._take(found, f"{COMPASS}{one}", partial(_compass, one))
             self._count(found)
             done(f"scores of {name}")
             yield found
 
-    def _selected(self, suite: str) -> Selection:
-        """The scores that count, of the runs that are published."""
-        found = select(self._view, suite)
+    def selected(self, suite: str, run: str | None = None) -> Selection:
+        """The scores that count, of the runs that are published, or of one ``run`` (IRI).
+
+        Raises :class:`~kgbench.errors.QueryError` where there are dialogues, and no pass yet.
+        """
+        found = select(self._view, suite, run=run)
         graphs = self._parts.graphs
         return replace(
             found,
@@ -102,10 +115,8 @@ class Measuring:
         with contextlib.suppress(QueryError):  # a suite without the tasks that it asks for
             table = make(recording.store(), found.selection)
             if table.rows:
-                found.tables[kind] = self._clean(table)
-                files = filled(recording.asked, self._addresses.published)
-                self.texts |= {path: text for path, (_, text) in files.items()}
-                found.asked[kind] = {path: name for path, (name, _) in files.items()}
+                found.tables[kind] = self.clean_table(table)
+                found.asked[kind] = self.filled(recording.asked)
 
     def _count(self, found: Standing) -> None:
         recording = Recording(self._view)
@@ -119,15 +130,19 @@ class Measuring:
                 of_model = found.outcomes.setdefault(row["model"].value, {})
                 name = row["outcome"].value.removeprefix(OUTCOME)
                 of_model[name] = of_model.get(name, 0) + int(row["count"].value)
-        files = filled(recording.asked, self._addresses.published)
+        found.asked[_OUTCOMES] = self.filled(recording.asked)
+
+    def filled(self, asked: dict[str, None]) -> dict[str, str]:
+        """The paths of the files with these queries, and their names; the site gets the files."""
+        files = filled(asked, self._addresses.published)
         self.texts |= {path: text for path, (_, text) in files.items()}
-        found.asked[_OUTCOMES] = {path: name for path, (name, _) in files.items()}
+        return {path: name for path, (name, _) in files.items()}
 
     def _compasses(self) -> list[str]:
         found = things.instances(self._view, KGB.Compass)
         return sorted(filter(None, (things.text(self._view, c, SKOS.notation) for c in found)))
 
-    def _clean(self, table: Table) -> Table:
+    def clean_table(self, table: Table) -> Table:
         """The table with all texts as they are published."""
         clean = self.cleaned
         return replace(
@@ -139,6 +154,10 @@ class Measuring:
                 for column, iris in table.iris.items()
             },
         )
+
+    def published(self, iri: str) -> str:
+        """The IRI in the publication of what the store calls ``iri``."""
+        return self._outgoing.node(iri).value
 
     def cleaned(self, text: str) -> str:
         """A name in a table; one that loses its host still differs from others."""
@@ -168,35 +187,38 @@ def as_sheet(
 ) -> Sheet:
     """A table for a page, with the exact queries behind it."""
     made = sheet(table, named, found.suite, **how)
-    return made._replace(
-        queries=[(name, {"path": path}) for path, name in found.asked[kind].items()]
-    )
+    return made._replace(queries=filled_links(found.asked[kind]))
+
+
+def filled_links(asked: Mapping[str, str]) -> list[tuple[str, dict[str, str]]]:
+    """Queries (names by path) as pages link them: each with where it stands."""
+    return [(name, {"path": path}) for path, name in asked.items()]
 
 
 def of_model(
     found: Standing, name: str, iri: str, named: Mapping[str, str]
 ) -> dict[str, Any] | None:
     """What the card of a model says of one suite; ``None`` where it has no results in it."""
-    table = part(found.tables.get(_TASKS), "model", name)
+    table = part(found.tables.get(TASKS), "model", name)
     if table is None:
         return None
-    scored = as_sheet(found, _TASKS, table, named, hide="model")
+    whole = as_sheet(found, TASKS, table, named, hide="model")
     spokes = []
-    drawn = next((k for k in found.tables if k.startswith("compass-")), None)
+    drawn = drawn_compass(found)
     if drawn is not None:
         axes = part(found.tables[drawn], "model", name)
         records = [] if axes is None else axes.records()
         spokes = drawing.spokes([(str(r["label"]), _number(r["mean"])) for r in records])
-    board = found.tables.get(_BOARD)
-    place = part(board, "model", name)
-    facts = [] if place is None or board is None else list(_facts(place, len(board.rows)))
+    whole_board = found.tables.get(BOARD)
     outcomes = _outcomes(found.outcomes.get(iri, {}))
     return {
         "suite": found.suite,
         "label": found.label,
-        "facts": facts,
-        "sheet": scored,
-        "boxes": [drawing.box(record) for record in scored.records],
+        "name": name,
+        "facts": [] if whole_board is None else list(_facts(whole_board, name)),
+        "results": results(table, {}, "task"),
+        "sheet": whole,
+        "boxes": [drawing.box(record) for record in whole.records],
         "spokes": spokes,
         "polygon": drawing.polygon(spokes),
         "compass_queries": [] if drawn is None else list(found.asked[drawn].items()),
@@ -204,14 +226,24 @@ def of_model(
     }
 
 
-def of_task(found: Standing, name: str, named: Mapping[str, str]) -> dict[str, Any] | None:
-    """The results of one task in one suite."""
-    table = part(found.tables.get(_TASKS), "task", name)
+def of_task(
+    found: Standing, name: str, named: Mapping[str, str], shown: Mapping[str, str]
+) -> dict[str, Any] | None:
+    """The results of one task in one suite; ``shown`` has the display names of models."""
+    table = part(found.tables.get(TASKS), "task", name)
     if table is None:
         return None
-    scored = as_sheet(found, _TASKS, table, named, hide="task")
-    boxes = [drawing.box(record) for record in scored.records]
-    return {"suite": found.suite, "label": found.label, "sheet": scored, "boxes": boxes}
+    made = exercises.of_suite(table, shown, found.suite, found.label)
+    return {**made, "sheet": as_sheet(found, TASKS, table, named, hide="task")}
+
+
+def of_suite(found: Standing | None, view: View, suite: str) -> dict[str, Any]:
+    """What the page of a suite shows, with the exact queries behind its results."""
+    table = None if found is None else found.tables.get(TASKS)
+    made = exercises.of_tasks(view, suite, table, fetch.tasks(view).values())
+    if found is not None and made["heat"] is not None:
+        made["heat"] = made["heat"]._replace(queries=filled_links(found.asked[TASKS]))
+    return {**made, "board": None if found is None else f"leaderboard/{found.slug}/"}
 
 
 def figures(
@@ -226,14 +258,14 @@ def figures(
     from kgbench.plots.standings import standings_figure
 
     for kind, table in found.tables.items():
-        if kind == _TASKS:
+        if kind == TASKS:
             continue
         name = f"{found.slug}-{kind}"
         drawn = _drawable(table)
         with warnings.catch_warnings():
             # A reader of the file has fonts for more letters than this machine.
             warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
-            figure = standings_figure(drawn) if kind == _BOARD else compass_figure(drawn)
+            figure = standings_figure(drawn) if kind == BOARD else compass_figure(drawn)
             svg, numbers = save(figure, folder, name, formats=["svg"], tables=[table], state=state)
         said = json.loads(numbers.read_text(encoding="utf-8"))
         said["filled"] = found.asked[kind]
@@ -243,17 +275,20 @@ def figures(
 
 
 def _drawable(table: Table) -> Table:
-    """The table with names that can be drawn: nothing in them steers, and nothing is a formula."""
-    from kgbench.analysis.rendering import one_line
+    """The table with names that can be drawn: nothing in them steers."""
+    from kgbench.characters import one_line
 
     def name(value: Value) -> Value:
-        return one_line(value).replace("$", r"\$")[:80] if isinstance(value, str) else value
+        return one_line(value)[:80] if isinstance(value, str) else value
 
     return replace(table, rows=tuple(tuple(map(name, row)) for row in table.rows))
 
 
-def _leaders(store: Any, selection: Selection) -> Table:
-    return leaders(store, selection, samples=_BOOTSTRAPS)
+def drawn_compass(found: Standing) -> str | None:
+    """The compass that cards draw: that of the suite, or else any that has results."""
+    kinds = [kind for kind in found.tables if kind.startswith(COMPASS)]
+    preferred = f"{COMPASS}{compass_of(found.selection.suite).name}"
+    return preferred if preferred in kinds else next(iter(kinds), None)
 
 
 def _compass(name: str, store: Any, selection: Selection) -> Table:
@@ -270,20 +305,25 @@ def _published(value: Any, addresses: Addresses) -> Any:
     return value
 
 
-def _facts(place: Table, models: int) -> Iterator[tuple[str, str]]:
-    from kgbench.analysis.rendering import shown
-
-    titles: list[str] = []
-    values: list[str] = []
-    for column, value in zip(place.columns, place.rows[0], strict=True):
-        if column.title == "to" and titles:  # the end of an interval
-            titles[-1] = titles[-1].removesuffix(" from")
-            values[-1] += f" to {shown(value, column)}"
-        elif column.name != "model":
-            titles.append(column.title)
-            values.append(shown(value, column))
-    yield from zip(titles, values, strict=True)
-    yield "Models on the leaderboard", str(models)
+def _facts(whole: Table, name: str) -> Iterator[tuple[str, str]]:
+    """What the leaderboard says of a model (name), by what it is called."""
+    made = board(whole, {}, None)
+    place = next((one for one in made.places if one.name == name), None)
+    if place is None or place.score is None:
+        return
+    ranked = sum(one.rank is not None for one in made.places)
+    yield "Rank", "none" if place.rank is None else f"{place.rank} of {ranked}"
+    yield "Score", f"{place.score:.3f}"
+    if place.low is not None and place.high is not None:
+        about = "" if made.about is None else f" ({made.about})"
+        yield "95 % interval", f"{place.low:.3f} to {place.high:.3f}{about}"
+    yield "Tasks", f"{place.tasks} of {made.tasks}"
+    yield "Scores", f"{place.n:,}"
+    if place.unreadable is not None:
+        yield "Unreadable", f"{100 * place.unreadable:.1f} %"
+    for title, count in (("Failed", place.failed), ("Not judged", place.not_judged)):
+        if count:
+            yield title, f"{count:,}"
 
 
 def _outcomes(counts: Mapping[str, int]) -> Table:

@@ -11,7 +11,8 @@ import pyoxigraph as ox
 
 from kgbench.publish.catalog import Publication
 from kgbench.publish.manifest import Unit
-from kgbench.publish.statements import integer, node, said, text, typed
+from kgbench.rdf.statements import node, said, text, typed
+from kgbench.rdf.void import counts, partitions
 from kgbench.vocab import DCTERMS, FOAF, PREFIXES, RDF, VOID
 
 _FORMATS = "http://www.w3.org/ns/formats/"
@@ -50,7 +51,11 @@ def void(
     base = publication.base
     quads = [
         *typed(node(base + "void.ttl"), VOID.DatasetDescription),
-        *said(node(base + "void.ttl"), (FOAF.primaryTopic, publication.dataset)),
+        *said(
+            node(base + "void.ttl"),
+            (FOAF.primaryTopic, publication.dataset),
+            *((FOAF.topic, companion.iri) for companion in publication.companions),
+        ),
         *said(
             publication.dataset,
             (DCTERMS["title"], text(publication.about.title, "en")),
@@ -59,7 +64,7 @@ def void(
             (VOID.sparqlEndpoint, publication.endpoint),
             (VOID.exampleResource, next(iter(runs.values()), None)),
             (VOID.feature, _FORMATS + "N-Quads"),
-            (VOID.feature, _FORMATS + "Turtle"),
+            (VOID.feature, _FORMATS + "TriG"),
             (VOID.feature, _FORMATS + "JSON-LD"),
         ),
     ]
@@ -72,7 +77,8 @@ def void(
     quads += said(publication.dataset, *((VOID.vocabulary, str(PREFIXES[p])) for p in sorted(used)))
     dumps = publication.now.dumps if publication.packing.password is None else ()
     quads += said(publication.dataset, *((VOID.dataDump, base + dump.path) for dump in dumps))
-    quads += _counts(publication.dataset, whole, base)
+    quads += counts(publication.dataset, whole)
+    quads += partitions(publication.dataset, whole, base + "void.ttl#")
     for name, iri in runs.items():
         subset = node(f"{base}void.ttl#{name}")
         quads += said(publication.dataset, (VOID.subset, subset))
@@ -83,7 +89,9 @@ def void(
             (FOAF.primaryTopic, iri),
             *((VOID.dataDump, base + dump.path) for dump in units[name].dumps if dumps),
         )
-        quads += _counts(subset, units[name].facts, base)
+        quads += counts(subset, units[name].facts)
+    for companion in publication.companions:
+        quads += companion.void(base)
     return quads
 
 
@@ -94,23 +102,3 @@ def _sum(facts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         whole["classes"].update(one["classes"])
         whole["properties"].update(one["properties"])
     return whole
-
-
-def _counts(subject: ox.NamedNode, facts: Mapping[str, Any], base: str) -> list[ox.Quad]:
-    quads = said(
-        subject,
-        (VOID.triples, integer(facts["triples"])),
-        (VOID.classes, integer(len(facts["classes"]))),
-        (VOID.properties, integer(len(facts["properties"]))),
-    )
-    if subject.value != base + "#dataset":
-        return quads
-    for number, (iri, count) in enumerate(sorted(facts["classes"].items())):
-        part = node(f"{base}void.ttl#class-{number}")
-        quads += said(subject, (VOID.classPartition, part))
-        quads += said(part, (VOID["class"], iri), (VOID.entities, integer(count)))
-    for number, (iri, count) in enumerate(sorted(facts["properties"].items())):
-        part = node(f"{base}void.ttl#property-{number}")
-        quads += said(subject, (VOID.propertyPartition, part))
-        quads += said(part, (VOID.property, iri), (VOID.triples, integer(count)))
-    return quads

@@ -2,17 +2,20 @@
 """Leaving texts out of a publication: which, at which level, and what stays in their places.
 
 The levels build on each other: ``none`` leaves out nothing, ``gold`` reference answers, ``prompts``
-also what models were asked, ``answers`` also what they answered. In place of a text stays its
-SHA-256, so that who has the text can show that it is the one that was judged.
+also what models were asked, ``answers`` also what they answered. In place of a text stays a
+commitment to it (:mod:`kgbench.secrets.commitments`), so that the text can be disclosed later and
+nobody can guess it until then.
 """
 
 from __future__ import annotations
 
 import json
 from enum import IntEnum
+from typing import NamedTuple
 
 from kgbench.model import Json
-from kgbench.rdf import canonical_json, digest
+from kgbench.rdf import canonical_json
+from kgbench.secrets.commitments import Commitments
 
 
 class Level(IntEnum):
@@ -33,6 +36,7 @@ _ASKED = _IDENTITY | frozenset(
     (
         *(
             "question",
+            "claim",
             "task",
             "testSparql",
             "errorMessage",
@@ -43,7 +47,7 @@ _ASKED = _IDENTITY | frozenset(
         ),
         *("graph", "graphTurtle", "subGraph", "subSchema", "schema", "entityHelpCsv", "prefixes"),
         *("n", "knowsCount", "iris", "entityLabelMapping", "lsqFeatures"),
-        *("multishotLimit", "multishotResultLimit", "multishotSyntaxLimit"),
+        *("tools", "multishotLimit", "multishotResultLimit", "multishotSyntaxLimit"),
     )
 )
 # What judges note that comes from the answer alone. Numbers and truth values are always kept.
@@ -58,25 +62,58 @@ _ANSWERED = _JUDGED | frozenset(
 _LONG = 8  # characters; what is shorter occurs by chance
 
 
-def case_data(data: Json, level: Level) -> Json:
+class Seal(NamedTuple):
+    """Makes what stands for the values that are left out in one place."""
+
+    commitments: Commitments
+    place: str
+
+    def within(self, name: str) -> Seal:
+        """The seal of a part of this place."""
+        return Seal(self.commitments, f"{self.place} {name}")
+
+    def value(self, value: Json) -> Json:
+        """What stands for a value: a commitment to a text as it is, else to its canonical JSON."""
+        text = value if isinstance(value, str) else canonical_json(value)
+        return {"commitment": self.commitments.commit(self.place, text)}
+
+    def text(self, text: str) -> str:
+        """What stands for a part of a text."""
+        return f"[commitment:{self.commitments.commit(self.place, text)}]"
+
+
+def case_data(data: Json, level: Level, seal: Seal) -> Json:
     """The data of a case as they are published at ``level``."""
     if level is Level.NONE:
         return data
     if not isinstance(data, dict):
-        return withheld(data)
+        return seal.value(data)
+    kept = public(data, level)
+    return {
+        name: kept[name] if name in kept else seal.within(name).value(value)
+        for name, value in data.items()
+    }
+
+
+def public(data: Json, level: Level) -> dict[str, Json]:
+    """What is published in the clear, at ``level``, of the data of a case."""
+    if not isinstance(data, dict):
+        return {}
+    if level is Level.NONE:
+        return data
     kept = _ASKED if level is Level.GOLD else _IDENTITY
-    return {name: value if name in kept else withheld(value) for name, value in data.items()}
+    return {name: value for name, value in data.items() if name in kept}
 
 
-def infos(value: Json, level: Level, gold: frozenset[str], name: str = "") -> Json:
+def infos(value: Json, level: Level, gold: frozenset[str], seal: Seal, name: str = "") -> Json:
     """What a judge noted, as published at ``level``; ``gold`` are reference answers of the case."""
     if level is Level.NONE or value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, dict):
-        return {key: infos(each, level, gold, key) for key, each in value.items()}
+        return {key: infos(each, level, gold, seal.within(key), key) for key, each in value.items()}
     kept = _JUDGED if level is Level.ANSWERS else _ANSWERED
     if name not in kept or holds(value, gold):
-        return withheld(value)
+        return seal.value(value)
     return value
 
 
@@ -98,21 +135,12 @@ def holds(value: Json, gold: frozenset[str]) -> bool:
     return any(one in text for text in _texts(value) for one in gold)
 
 
-def without(text: str, gold: frozenset[str]) -> str:
-    """``text`` with the digests of reference answers in their places."""
+def without(text: str, gold: frozenset[str], seal: Seal) -> str:
+    """``text`` with commitments to reference answers in their places."""
     for one in sorted(gold, key=len, reverse=True):
         if one in text:
-            text = text.replace(one, f"[sha256:{digest(one)}]")
+            text = text.replace(one, seal.text(one))
     return text
-
-
-def withheld(value: Json) -> Json:
-    """What stands for ``value``: its SHA-256, of a text as it is, else as canonical JSON.
-
-    >>> withheld("SELECT ?s WHERE { ?s a :Dragon }")["sha256"][:12]
-    '7f8d131e0332'
-    """
-    return {"sha256": digest(value if isinstance(value, str) else canonical_json(value))}
 
 
 def parsed(text: str) -> Json:

@@ -12,8 +12,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from kgbench import resources
-from kgbench.rdf import moment
+from kgbench.rdf import moment, queries
 from kgbench.store.protocol import Store
 from kgbench.store.templates import fill
 
@@ -59,29 +58,45 @@ class Paid(NamedTuple):
 def usage(store: Store, graph: str) -> dict[str, Usage]:
     """What the calls of a run's graph used, by the model's IRI."""
     found: dict[str, Usage] = {}
-    for row in store.query(_question("run-usage", graph)):
-        count = int(row["count"].value)
+    for row in queries.run(store, "run-usage", runGraph=graph):
         total = found.setdefault(row["model"].value, Usage())
         if row["failed"].value == "true":
-            total.failures += count
+            total.failures += int(row["count"].value)
             continue
-        total.answers += count
-        total.uncounted += count if row["inputTokens"] is None else 0
-        total.input += count * _number(row["inputTokens"])
-        total.output += count * _number(row["outputTokens"])
-        total.cached += count * _number(row["cachedTokens"])
-        total.reasoning += count * _number(row["reasoningTokens"])
-        if row["batched"].value == "true":
-            total.batch_input += count * _number(row["inputTokens"])
-            total.batch_output += count * _number(row["outputTokens"])
-            total.batch_cached += count * _number(row["cachedTokens"])
+        total.reasoning += int(row["count"].value) * _number(row["reasoningTokens"])
+        _count(total, row)
     return found
+
+
+def usage_by_task(store: Store, graph: str) -> dict[tuple[str, str], Usage]:
+    """What the answered calls of a run's graph used, by task and model (IRIs)."""
+    found: dict[tuple[str, str], Usage] = {}
+    for row in queries.run(store, "dialogue-usage", runGraph=graph):
+        _count(found.setdefault((row["task"].value, row["model"].value), Usage()), row)
+    return found
+
+
+def _count(total: Usage, row: Any) -> None:
+    """Add the calls in a row, which have equal counts of tokens."""
+    count = int(row["count"].value)
+    total.answers += count
+    total.uncounted += count if row["inputTokens"] is None else 0
+    read, written, cached = (
+        count * _number(row[name]) for name in ("inputTokens", "outputTokens", "cachedTokens")
+    )
+    total.input += read
+    total.output += written
+    total.cached += cached
+    if row["batched"].value == "true":
+        total.batch_input += read
+        total.batch_output += written
+        total.batch_cached += cached
 
 
 def prices(store: Store, graph: str) -> dict[str, Paid]:
     """The price of each model (by IRI) that the last session which knew one has taken."""
     columns = ("model", "inputPrice", "outputPrice", "cachedPrice", "date", "source")
-    rows = store.query(_question("run-prices", graph))
+    rows = queries.run(store, "run-prices", runGraph=graph)
     found = {}
     for row in rows:
         factor = "1" if row["batchFactor"] is None else row["batchFactor"].value
@@ -101,7 +116,7 @@ def working_seconds(store: Store, run: str, graph: str) -> float:
 
 def failed_dialogues(store: Store, graph: str) -> dict[str, str]:
     """The open dialogues of a run that wait for an answer after a failure: IRI and message."""
-    rows = store.query(fill("failed-dialogues.rq", graph=graph))
+    rows = store.query(fill("waiting-dialogues.rq", graph=graph))
     return {r["dialogue"].value: r["why"].value for r in rows if r["dialogue"] is not None}
 
 
@@ -116,13 +131,6 @@ def _stretches(store: Store, run: str, graph: str) -> Iterator[tuple[datetime, d
         (last,) = store.query(fill("last-call.rq", graph=graph, until=moment(until)))
         if last["last"] is not None:
             yield begin, max(begin, datetime.fromisoformat(last["last"].value))
-
-
-def _question(name: str, graph: str) -> str:
-    """A query of ``queries/`` about one run's graph."""
-    return resources.text("queries", f"{name}.rq").replace(
-        "# PARAMETERS", f"VALUES ?runGraph {{ <{graph}> }}"
-    )
 
 
 def _number(literal: Any) -> int:

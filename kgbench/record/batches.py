@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from kgbench import resources
 from kgbench.model import ModelSetup
-from kgbench.rdf import integer, moment, storable, string
+from kgbench.rdf import integer, moment, queries, storable, string
 from kgbench.record import terms as t
 from kgbench.record.entries import model_entry
 from kgbench.record.recorder import Recorder
@@ -75,8 +74,6 @@ def now_after(batch: Batch) -> datetime:
 
 def all_of(store: Store, graph: str) -> list[Batch]:
     """The batches in a run's graph, in the order in which they were handed in."""
-    text = resources.text("queries", "run-batches.rq")
-    values = f"VALUES ?runGraph {{ <{graph}> }}"
     return [
         Batch(
             r["batch"].value,
@@ -86,7 +83,7 @@ def all_of(store: Store, graph: str) -> list[Batch]:
             None if r["batchId"] is None else r["batchId"].value,
             None if r["ended"] is None else r["batchState"].value,
         )
-        for r in store.query(text.replace("# PARAMETERS", values))
+        for r in queries.run(store, "run-batches", runGraph=graph)
     ]
 
 

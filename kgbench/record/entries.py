@@ -68,6 +68,8 @@ def model_entry(model: ModelSetup) -> list[str]:
         f"{node} {t.LABEL} {string(model.label)} .",
         f"{node} {t.NOTATION} {string(model.model_id)} .",
     ]
+    if model.is_system:
+        lines.append(f"{node} {t.TYPE} {t.SYSTEM} .")
     if model.connector:
         lines.append(f"{node} {t.CONNECTOR} {string(model.connector)} .")
     if model.base_url is not None:

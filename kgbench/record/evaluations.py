@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from kgbench.model import Dialogue, Evaluation, Outcome, Turn
-from kgbench.rdf import double, integer, json_literal
+from kgbench.rdf import double, integer, json_literal, string
 from kgbench.record import terms as t
+from kgbench.scoring.relation_triples import CLEANINGS
 
 
 def outcome_of(turn: Turn, judged: Outcome) -> Outcome:
@@ -40,6 +41,12 @@ def evaluation_triples(evaluation: Evaluation, dialogue: Dialogue, pass_iri: str
     else:
         lines.append(f"{node} {t.ROUND} {integer(evaluation.round)} .")
         lines.append(f"{node} {t.DERIVED_FROM} {_judged(dialogue, evaluation.round)} .")
+    cleaning = evaluation.infos.get("cleaning")
+    if isinstance(cleaning, str) and cleaning in CLEANINGS:  # what others note may be anything
+        lines.append(f"{node} {t.CLEANING} {string(cleaning)} .")
+    lines += _on_variants(node, evaluation, pass_iri)
+    if evaluation.decimals is not None:
+        lines.append(f"{node} {t.DECIMALS} {integer(evaluation.decimals)} .")
     if evaluation.revises is not None:
         lines.append(f"{node} {t.REVISION_OF} <{evaluation.revises}> .")
     lines += [f"{node} <{metric}> {double(value)} ." for metric, value in evaluation.scores.items()]
@@ -50,3 +57,16 @@ def _judged(dialogue: Dialogue, k: int) -> str:
     """What there is to judge of turn ``k``: the answer, or the prompt that got none."""
     kind = "prompt" if dialogue.turns[k].answer is None else "answer"
     return f"<{dialogue.iri}/{k}/{kind}>"
+
+
+def _on_variants(node: str, evaluation: Evaluation, pass_iri: str) -> list[str]:
+    """What variants of its graph show about an answer, and the first variant that shows it."""
+    outcome = evaluation.infos.get("variantOutcome")
+    if not isinstance(outcome, str):
+        return []
+    lines = [f"{node} {t.VARIANT_OUTCOME} {string(outcome)} ."]
+    witness = evaluation.infos.get("witness")
+    if isinstance(witness, dict):
+        variant = f"{pass_iri}/variant/{witness['variant']}"
+        lines.append(f"{node} {t.SHOWN_BY} <{variant}> .")
+    return lines

@@ -27,11 +27,14 @@ class Invalidated(NamedTuple):
     results: int
 
 
-def invalidate(store: Store, name: str, reason: str, by: str) -> Invalidated:
+def invalidate(
+    store: Store, name: str, reason: str, by: str, *, person: bool = False
+) -> Invalidated:
     """Mark a run (IRI, id or label) or a dialogue (IRI) as not to be counted, in one write.
 
-    Raises :class:`~kgbench.errors.StoreError` for a name that is neither, for a reason or a
-    person without a name, and where everything is invalid already.
+    ``by`` is who says so: the name of a ``person``, or else of an account. Raises
+    :class:`~kgbench.errors.StoreError` for a name that is neither, for a reason or a person
+    without a name, and where everything is invalid already.
     """
     if not reason.strip() or not by.strip():
         raise StoreError("an invalidation needs a reason, and someone who gives it")
@@ -45,7 +48,7 @@ def invalidate(store: Store, name: str, reason: str, by: str) -> Invalidated:
     number = new_id()
     node = store.iris.mint("invalidation", invalidation=number)
     graph = store.iris.mint("invalidationGraph", invalidation=number)
-    lines = _activity(node, reason, by)
+    lines = _activity(node, reason, by, person=person)
     lines += [f"<{node}> {t.INVALIDATES} <{dialogue}> ." for dialogue in found]
     lines += [f"<{entity}> {t.INVALIDATED_BY} <{node}> ." for entity in entities]
     touched = sorted({*found.values(), *entities.values()})
@@ -81,7 +84,7 @@ def _entities(store: Store, dialogues: Mapping[str, str]) -> dict[str, str]:
     few = len(dialogues) <= _FEW
     which = f"VALUES ?dialogue {{ {' '.join(f'<{d}>' for d in dialogues)} }}" if few else ""
     graphs = set(dialogues.values())
-    asked = [("dialogue-answers.rq", graph) for graph in graphs]
+    asked = [("answers-of-dialogues.rq", graph) for graph in graphs]
     for run in reading.runs(store):
         if run.graph in graphs:
             passes = reading.passes(store, run)
@@ -94,7 +97,7 @@ def _entities(store: Store, dialogues: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _activity(node: str, reason: str, by: str) -> list[str]:
+def _activity(node: str, reason: str, by: str, *, person: bool) -> list[str]:
     now = moment(datetime.now(UTC))
     return [
         f"<{node}> {t.TYPE} {t.INVALIDATION} .",
@@ -104,5 +107,6 @@ def _activity(node: str, reason: str, by: str) -> list[str]:
         f"<{node}> {t.ENDED} {now} .",
         f"<{node}> {t.ASSOCIATED_WITH} <{node}/by> .",
         f"<{node}/by> {t.TYPE} {t.AGENT} .",
+        *([f"<{node}/by> {t.TYPE} {t.PERSON} ."] if person else []),
         f"<{node}/by> {t.LABEL} {string(storable(by).value)} .",
     ]

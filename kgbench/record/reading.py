@@ -4,19 +4,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
 
 from kgbench.errors import StoreError
-from kgbench.model import Call, Case, Dialogue, Json, Outcome, Reply, Task, Turn
-from kgbench.rdf import original_text
+from kgbench.model import Case, Dialogue, Json, Task
+from kgbench.record import turns
 from kgbench.store.protocol import Store
 from kgbench.store.templates import fill
-from kgbench.vocab import OUTCOME
 
-_NEVER = datetime.min.replace(tzinfo=UTC)  # when something was said does not matter to a judge
+ORIGINAL = frozenset({"live", "published", "import"})
+"""The kinds of passes that judge dialogues for the first time."""
+POLICY = "policy"
+"""The kind of passes that judge by a comparison policy, beside the rule of the task class."""
+_AT_ONCE = 500  # turns that one query names
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +41,21 @@ class RunInfo:
 
 @dataclass(frozen=True, slots=True)
 class PassInfo:
-    """An evaluation pass; ``kind`` is ``live``, ``published`` or ``reevaluation``."""
+    """An evaluation pass.
+
+    ``kind`` is ``live``, ``published``, ``import``, ``reevaluation``, ``policy`` or ``review``.
+    """
 
     iri: str
     graph: str
     kind: str
     started: datetime
     ended: datetime | None
+
+    @property
+    def id(self) -> str:
+        """The last segment of its IRI."""
+        return self.iri.rpartition("/")[2]
 
 
 class DialogueState(NamedTuple):
@@ -62,11 +73,31 @@ class Execution(NamedTuple):
     task: str
 
 
+class AnsweredDialogue(NamedTuple):
+    """A complete dialogue without its texts: by IRIs, with the number of its answers."""
+
+    iri: str
+    case: str
+    iteration: int
+    ended: datetime
+    answers: int
+
+
 class Seen(NamedTuple):
-    """An evaluation's IRI and its scores by metric IRI."""
+    """An evaluation's IRI, its scores by metric IRI, and their decimals where these are limited."""
 
     evaluation: str
     scores: dict[str, float]
+    decimals: int | None = None
+
+
+class SeenEvaluation(NamedTuple):
+    """An evaluation: of which answer of a dialogue (or the whole), with how many decimals."""
+
+    iri: str
+    dialogue: str
+    round: int | None
+    decimals: int | None
 
 
 PassScores: TypeAlias = dict[str, dict[int | None, Seen]]
@@ -91,12 +122,12 @@ def suite_prompts(store: Store, graph: str, suite: str) -> Iterator[StoredPrompt
             r["dialogue"].value,
             r["task"].value,
             r["case"].value,
-            _text(r["prompt"], r["original"]),
+            turns.text(r["prompt"], r["original"]),
         )
 
 
 def runs(store: Store) -> list[RunInfo]:
-    """All visible runs, newest first."""
+    """All visible runs, those that the store registered last first."""
     rows = store.query(fill("runs.rq", catalogue=store.iris.catalogue))
     return [
         RunInfo(
@@ -131,7 +162,7 @@ def find_run(store: Store, name: str | None) -> RunInfo:
 
 
 def passes(store: Store, run: RunInfo) -> list[PassInfo]:
-    """The evaluation passes over a run, in the order of their start."""
+    """The evaluation passes over a run, in the order in which the store registered them."""
     rows = store.query(fill("passes.rq", catalogue=store.iris.catalogue, run=run.iri))
     return [
         PassInfo(
@@ -143,6 +174,23 @@ def passes(store: Store, run: RunInfo) -> list[PassInfo]:
         )
         for r in rows
     ]
+
+
+def find_pass(store: Store, run: RunInfo, name: str) -> PassInfo:
+    """The evaluation pass over a run with this IRI or id, or the ``latest``.
+
+    Passes by a comparison policy must be named: they are never the latest.
+
+    Raises :class:`~kgbench.errors.StoreError` naming the passes there are.
+    """
+    known = passes(store, run)
+    if name == "latest":
+        return [one for one in known if one.kind != POLICY][-1]
+    for one in known:
+        if name in (one.iri, one.id):
+            return one
+    ids = ", ".join(one.id for one in known)
+    raise StoreError(f"the run {run.id} has no evaluation pass '{name}'; there are: {ids}")
 
 
 def session_count(store: Store, run: str, graph: str) -> int:
@@ -182,23 +230,22 @@ def call_counts(store: Store, graph: str, dialogue: str) -> dict[int, int]:
     return {int(r["round"].value): int(r["calls"].value) for r in rows}
 
 
-def stored_turns(store: Store, graph: str, dialogue: str) -> tuple[Turn, ...]:
-    """The answered turns of a dialogue, in order."""
-    rows = store.query(fill("dialogue-turns.rq", graph=graph, dialogue=dialogue))
-    by_round = {int(round_.value): _turn(*said) for round_, *said in rows}
-    return tuple(by_round[k] for k in sorted(by_round))
+def answered(store: Store, graph: str, turns: Sequence[str]) -> list[str]:
+    """Those of ``turns`` (IRIs) of a run's graph that have an answer."""
+    found = []
+    for begin in range(0, len(turns), _AT_ONCE):
+        answers = " ".join(f"<{turn}/answer>" for turn in turns[begin : begin + _AT_ONCE])
+        rows = store.query(fill("answered.rq", graph=graph, answers=answers))
+        found += [row["answer"].value.removesuffix("/answer") for row in rows]
+    return found
 
 
 def execution_dialogues(store: Store, graph: str, execution: Execution, run: str) -> list[Dialogue]:
     """All dialogues of a task execution with their answered turns, by iteration."""
-    turns: dict[str, dict[int, Turn]] = {}
-    rows = store.query(fill("execution-turns.rq", graph=graph, execution=execution.iri))
-    for dialogue, round_, *said in rows:
-        turns.setdefault(dialogue.value, {})[int(round_.value)] = _turn(*said)
+    answered = turns.of_execution(store, graph, execution.iri)
     found = []
     for row in store.query(fill("execution-dialogues.rq", graph=graph, execution=execution.iri)):
         name = row["dialogue"].value
-        answered = turns.get(name, {})
         found.append(
             Dialogue(
                 iri=name,
@@ -209,12 +256,26 @@ def execution_dialogues(store: Store, graph: str, execution: Execution, run: str
                 case=row["case"].value,
                 iteration=int(row["iteration"].value),
                 digest=row["digest"].value,
-                turns=tuple(answered[k] for k in sorted(answered)),
+                turns=answered.get(name, ()),
                 started=_time(row["started"]),
                 ended=_maybe_time(row["ended"]),
             )
         )
     return sorted(found, key=lambda d: (d.iteration, d.iri))
+
+
+def answered_dialogues(
+    store: Store, graph: str, execution: Execution
+) -> Iterator[AnsweredDialogue]:
+    """The complete dialogues of a task execution that have an answer, in no order."""
+    for row in store.query(fill("answered-dialogues.rq", graph=graph, execution=execution.iri)):
+        yield AnsweredDialogue(
+            row["dialogue"].value,
+            row["case"].value,
+            int(row["iteration"].value),
+            _time(row["ended"]),
+            int(row["answers"].value),
+        )
 
 
 def execution_infos(
@@ -238,19 +299,28 @@ def latest_evaluations(
 ) -> dict[tuple[str, int | None], str]:
     """The latest evaluation (IRI) of each dialogue and round of a run, whichever pass it is in.
 
+    Those by a comparison policy are no revisions of others, and are left out.
+
     ``read`` has what :func:`pass_scores` gave for graphs that were read before.
     """
     found: dict[tuple[str, int | None], str] = {}
     for one in passes(store, run):
+        if one.kind == POLICY:
+            continue
         if one.graph in read:
             for dialogue, rounds in read[one.graph].items():
                 found |= {(dialogue, k): seen.evaluation for k, seen in rounds.items()}
             continue
-        rows = store.query(fill("pass-evaluations.rq", **{"pass": one.graph}))
-        for evaluation, dialogue, round_ in rows:
-            k = None if round_ is None else int(round_.value)
-            found[dialogue.value, k] = evaluation.value
+        for evaluation in pass_evaluations(store, one.graph):
+            found[evaluation.dialogue, evaluation.round] = evaluation.iri
     return found
+
+
+def pass_evaluations(store: Store, graph: str) -> Iterator[SeenEvaluation]:
+    """Every evaluation of the pass in ``graph``, without its scores."""
+    for iri, dialogue, *numbers in store.query(fill("pass-evaluations.rq", **{"pass": graph})):
+        k, decimals = (None if one is None else int(one.value) for one in numbers)
+        yield SeenEvaluation(iri.value, dialogue.value, k, decimals)
 
 
 def pass_scores(store: Store, graph: str) -> PassScores:
@@ -259,11 +329,9 @@ def pass_scores(store: Store, graph: str) -> PassScores:
     for evaluation, metric, value in store.query(fill("pass-scores.rq", **{"pass": graph})):
         scores.setdefault(evaluation.value, {})[metric.value] = float(value.value)
     found: PassScores = {}
-    rows = store.query(fill("pass-evaluations.rq", **{"pass": graph}))
-    for evaluation, dialogue, round_ in rows:
-        name = evaluation.value
-        k = None if round_ is None else int(round_.value)
-        found.setdefault(dialogue.value, {})[k] = Seen(name, scores.get(name, {}))
+    for one in pass_evaluations(store, graph):
+        seen = Seen(one.iri, scores.get(one.iri, {}), one.decimals)
+        found.setdefault(one.dialogue, {})[one.round] = seen
     return found
 
 
@@ -299,28 +367,17 @@ def task(store: Store, iri: str) -> Task:
     )
 
 
+def class_metrics(store: Store, task: Task) -> set[str]:
+    """The metrics (IRIs) that the store knows of the class and version of ``task``."""
+    iri = store.iris.mint("taskClass", task_class=task.task_class, version=task.version)
+    rows = store.query(fill("class-metrics.rq", catalogue=store.iris.catalogue, **{"class": iri}))
+    return {r["metric"].value for r in rows}
+
+
 def model_labels(store: Store) -> dict[str, str]:
     """The label of every model in the catalogue, by IRI (an id where nobody chose a label)."""
     rows = store.query(fill("models.rq", catalogue=store.iris.catalogue))
     return {r["model"].value: r["label"].value for r in rows}
-
-
-def _turn(  # noqa: PLR0917 - the columns of the queries for turns, in their order
-    prompt: Any, prompt_original: Any, feedback: Any, answer: Any, original: Any, said: Any
-) -> Turn:
-    reply = Reply(
-        text=_text(answer, original),
-        outcome=None if said is None else Outcome(said.value.removeprefix(OUTCOME)),
-    )
-    return Turn(
-        prompt=_text(prompt, prompt_original),
-        calls=(Call(_NEVER, _NEVER, reply),),
-        feedback=None if feedback is None else feedback.value,
-    )
-
-
-def _text(value: Any, original: Any) -> str:
-    return original_text(value.value, None if original is None else original.value)
 
 
 def _time(literal: Any) -> datetime:

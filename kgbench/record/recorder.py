@@ -4,21 +4,26 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from kgbench.model import Call, Dialogue, Evaluation, Outcome, Plan, Reply
 from kgbench.rdf import canonical_json, decimal, digest, integer, iri, moment, storable, string
 from kgbench.record import terms as t
+from kgbench.record import tool_uses
 from kgbench.record.accounts import Paid
+from kgbench.record.calibrations import calibration_triples
 from kgbench.record.entries import registry_entry
 from kgbench.record.evaluations import evaluation_triples
+from kgbench.record.verdicts import verdict_triples
 from kgbench.store.iris import Iris, slug
 from kgbench.store.protocol import Block
+from kgbench.tool_calls import ToolUse
 from kgbench.vocab import XSD
 
 DIGEST_SCHEME = 1
 SHAPES = "https://w3id.org/kgbench/shapes/configuration"  # what configurations conform to
+JUDGEMENTS = "judgements"  # the suite of what judges were asked
 _REMEMBERED = 4096  # texts not written again; writing one twice would change nothing
 
 
@@ -32,6 +37,7 @@ class Recorder:
         self.run_graph = iris.mint("runGraph", run=run_id)
         self.evaluation_pass = iris.mint("pass", **{"pass": pass_id})
         self.pass_graph = iris.mint("passGraph", **{"pass": pass_id})
+        self._judgements = iris.mint("suite", suite=JUDGEMENTS)
         self._texts: OrderedDict[str, None] = OrderedDict()
 
     # --- IRIs -----------------------------------------------------------------------------
@@ -41,11 +47,21 @@ class Recorder:
         return self.iris.mint("execution", run=self.run_id, model=slug(model), label=slug(label))
 
     def dialogue_iri(
-        self, model: str, label: str, iteration: int, planned: str, again: int = 0
+        self,
+        model: str,
+        label: str,
+        iteration: int,
+        planned: str,
+        again: int = 0,
+        *,
+        digits: int = 8,
     ) -> str:
-        """A dialogue; ``planned`` is the digest of its plan, ``again`` how often it was invalid."""
+        """A dialogue; ``planned`` is the digest of its plan, ``again`` how often it was invalid.
+
+        ``digits`` of the digest tell dialogues with one iteration apart: eight where there are few.
+        """
         number = f".{again}" if again else ""
-        return f"{self.execution_iri(model, label)}/{iteration}-{planned[:8]}{number}"
+        return f"{self.execution_iri(model, label)}/{iteration}-{planned[:digits]}{number}"
 
     def evaluation_iri(self, dialogue: str, round_: int | None) -> str:
         """The evaluation of a dialogue (``round_`` is ``None``) or of one of its answers."""
@@ -94,7 +110,7 @@ class Recorder:
     ) -> list[Block]:
         """The evaluation pass and its registry entry.
 
-        ``kind`` is ``live``, ``published`` or ``reevaluation``.
+        ``kind`` is that of :class:`~kgbench.record.reading.PassInfo`.
         """
         node = f"<{self.evaluation_pass}>"
         lines = [
@@ -116,6 +132,15 @@ class Recorder:
         """That queries of the pass were executed by an endpoint."""
         return Block(self.pass_graph, [f"<{self.evaluation_pass}> {t.CASE_ENDPOINT} <{url}> ."])
 
+    def pass_policy(self, iri: str) -> Block:
+        """By which comparison policy the pass judges."""
+        return Block(self.pass_graph, [f"<{self.evaluation_pass}> {t.COMPARISON_POLICY} <{iri}> ."])
+
+    def pass_judges(self, runs: Iterable[str]) -> Block:
+        """That the pass is one of judges, about the dialogues of ``runs`` (IRIs)."""
+        node = f"<{self.evaluation_pass}>"
+        return Block(self.pass_graph, [f"{node} {t.JUDGES_RUN} {iri(run)} ." for run in runs])
+
     def pass_metrics(self, earlier: Mapping[str, str]) -> Block:
         """Which metrics (IRIs) of the pass stand in the place of which ``earlier`` ones."""
         return Block(
@@ -130,6 +155,7 @@ class Recorder:
         planned = digest(plan.source_ttl)
         used = self.iris.mint("configuration", run=self.run_id, digest=planned[:16])
         node = f"<{self.run}/session/{number}>"
+        association = f"<{self.run}/session/{number}#association>"
         return [
             f"{node} {t.TYPE} {t.SESSION} .",
             f"{node} {t.TYPE} {t.ACTIVITY} .",
@@ -137,6 +163,10 @@ class Recorder:
             f"{node} {t.STARTED} {moment(started)} .",
             f"{node} {t.ASSOCIATED_WITH} <{agent}> .",
             f"{node} {t.USED} <{used}> .",
+            f"{node} {t.QUALIFIED_ASSOCIATION} {association} .",
+            f"{association} {t.TYPE} {t.ASSOCIATION} .",
+            f"{association} {t.AGENT_P} <{agent}> .",
+            f"{association} {t.HAD_PLAN} <{used}> .",
             f"{node} {t.PLANNED} {integer(planned_dialogues)} .",
             f"<{used}> {t.TYPE} {t.CONFIGURATION} .",
             f"<{used}> {t.TYPE} {t.PLAN} .",
@@ -172,6 +202,7 @@ class Recorder:
             f"{node} {t.TYPE} {t.EXECUTION} .",
             f"{node} {t.TYPE} {t.ACTIVITY} .",
             f"{node} {t.PART_OF} <{self.run}> .",
+            f"{node} {t.ASSOCIATED_WITH} <{model}> .",
             f"{node} {t.MODEL_P} <{model}> .",
             f"{node} {t.TASK_P} <{task}> .",
         ]
@@ -179,7 +210,10 @@ class Recorder:
     def dialogue_start(self, dialogue: Dialogue, started: datetime) -> list[str]:
         """A dialogue: what it is about, and when it began."""
         node = f"<{dialogue.iri}>"
+        protocol = dialogue.tool_protocol
+        offered = [] if protocol is None else [f"{node} {t.TOOL_PROTOCOL} {string(protocol)} ."]
         return [
+            *offered,
             f"{node} {t.TYPE} {t.DIALOGUE} .",
             f"{node} {t.TYPE} {t.ACTIVITY} .",
             f"{node} {t.PART_OF} <{dialogue.iri.rpartition('/')[0]}> .",
@@ -219,11 +253,22 @@ class Recorder:
             lines += self._call(dialogue, k, number, call)
         if turn.calls and turn.calls[-1].reply is not None:
             lines += self._answer(base, round_, number, turn.calls[-1])
-        return lines
+        return lines + self.tool_uses(dialogue, k, number, turn.uses)
+
+    def tool_uses(
+        self, dialogue: Dialogue, k: int, number: int, uses: Sequence[ToolUse]
+    ) -> list[str]:
+        """The tool calls in answer ``k``, which was given in model call ``number`` of the turn."""
+        return tool_uses.triples(dialogue.iri, k, number, uses, self._text, iris=self.iris)
 
     def evaluation(self, evaluation: Evaluation, dialogue: Dialogue) -> list[str]:
-        """One evaluation of this pass."""
-        return evaluation_triples(evaluation, dialogue, self.evaluation_pass)
+        """One evaluation of this pass; with what a judge decided, where it is of a judge."""
+        lines = evaluation_triples(evaluation, dialogue, self.evaluation_pass)
+        if dialogue.suite == self._judgements:
+            calibrated = "calibration" in evaluation.infos
+            triples = calibration_triples if calibrated else verdict_triples
+            lines += triples(evaluation, dialogue, self.evaluation_pass)
+        return lines
 
     # --- parts ----------------------------------------------------------------------------
 
@@ -243,6 +288,8 @@ class Recorder:
         lines.append(f"{answer} {t.TEXT_P} {self._text(reply.text, lines)} .")
         if reply.reasoning is not None:
             lines.append(f"{answer} {t.REASONING} {self._text(reply.reasoning, lines)} .")
+        if reply.state is not None:
+            lines.append(f"{answer} {t.PROVIDER_STATE} {self._text(reply.state, lines)} .")
         if reply.extracted is not None:
             lines.append(f"{answer} {t.EXTRACTED} {self._text(reply.extracted, lines)} .")
             lines.append(f"{answer} {t.EXTRACTION} <{reply.extraction}> .")

@@ -85,4 +85,5 @@ def _reply(row: Any) -> Reply:
         model=value("model"),
         finish_reason=value("finished"),
         reasoning=reasoning,
+        state=value("state"),
     )

@@ -10,7 +10,7 @@ of sentence and concept labels; the filler ``01 January`` of dates is ignored in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from kgbench.scoring.agreement import harmonic
@@ -22,24 +22,33 @@ _FILLER = "01januari"  # stems of the day that stands for a whole year
 
 
 def published_scores(
-    triples: Sequence[Triple], truth: Sequence[Fact], sentence: str, ontology: Ontology
+    triples: Sequence[Triple],
+    truth: Sequence[Fact],
+    sentence: str,
+    ontology: Ontology,
+    stems: Callable[[str], str] = stemmed,
 ) -> dict[str, float]:
     """Precision, recall, F1, conformance and three hallucination rates, each from 0 to 1.
 
     Without any fact in the answer, conformance is 1 and everything else 0, as published; without
-    any in the reference, precision, recall and F1 are 0.
+    any in the reference, precision, recall and F1 are 0. ``stems`` tokenises and stems texts.
     """
     scores = agreement(triples, truth)
     if not triples:
         return {**scores, "onto_conf": 1.0, "rel_halluc": 0.0, "sub_halluc": 0.0, "obj_halluc": 0.0}
     conforming = sum(triple[1] in ontology.relation_names for triple in triples) / len(triples)
-    context = mention_context(sentence, ontology)
+    context = mention_context(sentence, ontology, stems)
+
+    def unmentioned(place: int) -> float:
+        entities = (triple[place] for triple in triples)
+        return sum(not is_mentioned(one, context, stems) for one in entities) / len(triples)
+
     return {
         **scores,
         "onto_conf": conforming,
         "rel_halluc": 1 - conforming,
-        "sub_halluc": _unmentioned((triple[0] for triple in triples), context) / len(triples),
-        "obj_halluc": _unmentioned((triple[2] for triple in triples), context) / len(triples),
+        "sub_halluc": unmentioned(0),
+        "obj_halluc": unmentioned(2),
     }
 
 
@@ -59,20 +68,18 @@ def key(subject: str, relation: str, object_: str) -> str:
     return folded(subject) + folded(relation) + folded(object_)
 
 
-def mention_context(sentence: str, ontology: Ontology) -> str:
+def mention_context(
+    sentence: str, ontology: Ontology, stems: Callable[[str], str] = stemmed
+) -> str:
     """The stems of the sentence and of the concept labels, which follow it without a blank."""
-    return _context(sentence + " ".join(concept.label for concept in ontology.concepts))
+    return _context(sentence + " ".join(c.label for c in ontology.concepts), stems)
 
 
 @lru_cache(maxsize=16)
-def _context(text: str) -> str:
-    return stemmed(text)
+def _context(text: str, stems: Callable[[str], str]) -> str:
+    return stems(text)
 
 
-def is_mentioned(entity: str, context: str) -> bool:
+def is_mentioned(entity: str, context: str, stems: Callable[[str], str] = stemmed) -> bool:
     """Whether the stems of ``entity`` are a substring of ``context``."""
-    return stemmed(entity).replace(_FILLER, "") in context
-
-
-def _unmentioned(entities: Iterable[str], context: str) -> int:
-    return sum(not is_mentioned(entity, context) for entity in entities)
+    return stems(entity).replace(_FILLER, "") in context

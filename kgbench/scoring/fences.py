@@ -1,15 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fenced code blocks of Markdown, as models wrap what they are asked for."""
+"""Fenced code blocks of Markdown, as models write them.
+
+Published answers settle that fences on lines of their own enclose a block, and that a closing fence
+may follow the content on its line. The rest is decided by what a reader sees; the reference page of
+the metrics lists the decisions. The rule:
+
+* A fence is a run of three or more backticks or tildes, the only one of its line. It is *plain*
+  where nothing stands beside it but white space, ``>``, a list marker, and an info string behind an
+  opening fence. Text before an opening fence is as good as none where it ends with a colon.
+* Plain fences are paired in their order. Other fences count only where plain ones do not pair up
+  without them.
+* The closing fence is of the kind of the opening one and at least as long. An opening fence with an
+  info string ends a block that was never closed.
+* Blocks are *doubtful* without a closing fence, without a plain fence, and on a single line. They
+  count only where an answer has no others.
+* The blocks within a block of Markdown count in its place.
+
+Reading takes time in proportion to the length of the answer.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
-# A fence stands at the beginning of a line, up to three blanks before it as in CommonMark. Longer
-# fences and blocks within blocks do not occur in published answers.
-_OPENING = re.compile(r" {0,3}```(?P<info>[^`]*)")
-_CLOSING = re.compile(r" {0,3}```[ \t\r]*")
+_RUN = re.compile(r"`{3,}|~{3,}")
+_MARGIN = re.compile(r"[ \t]*(?:>[ \t]*)*(?:(?:[-*+]|[0-9]{1,3}[.)])[ \t]+)?")
+_QUOTATION_MARK = re.compile(r"[ \t]*>[ \t]?")
+_WORD = re.compile(r"[A-Za-z][\w+#./-]*:?")
+_ATTRIBUTES = re.compile(r"\{[.#].*\}")
+_CODE: Final = frozenset("{<?@:*[")  # hardly in an info string, often in a line of RDF or SPARQL
+_LANGUAGES: Final = frozenset(
+    ("json", "jsonld", "json-ld", "n-triples", "nt", "ntriples", "rdf", "sparql", "ttl", "turtle")
+)
+_MARKDOWN: Final = frozenset(("markdown", "md"))
+_LONGEST: Final = 8  # longer fences count as equally long, so that there are few kinds of fences
+_SHORTEST: Final = 3
+_KINDS: Final = _LONGEST - _SHORTEST + 1  # of one character
 
 
 class Block(NamedTuple):
@@ -20,23 +48,215 @@ class Block(NamedTuple):
     source: str
 
 
+class _Fence(NamedTuple):
+    """The only fence of a line.
+
+    ``start`` and ``end`` are offsets in the line; ``before`` is the text between ``margin`` and
+    fence; ``info`` and ``content`` are what follows it, ``None`` and "" where that is prose.
+    """
+
+    line: int
+    character: str
+    length: int
+    start: int
+    end: int
+    margin: str
+    before: str
+    after: str
+    info: str | None
+    content: str
+
+    @property
+    def begins(self) -> bool:
+        """Whether the text before the fence, if any, announces a block."""
+        return not self.before or self.before.rstrip("*_ \t").endswith(":")
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether nothing but a margin stands beside the fence."""
+        return not self.before and not self.after
+
+    @property
+    def is_opening(self) -> bool:
+        """Whether the fence can only be the beginning of a block."""
+        return self.begins and (bool(self.info) or bool(self.before and not self.after))
+
+    @property
+    def kinds(self) -> int:
+        """The kinds of blocks that the fence may close, as bits: of its length and shorter ones."""
+        return (1 << (self.length - _SHORTEST + 1)) - 1 << (self.character == "~") * _KINDS
+
+    @property
+    def kind(self) -> int:
+        """The kind of block that the fence opens, as a bit."""
+        return 1 << self.length - _SHORTEST + (self.character == "~") * _KINDS
+
+
+class _Found(NamedTuple):
+    block: Block
+    is_doubtful: bool
+
+
 def fenced_blocks(answer: str) -> list[Block]:
-    r"""The fenced blocks of ``answer`` in their order; a fence that is never closed opens none.
+    r"""Return the fenced blocks of ``answer`` in their order, by the rule of this module.
+
+    Lines of a body end in ``\n`` and lack the margin that the opening fence has.
 
     >>> fenced_blocks("Here:\n```turtle\n:a :b :c .\n```\nDone.")
     [Block(body=':a :b :c .\n', info='turtle', source='```turtle\n:a :b :c .\n```')]
+    >>> [block.body for block in fenced_blocks("Here: ```\nSELECT * {}```")]
+    ['SELECT * {}']
+    """
+    return [
+        inner
+        for block in _blocks(answer)
+        for inner in (_is_markdown(block) and _blocks(block.body)) or [block]
+    ]
+
+
+def _is_markdown(block: Block) -> bool:
+    return block.info.casefold() in _MARKDOWN
+
+
+def _blocks(answer: str) -> list[Block]:
+    found = list(_found(answer.split("\n")))
+    certain = [one.block for one in found if not one.is_doubtful]
+    return certain or [one.block for one in found]
+
+
+def _found(lines: list[str]) -> Iterator[_Found]:
+    marks = [mark for k, line in enumerate(lines) if (mark := _mark(k, line)) is not None]
+    unpaired = _unpaired_ahead(marks)
+    opening: _Fence | None = None
+    for k, mark in enumerate(marks):
+        following = marks[k + 1] if k + 1 < len(marks) else None
+        if isinstance(mark, Block):
+            if opening is None:
+                yield _Found(mark, is_doubtful=True)
+        elif opening is None:
+            if _opens(mark, following, unpaired[k]):
+                opening = mark
+        elif _closes(mark, opening, unpaired[k]):
+            is_doubtful = not (opening.is_opening or opening.is_bare or mark.is_bare)
+            yield _Found(_block(lines, opening, mark), is_doubtful)
+            opening = None
+        elif mark.is_opening and mark.kinds & opening.kind:
+            yield from _unclosed(lines, opening, mark.line)
+            opening = mark
+    if opening is not None:
+        yield from _unclosed(lines, opening, len(lines))
+
+
+def _mark(number: int, line: str) -> _Fence | Block | None:
+    """What a line has of fences: one, a block that is nothing but this line, or neither."""
+    if "```" not in line and "~~~" not in line:
+        return None
+    line = line.rstrip()
+    runs = list(_RUN.finditer(line))
+    margin_match = _MARGIN.match(line)
+    margin = margin_match[0] if margin_match else ""
+    before, after = line[len(margin) : runs[0].start()], line[runs[0].end() :]
+    character, length = runs[0][0][0], min(len(runs[0][0]), _LONGEST)
+    place = (number, character, length, runs[0].start(), runs[0].end(), margin, before)
+    if len(runs) == 1:
+        return _Fence(*place, after, *_info(after.strip()))
+    inner = after.removesuffix(runs[0][0])
+    info, content = _info(inner.strip())
+    body = content or inner.strip()
+    is_alone = len(runs) == 2 and len(inner) < len(after)  # noqa: PLR2004 - at either end
+    if is_alone and _Fence(*place, after, info, content).begins and len(body.split()) > 1:
+        return Block(body, info or "", line[len(margin) + len(before) :])
+    return None
+
+
+def _info(after: str) -> tuple[str | None, str]:
+    """The info string and the content that follow a fence; ``None`` and "" where it is prose."""
+    first, _, rest = after.partition(" ")
+    if first.rstrip(":").casefold() in _LANGUAGES:
+        return (first, rest.strip()) if _CODE & set(rest) else (after, "")
+    if not after or _ATTRIBUTES.fullmatch(after):
+        return after, ""
+    if _CODE & set(after.removesuffix(":")):
+        return "", after
+    return (after, "") if _WORD.fullmatch(first) and " " not in rest else (None, "")
+
+
+def _unpaired_ahead(marks: list[_Fence | Block]) -> list[int]:
+    """For each mark the kinds of blocks (as bits) that lack an opening fence behind it.
+
+    They are those of which an odd number of bare fences follows before the next opening fence.
     """
     found = []
-    opened: tuple[int, str] | None = None
-    lines = answer.split("\n")
-    for number, line in enumerate(lines):
-        if opened is None:
-            if opening := _OPENING.fullmatch(line):
-                opened = number, opening["info"].strip()
-        elif _CLOSING.fullmatch(line):
-            start, info = opened
-            body = "".join(f"{inner}\n" for inner in lines[start + 1 : number])
-            source = "\n".join(lines[start : number + 1]).strip()
-            found.append(Block(body, info, source))
-            opened = None
-    return found
+    kinds = 0
+    for mark in reversed(marks):
+        found.append(kinds)
+        if isinstance(mark, _Fence) and mark.is_opening:
+            kinds &= ~mark.kinds
+        elif isinstance(mark, _Fence) and mark.is_bare:
+            kinds ^= mark.kinds
+    return found[::-1]
+
+
+def _opens(fence: _Fence, following: _Fence | Block | None, unpaired: int) -> bool:
+    if fence.is_opening or fence.is_bare:
+        return True
+    if fence.info is None or (fence.before and (fence.content or fence.character == "~")):
+        return False
+    is_closed_beside_text = (
+        isinstance(following, _Fence)
+        and bool(following.kinds & fence.kind)
+        and not (following.is_opening or following.is_bare)
+    )
+    return bool(unpaired & fence.kind) or is_closed_beside_text
+
+
+def _closes(fence: _Fence, opening: _Fence, unpaired: int) -> bool:
+    if fence.is_opening or not fence.kinds & opening.kind:
+        return False
+    return fence.is_bare or not unpaired & opening.kind
+
+
+def _block(lines: list[str], opening: _Fence, closing: _Fence) -> Block:
+    last = lines[closing.line][: closing.start]
+    inner = [*lines[opening.line + 1 : closing.line], *([last] if closing.before else [])]
+    body = _body(opening, inner)
+    if closing.before:
+        body = body.removesuffix("\n")
+    end = lines[closing.line][: closing.end]
+    return Block(body, opening.info or "", _source(lines, opening, closing.line, end))
+
+
+def _unclosed(lines: list[str], opening: _Fence, end: int) -> Iterator[_Found]:
+    """The block from ``opening`` to the line before ``end``, unless it is blank."""
+    body = _body(opening, lines[opening.line + 1 : end])
+    if body.strip():
+        source = _source(lines, opening, end - 1, lines[end - 1])
+        yield _Found(Block(body, opening.info or "", source), is_doubtful=True)
+
+
+def _body(opening: _Fence, inner: list[str]) -> str:
+    """The content, without the margin as far as every line has it."""
+    quotations = opening.margin.count(">")
+    lines = [_unquoted(line, quotations).removesuffix("\r") for line in inner]
+    indentation = (len(line) - len(line.lstrip(" \t")) for line in lines if line.strip())
+    width = len(opening.margin.rpartition(">")[2][bool(quotations) :])
+    width = min((width, *indentation))
+    first = [opening.content] if opening.content else []
+    return "".join(f"{line}\n" for line in (*first, *(line[width:] for line in lines)))
+
+
+def _unquoted(line: str, quotations: int) -> str:
+    start = 0
+    for _ in range(quotations):
+        mark = _QUOTATION_MARK.match(line, start)
+        if mark is None:
+            break
+        start = mark.end()
+    return line[start:]
+
+
+def _source(lines: list[str], opening: _Fence, last: int, end: str) -> str:
+    if last == opening.line:
+        return end.strip()
+    begin = lines[opening.line][opening.start if opening.before else 0 :]
+    return "\n".join((begin, *lines[opening.line + 1 : last], end)).strip()

@@ -149,5 +149,6 @@ def _undecorated(text: str) -> str:
     """``text`` without the marks of accented letters."""
     if text.isascii():
         return text
-    decomposed = unicodedata.normalize("NFKD", text)
+    # One character at a time: a whole run of marks would be sorted, in quadratic time.
+    decomposed = (c for character in text for c in unicodedata.normalize("NFKD", character))
     return "".join(c for c in decomposed if not unicodedata.combining(c))

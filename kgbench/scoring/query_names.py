@@ -4,19 +4,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from kgbench.scoring.agreement import Agreement, compare_sets
 from kgbench.scoring.result_sets import shortened
 
 _PREFIX = re.compile(r"PREFIX\s+[^\s:]*:\s*<[^<>]*>", re.IGNORECASE)
 _TOKEN = re.compile(
-    r"""(?P<string>\"\"\".*?\"\"\"|'''.*?'''|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""
+    r"""(?P<quote>\"{3}|'{3}|"|')"""
     r"|<(?P<iri>[^<>\s]*)>"
     r"|(?P<name>(?<![\w?$:.-])[A-Za-z]?[\w.-]*:[\w%-]+(?:\.[\w%-]+)*)"
-    r"|(?P<type>(?<![\w?$:<.-])a(?![\w:.-]))",
-    re.DOTALL,
+    r"|(?P<type>(?<![\w?$:<.-])a(?![\w:.-]))"
 )
+_STRINGS = {
+    '"': re.compile(r'(?:[^"\\\n]|\\.)*+', re.DOTALL),
+    "'": re.compile(r"(?:[^'\\\n]|\\.)*+", re.DOTALL),
+}
 
 
 def names(query: str, prefixes: Mapping[str, str]) -> set[str]:
@@ -25,14 +28,40 @@ def names(query: str, prefixes: Mapping[str, str]) -> set[str]:
     Prefix declarations and strings do not count; an IRI that no prefix fits stays ``<iri>``.
     """
     found = set()
-    for match in _TOKEN.finditer(_PREFIX.sub(" ", query)):
+    for match in _tokens(_PREFIX.sub(" ", query)):
         if match["name"]:
             found.add(match["name"])
         elif match["type"]:
             found.add("rdf:type")
-        elif match["iri"] is not None:
+        else:
             found.add(shortened(match["iri"], prefixes))
     return found
+
+
+def _tokens(text: str) -> Iterator[re.Match[str]]:
+    """The names in ``text`` outside of strings; a quotation mark that none closes begins none."""
+    position = 0
+    unclosed = dict.fromkeys(_STRINGS, 0)
+    while (match := _TOKEN.search(text, position)) is not None:
+        position = match.end()
+        quote = match["quote"]
+        if quote is None:
+            yield match
+        elif len(quote) > 1 and (end := text.find(quote, position)) >= 0:
+            position = end + len(quote)
+        else:
+            # Three marks that are not closed are an empty string and a mark.
+            position = match.start() + 1
+            mark = quote[0]
+            # Whether a mark closes a string does not depend on where the string begins: up to
+            # where one has not been closed no other is, so that no part is searched twice.
+            if position >= unclosed[mark]:
+                string = _STRINGS[mark].match(text, position)
+                assert string is not None
+                if text.startswith(mark, string.end()):
+                    position = string.end() + 1
+                else:
+                    unclosed[mark] = string.end()
 
 
 def compare_names(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TypeAlias
@@ -64,15 +64,32 @@ def parse(answer: str, cleaning: str = "none") -> ParsedFacts:
     return ParsedFacts(triples, lines, unparsed)
 
 
+def cleanings_of(answer: str, triples: Sequence[Triple]) -> tuple[str, ...]:
+    """The cleanings (names in :data:`CLEANINGS`) with which ``answer`` has exactly ``triples``.
+
+    >>> cleanings_of("director(Psycho, Hitchcock)", [("Psycho", "director", "Hitchcock")])
+    ('strip', 'strip-quotes')
+    """
+    wanted = tuple(triples)
+    uncleaned = parse(answer).triples
+    if len(uncleaned) != len(wanted):
+        return ()
+    return tuple(
+        name
+        for name, cleaned in CLEANINGS.items()
+        if tuple((cleaned(s), relation, cleaned(o)) for s, relation, o in uncleaned) == wanted
+    )
+
+
 def _matches(text: str) -> Iterator[tuple[int, int, str, str, str]]:
     """Positions of first and last character, relation, subject and object of each fact."""
-    position = comma = 0
+    position = comma = close = 0
     while (opening := _OPENING.search(text, position)) is not None:
         start = opening.end()
         comma = text.find(",", max(comma, start))
         if comma == -1:
             return
-        close = text.find(")", comma + 1)
+        close = text.find(")", max(close, comma + 1))
         if close == -1:
             return
         if comma == start or close == comma + 1:

@@ -2,9 +2,13 @@
 """Texts as runs of stems: what the published hallucination metrics compare.
 
 A text is cut into tokens by NLTK's word tokeniser, each token is stemmed by NLTK's Porter stemmer,
-and the stems are joined without blanks. Neither needs data of NLTK. Only the modules of these two
-classes are loaded, without the package around them, which would take twenty times as long; what is
-loaded stays out of ``sys.modules``, so that others can import NLTK as usual.
+and the stems are joined without blanks. The published values were computed with NLTK 3.8.1, which
+looks for irregular words before it changes them to lower case: "sky" stays "sky", "Sky" becomes
+"ski". Later versions look afterwards; here it is done as it was.
+
+Neither needs data of NLTK. Only the modules of these two classes are loaded, without the package
+around them, which would take twenty times as long; what is loaded stays out of ``sys.modules``, so
+that others can import NLTK as usual.
 
 Most tokens end at a blank, so texts are tokenised piece by piece and the pieces are remembered. The
 result is that of tokenising the whole text at once (a test compares them).
@@ -33,6 +37,7 @@ _AFTER_PERIOD = frozenset(".])}>\"'»\u201d\u2019 \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f
 # Most pieces are a word with at most one mark before and behind it, each a token of its own; but a
 # period belongs to its word, unless the text ends there.
 _SIMPLE = re.compile(r"(\()?([^\W_]+(?:-[^\W_]+)*)([,:;?!).])?")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _loading = threading.Lock()
 
 
@@ -48,6 +53,14 @@ def folded(text: str) -> str:
 def stemmed(text: str) -> str:
     """The stems of all tokens of ``text``, joined and :func:`folded`."""
     return _short(text) if len(text) <= _LONGEST_REMEMBERED else _stemmed(text)
+
+
+def stemmed_by_sentence(text: str) -> str:
+    """As :func:`stemmed`, but each part that ends in a mark and a blank is tokenised by itself.
+
+    That is what a sentence splitter does that takes every such mark as the end of a sentence.
+    """
+    return "".join(map(stemmed, _SENTENCE_END.split(text)))
 
 
 def load() -> None:
@@ -119,7 +132,13 @@ def _tools() -> tuple[Callable[[str], list[str]], Callable[[str], str]]:
     with _loading, _bare_packages():
         from nltk.stem.porter import PorterStemmer
         from nltk.tokenize.destructive import NLTKWordTokenizer
-    return NLTKWordTokenizer().tokenize, PorterStemmer().stem
+    irregular, plain = dict(PorterStemmer().pool), PorterStemmer()
+    plain.pool = {}
+
+    def stem(word: str) -> str:
+        return irregular[word] if word in irregular else str(plain.stem(word))
+
+    return NLTKWordTokenizer().tokenize, stem
 
 
 @contextmanager

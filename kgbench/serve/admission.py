@@ -8,6 +8,7 @@ an index: it does a step of work per row, so that the rows taken bound its cost.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 from functools import lru_cache
@@ -24,6 +25,9 @@ _UPDATES = ("INSERT", "DELETE", "LOAD", "CLEAR", "CREATE", "DROP", "COPY", "MOVE
 _CHANGING = ("RAND", "NOW", "UUID", "STRUUID", "BNODE")
 _SILENT = (Kind.BLANK, Kind.COMMENT)
 LONGEST_LOOKUP = 2_000  # characters
+LONGEST = 500_000  # characters of a query
+TOKENS = 100_000  # of a query
+INSIDE = 1_000  # tokens of a query that is admitted within the server's event loop
 # What is an IRI to the lexer wherever it stands, or part of a string or comment: with a scheme that
 # no expression can begin with, and without a character that ends or begins anything else.
 _PLAIN_IRI = re.compile(r"<https?://[A-Za-z0-9/_.~:@!$&()*+,;=?%#-]*+>")
@@ -34,42 +38,51 @@ class Admitted(NamedTuple):
     """A query that may run: its form, the text of its look-up if it is one, and if it is steady.
 
     ``lookup`` answers one row more than :data:`LOOKUP_ROWS` where the query would answer more.
-    A steady query gives the same answer on the same data.
+    A steady query gives the same answer on the same data. ``shape`` is a digest of the query in
+    which all variables are alike, all IRIs, all numbers and so on.
     """
 
     form: str
     lookup: str | None
     steady: bool
+    shape: str
 
 
-def admit(query: str) -> Admitted:
-    """What ``query`` is; :class:`~kgbench.serve.refusals.Refused` where it is never executed."""
+def admit(query: str, most: int = TOKENS) -> Admitted:
+    """What ``query`` is; :class:`~kgbench.serve.refusals.Refused` where it is never executed.
+
+    The time is linear in the length of the query. Raises
+    :class:`~kgbench.execution.lexer.TooManyTokens` beyond ``most`` tokens.
+    """
+    if len(query) > LONGEST:
+        raise Refused(413, f"the query is longer than {LONGEST:,} characters")
     # Clients ask the same of one thing after the other: without its IRIs, a query is known.
     shape = query if "\\" in query else _PLAIN_IRI.sub("<>", query)
     if len(shape) > LONGEST_LOOKUP:
-        return _admit(query)
+        return _admit(query, most)
     try:
-        known = _of_shape(shape)
+        known = _of_shape(shape, most)
     except Refused:
-        return _admit(query)  # says what is wrong with the query, not with its shape
+        return _admit(query, most)  # says what is wrong with the query, not with its shape
     if known.lookup is None:
         return known
     if len(query) > LONGEST_LOOKUP:
-        return known._replace(lookup=None)
+        return _admit(query, most)._replace(lookup=None)
     return known._replace(lookup=query + known.lookup.removeprefix(shape))
 
 
 @lru_cache(maxsize=1024)
-def _of_shape(shape: str) -> Admitted:
-    return _admit(shape)
+def _of_shape(shape: str, most: int) -> Admitted:
+    return _admit(shape, most)
 
 
-def _admit(query: str) -> Admitted:
-    if lexer.refusal(query) == lexer.ASKS_ELSEWHERE:
+def _admit(query: str, most: int = TOKENS) -> Admitted:
+    read = list(lexer.tokens(query, most))
+    if lexer.refusal(query, read, most) == lexer.ASKS_ELSEWHERE:
         raise Refused(400, f"{lexer.ASKS_ELSEWHERE} here")
-    tokens = [token for token in lexer.tokens(query) if token.kind not in _SILENT]
-    if lexer.is_deeper(query, DEEPEST):
+    if lexer.is_deeper(query, DEEPEST, read):
         raise Refused(400, f"the query is nested deeper than {DEEPEST} levels")
+    tokens = [token for token in read if token.kind not in _SILENT]
     start = _after_prologue(tokens)
     form = tokens[start].text.upper() if start < len(tokens) else ""
     if form not in FORMS:
@@ -78,7 +91,13 @@ def _admit(query: str) -> Admitted:
     lookup = None
     if form == "SELECT" and len(query) <= LONGEST_LOOKUP:
         lookup = _lookup(query, tokens[start:])
-    return Admitted(form, lookup, words.isdisjoint(_CHANGING))
+    return Admitted(form, lookup, words.isdisjoint(_CHANGING), _shape(tokens))
+
+
+def _shape(tokens: Sequence[Token]) -> str:
+    kinds = (token.kind.value if token.kind in _TERMS else token.text.upper() for token in tokens)
+    text = "\0".join(kinds).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(text, digest_size=12).hexdigest()
 
 
 def _not_a_query(tokens: Sequence[Token], start: int) -> str:

@@ -11,49 +11,81 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kgbench.analysis import leaders, queries
+from kgbench.analysis import declarations, dialogues, leaders
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.compare import compare, flips, matches
-from kgbench.analysis.selection import select
-from kgbench.analysis.sides import sides
+from kgbench.analysis.display_names import display_names
+from kgbench.analysis.selection import ALL, FIRST, LATEST, select
 from kgbench.analysis.stored import remembered
-from kgbench.pages import contents, things
+from kgbench.analysis.tables import render
+from kgbench.analysis.task_scores import task_scores
+from kgbench.pages import contents, home, things
+from kgbench.pages.board import board, heat_map
 from kgbench.pages.snapshot import View
-from kgbench.pages.tables import Sheet, sheet
+from kgbench.pages.words import moment
+from kgbench.rdf import queries
+from kgbench.record import reading
+from kgbench.serve.comparisons import side_by_side
+from kgbench.serve.dialogue_lists import all_judged, listed_dialogues, with_text
 from kgbench.vocab import KGB, QB, RDF
 
-_BOOTSTRAPS = 1_000
 
-
-def _models(view: View) -> list[tuple[str, str]]:
-    """IRI and name of each model, by name."""
+def _models(view: View) -> list[tuple[str, str, str]]:
+    """IRI, name and display name of each model, by name."""
+    shown = display_names(view)
     models = sorted(fetch.models(view).values(), key=lambda one: one.name)
-    return [(one.iri, one.name) for one in models]
+    return [(one.iri, one.name, shown.get(one.name, one.name)) for one in models]
 
 
-def _suites(view: View) -> list[tuple[str, str]]:
-    """IRI and name of each suite."""
-    rows = queries.rows(view, "list-suites")
-    return [(str(iri), name or things.label(view, str(iri))) for iri, name, *_ in rows]
-
-
-def _leaderboard(view: View, suite: str | None) -> Sheet:
-    chosen = select(view, suite)
-    asked = leaders.arguments()  # as `kgbench analyze leaderboard --significance` keeps them
+def _leaderboard(
+    view: View, suite: str | None, score_set: str = "main", choice: str = FIRST
+) -> dict[str, Any]:
+    """The leaderboard of a suite by a score set and a pass, and the scores by task beside it."""
+    chosen = select(view, suite, choice)
+    combined = declarations.score_set(score_set)
+    asked = leaders.arguments(score_set)  # as `kgbench analyze leaderboard --significance` keeps it
     table, *_ = remembered(
-        view, chosen, "leaderboard", asked, lambda: leaders.leaders(view, chosen)
+        view, chosen, "leaderboard", asked, lambda: leaders.leaders(view, chosen, combined)
     )
-    return sheet(table, contents.names(view), suite)
+    shown = display_names(view)
+    order = [str(name) for name in table.column("model")]
+    tasks = task_scores(view, chosen)
+    return {
+        "board": board(table, shown, chosen.suite),
+        "heat": heat_map(tasks, order, shown, chosen.suite),
+        "described": combined.description,
+    }
 
 
-def _comparison(view: View, suite: str | None, a: str, b: str) -> list[Sheet]:
-    first, second = sides(view, a, b)
-    found = matches(view, select(view, suite), first, second)
-    tables = (
-        compare(found, first, second, samples=_BOOTSTRAPS),
-        flips(found, first, second),
+def _standings(view: View, suite: str | None, model: str | None, task: str | None) -> str:
+    """The leaderboard as a Markdown table, of the models and tasks that fit the globs."""
+    chosen = select(view, suite, tasks=task or ALL, models=model or ALL)
+    combined = declarations.score_set("main")
+    if chosen.narrowed:
+        return render(leaders.leaders(view, chosen, combined), "markdown")
+    asked = leaders.arguments("main")
+    table, *_ = remembered(
+        view, chosen, "leaderboard", asked, lambda: leaders.leaders(view, chosen, combined)
     )
-    return [sheet(table, contents.names(view), suite) for table in tables]
+    return render(table, "markdown")
+
+
+def _transcript(view: View, iri: str) -> dict[str, Any]:
+    """A dialogue as ``kgbench show --json`` has it; ``iri`` may be a path below the base."""
+    full = iri if "://" in iri else view.iris.base + iri.lstrip("/")
+    return dialogues.view(view, full).as_json()
+
+
+def _choices(view: View, suite: str | None) -> dict[str, Any]:
+    """What a leaderboard can be chosen by: score sets and evaluation passes, each with its label.
+
+    Passes that judge dialogues for the first time are all together ``first``.
+    """
+    passes = [(FIRST, "First, live or as published"), (LATEST, "Latest of each dialogue")]
+    for iri, _, kind, started, _, _, of_suite in queries.rows(view, "list-passes"):
+        if of_suite == suite and kind not in reading.ORIGINAL:
+            words = str(kind).replace("reevaluation", "Re-evaluation")
+            passes.append((str(iri), f"{words} of {moment(started)}"))
+    return {"sets": declarations.score_sets(), "passes": passes}
 
 
 def _thing(view: View, iri: str, reveal: bool) -> dict[str, Any]:
@@ -96,11 +128,17 @@ def _filled(view: View, name: str, suite: str | None) -> str | list[str]:
 
 
 ANALYSES: Mapping[str, Callable[..., Any]] = {
-    "overview": contents.overview,
+    "overview": home.overview,
+    "choices": _choices,
     "models": _models,
-    "suites": _suites,
+    "suites": home.suites,
+    "dialogues": listed_dialogues,
+    "judged": all_judged,
+    "text": with_text,
     "leaderboard": _leaderboard,
-    "comparison": _comparison,
+    "standings": _standings,
+    "transcript": _transcript,
+    "comparison": side_by_side,
     "thing": _thing,
     "example": example,
 }

@@ -15,12 +15,11 @@ from typing import Any, BinaryIO
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads take address space, which has a limit
 
-from kgbench.errors import QueryError, StoreError
+from kgbench.errors import QueryError
 from kgbench.pages import snapshot
 from kgbench.pages.snapshot import View
 from kgbench.serve import worker
 from kgbench.serve.analyses import ANALYSES
-from kgbench.store import snapshots
 
 
 class Defect(Exception):
@@ -34,7 +33,9 @@ def _handler() -> Callable[[Mapping[str, Any], BinaryIO], None]:
     def answer(job: Mapping[str, Any], stream: BinaryIO) -> None:
         if not opened or opened[0].path != job["snapshot"]:
             opened.clear()
-            opened.append(_view(Path(job["snapshot"]), job["base"]))
+            # The server holds the snapshot for as long as a job names it. This process does not:
+            # its view stays open for the next job, and would keep an old snapshot on disk.
+            opened.append(snapshot.opened(Path(job["snapshot"]), None, job["base"]))
         try:
             found = ANALYSES[job["analysis"]](opened[0], **job["arguments"])
         except (QueryError, MemoryError):
@@ -44,13 +45,6 @@ def _handler() -> Callable[[Mapping[str, Any], BinaryIO], None]:
         worker.send(stream, worker.DATA, pickle.dumps(found))
 
     return answer
-
-
-def _view(path: Path, base: str) -> View:
-    held = snapshots.hold(path)
-    if held is None:
-        raise StoreError(f"the snapshot {path.name} is gone")
-    return snapshot.opened(path, held, base)
 
 
 if __name__ == "__main__":

@@ -46,8 +46,10 @@ class Computing:
         return await asyncio.shield(task)
 
     async def _run(self, view: View, key: str, job: dict[str, Any]) -> Any:
-        answer = await self._pool.run(job)
-        found = pickle.loads(await answer.whole())  # noqa: S301 - from a process of our own
+        answer = await self._pool.run(job, held=view)
+        data = await answer.whole()
+        # In a thread: the dialogues of a whole suite take a while.
+        found = await asyncio.to_thread(pickle.loads, data)
         if self._of == view.name:
             if len(self._found) >= _KEPT:
                 self._found.clear()

@@ -10,14 +10,15 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from kgbench.serve.lookups import LOOKUPS
+from kgbench.serve.refusals import ABORT
 
 HEAD_SECONDS = 5.0
+MOST = 480  # connections, beyond which the oldest without a request under way is ended
 READ_SECONDS = 20.0  # for the client to take what waits for it, about 64 KiB
 LONGEST_HEAD = 128 << 10  # bytes of request line and headers, beyond the first piece that came
 LONGEST_URL = 65_000  # bytes; the parser reads no more than 65,535
 _NO_SPACE = (b"HTTP/1.1 431 Request Header Fields Too Large\r\n", b"the request's head is too long")
 _NO_URL = (b"HTTP/1.1 414 URI Too Long\r\n", b"the URL is too long: send the query by POST")
-_PLACE = b"/sparql?"
 
 
 class Stage(Enum):
@@ -32,10 +33,12 @@ class Connection(HttpToolsProtocol):
     """One connection of a client, which has :data:`HEAD_SECONDS` to send each request's head.
 
     Without this, clients that send nothing would keep their connections, and so keep others out;
-    and clients that send heads without end would take all memory. A client that does not take its
-    answer loses the connection after :data:`READ_SECONDS`. Plain look-ups are answered as
-    soon as their head is there, which takes a third of the time that the way through tasks,
-    middleware and routes takes; one per piece that comes, so that nobody holds up the others.
+    and clients that send heads without end would take all memory. Beyond :data:`MOST` connections
+    the oldest one ends on which no request is under way, so that clients that come with a request
+    find room beside any number of others that come without one. A client that does not take its
+    answer loses the connection after :data:`READ_SECONDS`. Plain look-ups, and ``/health``, are
+    answered as soon as their head is there, which takes a third of the time that the way through
+    tasks, middleware and routes takes; one per piece that comes, so that nobody holds up others.
     """
 
     url = b""
@@ -45,12 +48,29 @@ class Connection(HttpToolsProtocol):
     _ended = False  # whether the piece that just came ended a request
     _answered = False  # whether the request under way has its answer already
     _may_answer = True
+    made = 0.0  # when the connection was made, by the clock of the loop
     _size = 0  # bytes of a head that is not complete, beyond the piece in which it began
 
     def connection_made(self, transport: Any) -> None:
         """A client has come; its time begins."""
         super().connection_made(transport)
+        self.made = self.loop.time()
         self._begin()
+        if len(self.connections) > MOST:
+            self._make_room()
+
+    def _make_room(self) -> None:
+        """End the oldest connection on which no request is under way."""
+        idle = [one for one in self.connections if isinstance(one, Connection) and one.is_idle]
+        if idle:
+            min(idle, key=lambda one: one.made).transport.abort()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the connection is open and no request is under way on it."""
+        if self._stage is Stage.BODY or self.transport.is_closing():
+            return False
+        return self.cycle is None or self.cycle.response_complete
 
     def data_received(self, data: bytes) -> None:
         """Bytes came; where they complete a head, the clock stops."""
@@ -92,6 +112,7 @@ class Connection(HttpToolsProtocol):
         self._size = 0
         self._stage = Stage.HEAD
         super().on_message_begin()
+        self.scope["state"][ABORT] = self.transport.abort
 
     def on_headers_complete(self) -> None:
         """A head is complete; a body may follow."""
@@ -117,28 +138,31 @@ class Connection(HttpToolsProtocol):
             super().on_message_complete()
 
     def _answer(self) -> bool:
-        """Answer the request here, if it is a plain look-up and nothing else is under way."""
+        """Answer the request here, if it is one for look-ups and nothing else is under way."""
         if (
             not self._may_answer
-            or not self.url.startswith(_PLACE)
             or self.parser.get_method() != b"GET"
             or self.parser.get_http_version() != "1.1"
-            or not self.parser.should_keep_alive()
             or self.parser.should_upgrade()
-            or len(self.connections) >= (self.limit_concurrency or 0)
             or (self.cycle is not None and not self.cycle.response_complete)
             or self.flow.write_paused
             or self.transport.is_closing()
         ):
             return False
-        pieces = self.app_state[LOOKUPS].respond(self.url[len(_PLACE) :], self.headers)
+        pieces = self.app_state[LOOKUPS].respond(self.url, self.headers)
         if pieces is None:
             return False
         self._may_answer = False
+        keeps = self.parser.should_keep_alive()
+        if not keeps:
+            pieces.insert(1, b"connection: close\r\n")
         for name, value in self.server_state.default_headers:
             pieces.insert(1, b"%b: %b\r\n" % (name, value))
         self.transport.write(b"".join(pieces))
         self.server_state.total_requests += 1
+        if not keeps:
+            self.transport.close()
+            return True
         self.timeout_keep_alive_task = self.loop.call_later(
             self.timeout_keep_alive, self.timeout_keep_alive_handler
         )

@@ -10,9 +10,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from kgbench.analysis import queries
+from kgbench.rdf import queries
 from kgbench.serve import formats
-from kgbench.serve.admission import admit
 from kgbench.serve.computing import Computing
 from kgbench.serve.endpoint import Endpoint
 from kgbench.serve.following import View
@@ -76,7 +75,7 @@ class Editor:
         return self._rendering.page(request, "editor.html", context, headers=headers, view=view)
 
     async def _answer(self, view: View, text: str) -> dict[str, Any]:
-        admitted = admit(text)
+        admitted = await self._service.readers.admit(text)
         solutions = admitted.form in ("SELECT", "ASK")
         form = formats.named("json" if solutions else "ttl")
         answer = await self._endpoint.answer(view, Operation("query", text), admitted, form)

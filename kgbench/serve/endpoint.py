@@ -3,22 +3,27 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Coroutine, Mapping
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 
-from kgbench.serve import formats, protocol
-from kgbench.serve.admission import Admitted, admit
+from kgbench.serve import formats
+from kgbench.serve.admission import Admitted
 from kgbench.serve.bodies import body
+from kgbench.serve.costs import key_of
 from kgbench.serve.following import View
 from kgbench.serve.formats import Format
 from kgbench.serve.lookups import Lookups
 from kgbench.serve.pool import Answer
-from kgbench.serve.refusals import Refused
+from kgbench.serve.protocol import Operation
+from kgbench.serve.reading import Sent
+from kgbench.serve.refusals import Cut, Refused
 from kgbench.serve.service import Service, bare, etag, unchanged
 from kgbench.serve.updates import Updates
-from kgbench.serve.writing import permit
+from kgbench.serve.writing import may_write, permit
 
 METHODS = "GET, HEAD, POST, OPTIONS"
 _VARY = {"Vary": "Accept"}
@@ -39,20 +44,25 @@ class Endpoint:
         sent = b""
         if request.method == "POST":
             sent = await body(request, self._service.settings.limits)
-        operation = protocol.read(
-            request.method,
-            request.scope["query_string"],
-            request.headers.get("content-type"),
-            sent,
+        settings = self._service.settings
+        asked = await self._service.readers.operation(
+            Sent(
+                request.method,
+                request.scope["query_string"],
+                request.headers.get("content-type"),
+                sent,
+                self._updates is not None and may_write(settings, request),
+            ),
+            settings.base,
         )
-        if operation is None:
+        if asked is None:
             return await self._describe(request)
-        if operation.kind == "update":
-            permit(self._service.settings, request)
+        if asked.admitted is None:
+            permit(settings, request)
             assert self._updates is not None
-            await self._updates.run(operation)
+            await self._updates.apply(asked.operation.text)
             return Response(status_code=204)
-        return await self._query(request, operation)
+        return await self._query(request, asked.operation, asked.admitted)
 
     async def _describe(self, request: Request) -> Response:
         """Without a query: the service description, or the query form for people."""
@@ -67,8 +77,7 @@ class Endpoint:
         quads = service_description(self._service, self._service.root(request))
         return graph_response(quads, chosen, {**_VARY, "Cache-Control": "no-cache"})
 
-    async def _query(self, request: Request, operation: protocol.Operation) -> Response:
-        admitted = admit(operation.text)
+    async def _query(self, request: Request, operation: Operation, admitted: Admitted) -> Response:
         offered = formats.SOLUTIONS if admitted.form in ("SELECT", "ASK") else formats.GRAPHS
         chosen = formats.negotiate(request.headers.get("accept"), offered, operation.wanted)
         if chosen is None:
@@ -80,21 +89,18 @@ class Endpoint:
             headers["ETag"] = etag(view.name, operation, chosen.name)
             if unchanged(request, headers["ETag"]):
                 return Response(status_code=304, headers=headers)
-        answer = await self.answer(view, operation, admitted, chosen)
+        work = self.answer(view, operation, admitted, chosen)
         if request.method == "HEAD":
+            answer = await work
             if answer.rest is not None:
                 await answer.rest.aclose()
                 return bare(headers)
             headers["Content-Length"] = str(len(answer.head))
             return Response(headers=headers)
-        if answer.rest is None:
-            return Response(answer.head, headers=headers)
-        # The first further piece, before the status is said: what fails until then can say so.
-        first = await _first(answer)
-        return StreamingResponse(_pieces(answer, first), headers=headers)
+        return await streamed(request, work, headers, self._service.settings.limits.quick_seconds)
 
     async def answer(
-        self, view: View, operation: protocol.Operation, admitted: Admitted, chosen: Format
+        self, view: View, operation: Operation, admitted: Admitted, chosen: Format
     ) -> Answer:
         """The answer to an admitted query: from the index, or from a worker."""
         # With a dataset of the request's own, a step in an index need not give a row.
@@ -109,15 +115,48 @@ class Endpoint:
             default=operation.default_graphs,
             named=operation.named_graphs,
         )
-        return await self._service.pool.run(job)
+        return await self._service.pool.run(job, key_of(operation.text, admitted.shape), view)
 
 
-async def _first(answer: Answer) -> bytes:
-    assert answer.rest is not None
-    if answer.head:
-        return b""
+async def streamed(
+    request: Request, work: Coroutine[Any, Any, Answer], headers: Mapping[str, str], quick: float
+) -> Response:
+    """The response with the answer that ``work`` gives.
+
+    What takes longer than ``quick`` seconds ends when its client goes away: nobody waits for it.
+    """
+    task = asyncio.create_task(_begun(work))
+    await asyncio.wait({task}, timeout=quick)
+    if not task.done():
+        gone = asyncio.create_task(_gone(request))
+        try:
+            await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            gone.cancel()
+            if not task.done():
+                task.cancel()
+                await asyncio.wait({task})
+    if task.cancelled():
+        raise Refused(408, "the client has gone away")
+    answer, first = task.result()
+    if answer.rest is None:
+        return Response(answer.head, headers=headers)
+    return StreamingResponse(_pieces(answer, first), headers=headers)
+
+
+async def _gone(request: Request) -> None:
+    """Wait until the client of a request has gone away."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _begun(work: Coroutine[Any, Any, Answer]) -> tuple[Answer, bytes]:
+    """An answer with its first further piece: what fails until then can still say so."""
+    answer = await work
+    if answer.rest is None or answer.head:
+        return answer, b""
     try:
-        return await anext(answer.rest, b"")
+        return answer, await anext(answer.rest, b"")
     except BaseException:
         await answer.rest.aclose()
         raise
@@ -129,5 +168,7 @@ async def _pieces(answer: Answer, first: bytes) -> AsyncIterator[bytes]:
         yield answer.head + first
         async for piece in answer.rest:
             yield piece
+    except Refused as refused:
+        raise Cut(refused.message) from None
     finally:
         await answer.rest.aclose()

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Following a store: the newest snapshot, opened once, held as long as anybody reads it."""
+"""Serves the newest snapshot; closes an old one when its last reader is done."""
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 from kgbench.pages import snapshot
@@ -19,15 +20,21 @@ class Following:
         open_reader(location).close()  # recovers what a killed writer left, or says what is wrong
         self._folder = Path(location) / "snapshots"
         self._base = base
+        self._one = threading.Lock()
         self.view = self._open()
 
     def refresh(self) -> bool:
-        """Open the newest snapshot where it is not open yet; whether there was one."""
-        found = snapshots.newest(self._folder)
-        if found is None or found.name == self.view.name:
-            return False
-        self.view = self._open()
-        return True
+        """Open the newest snapshot where it is not open yet; whether there was one.
+
+        Several threads may call this: after an update, and on a timer. One after the other finds
+        and opens the newest, so that no view is ever replaced by an older one.
+        """
+        with self._one:
+            found = snapshots.newest(self._folder)
+            if found is None or found.name == self.view.name:
+                return False
+            self.view = self._open()
+            return True
 
     def _open(self) -> View:
         return snapshot.newest(self._folder, self._base)

@@ -12,27 +12,23 @@ from urllib.parse import parse_qs
 
 import pyoxigraph as ox
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from kgbench.rdf import integer
 from kgbench.serve import formats
-from kgbench.serve.admission import DEEPEST
-from kgbench.serve.bodies import body, is_deeper
-from kgbench.serve.endpoint import _first, _pieces
+from kgbench.serve.bodies import body
+from kgbench.serve.endpoint import streamed
 from kgbench.serve.headers import READING
-from kgbench.serve.multipart import parts
+from kgbench.serve.reading import GRAPHS
 from kgbench.serve.refusals import Refused
 from kgbench.serve.service import Service, bare, etag, unchanged
 from kgbench.serve.updates import Updates
 from kgbench.serve.writing import permit
-from kgbench.store import new_id
+from kgbench.store import new_id, registry
 from kgbench.store.templates import fill
 from kgbench.vocab import KGB
 
 _METHODS = "GET, HEAD, PUT, POST, DELETE, OPTIONS"
-_FORMATS = tuple(one for one in formats.GRAPHS if one.name not in ("nq", "trig"))
-MULTIPART = "multipart/form-data"
-_UNTOLD = ("", "text/plain", "application/octet-stream")  # of files whose type a client knows not
 DEFAULT = ""  # how the default graph is named here
 
 
@@ -91,9 +87,9 @@ class GraphStore:
         view = self._service.view
         if not self.exists(graph):
             raise Refused(404, f"there is no graph <{graph}> here")
-        chosen = chosen or formats.negotiate(request.headers.get("accept"), _FORMATS)
+        chosen = chosen or formats.negotiate(request.headers.get("accept"), GRAPHS)
         if chosen is None:
-            known = ", ".join(one.media for one in _FORMATS)
+            known = ", ".join(one.media for one in GRAPHS)
             raise Refused(406, f"a graph can be sent as {known}", {"Vary": "Accept"})
         headers = {
             "Vary": "Accept",
@@ -105,11 +101,9 @@ class GraphStore:
             return Response(status_code=304, headers=headers)
         if request.method == "HEAD":
             return bare(headers)
-        answer = await self._service.pool.run(self._service.job(view, chosen.name, graph=graph))
-        if answer.rest is None:
-            return Response(answer.head, headers=headers)
-        first = await _first(answer)
-        return StreamingResponse(_pieces(answer, first), headers=headers)
+        job = self._service.job(view, chosen.name, graph=graph)
+        quick = self._service.settings.limits.quick_seconds
+        return await streamed(request, self._service.pool.run(job, held=view), headers, quick)
 
     async def write(self, request: Request, graph: str | None) -> Response:
         """PUT, POST or DELETE of a graph; without one, POST makes a new graph."""
@@ -158,11 +152,13 @@ class GraphStore:
         if graph == DEFAULT:
             return f"INSERT DATA {{ {triples} }}"
         target = f"GRAPH <{graph}>"
+        before = registry.stamps(self._service.view).get(graph, 0)
+        stamp = max(time.time_ns(), before + 1)  # a clock that was set back makes no stamp old
         text = fill(
             "write.ru",
             catalogue=self._service.view.iris.catalogue,
             old="",
-            new=f"<{graph}> <{KGB.changeStamp}> {integer(time.time_ns())} .",
+            new=f"<{graph}> <{KGB.changeStamp}> {integer(stamp)} .",
             content=f"{target} {{\n{triples}\n}}",
         )
         return f"CREATE SILENT {target} ;\n{text.rstrip()}"
@@ -175,20 +171,8 @@ class GraphStore:
     async def _triples(self, request: Request, graph: str) -> str:
         """The triples of a request's body, which is a graph or a form with graphs as its files."""
         said = request.headers.get("content-type", "")
-        media = said.partition(";")[0].strip().lower()
-        base = graph or self._service.settings.base
-        if media != MULTIPART:
-            form = _form(media)
-            sent = await body(request, self._service.settings.limits)
-            return _parsed(sent, form, base)
         sent = await body(request, self._service.settings.limits)
-        texts = []
-        for part in parts(said, sent):
-            untold = part.media in _UNTOLD and "." in part.name
-            suffix = part.name.rpartition(".")[2].lower()
-            named = next((f for f in _FORMATS if untold and f.name == suffix), None)
-            texts.append(_parsed(part.data, named or _form(part.media), base))
-        return "\n".join(texts)
+        return await self._service.readers.triples(said, sent, graph or self._service.settings.base)
 
 
 def _check(graph: str) -> None:
@@ -197,25 +181,3 @@ def _check(graph: str) -> None:
         ox.NamedNode(graph)
     except ValueError as error:
         raise Refused(400, f"the graph is no IRI: {error}") from None
-
-
-def _form(media: str) -> formats.Format:
-    """The format with a media type, or 415."""
-    form = next((f for f in _FORMATS if media in f.asked), None)
-    if form is None:
-        known = ", ".join(one.media for one in _FORMATS)
-        raise Refused(415, f"send a graph as {known}, or several as files of a {MULTIPART}")
-    return form
-
-
-def _parsed(sent: bytes, form: formats.Format, base: str) -> str:
-    """The triples of a text, blank nodes renamed; 400 with the parser's words where it has none."""
-    if is_deeper(sent, DEEPEST, json=form.name == "jsonld"):
-        raise Refused(400, f"the graph is nested deeper than {DEEPEST} levels")
-    try:
-        quads = list(
-            ox.parse(sent, formats.engine_format(form.name), base_iri=base, rename_blank_nodes=True)
-        )
-    except (SyntaxError, ValueError) as error:
-        raise Refused(400, str(error)[:2_000]) from None
-    return "\n".join(f"{quad.triple} ." for quad in quads)

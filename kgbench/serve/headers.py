@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The headers that every answer has: other origins may ask, and pages run nothing foreign."""
+"""The headers that every answer has: which origins may read it, and pages run nothing foreign."""
 
 from __future__ import annotations
 
-CORS = {
-    "Access-Control-Allow-Origin": "*",
-    "Access-Control-Expose-Headers": "ETag, Link, Content-Location, Retry-After",
-}
+from collections.abc import Mapping
+
 PREFLIGHT = {
     "Access-Control-Allow-Headers": "Accept, Authorization, Content-Type, If-None-Match",
     "Access-Control-Max-Age": "86400",
@@ -27,4 +25,19 @@ SAFE = {
 WITH_YASGUI = {
     POLICY: _POLICY.format(styles=" 'sha256-zCK2EVMoPc04mRF/g5CotUvxbJPWS+8V0b+s9ptqQIk='")
 }
-ALWAYS = [(k.lower().encode(), v.encode()) for k, v in {**CORS, **SAFE}.items()]
+
+
+def sharing(origin: str | None) -> Mapping[str, str]:
+    """The headers that let pages of an ``origin`` (``*``: all) read answers; ``None`` lets none."""
+    if origin is None:
+        return {"Cross-Origin-Resource-Policy": "same-origin"}
+    return {
+        "Access-Control-Allow-Origin": origin,
+        "Access-Control-Expose-Headers": "ETag, Link, Content-Location, Retry-After",
+    }
+
+
+def always(origin: str | None) -> list[tuple[bytes, bytes]]:
+    """The headers of every answer, in lower case, as the server's protocol wants them."""
+    found = {**sharing(origin), **SAFE}
+    return [(name.lower().encode("ascii"), value.encode("ascii")) for name, value in found.items()]

@@ -25,6 +25,7 @@ from kgbench.serve.rendering import Rendering
 from kgbench.serve.service import Service, etag, unchanged
 
 _OFFERED = (formats.HTML, *formats.GRAPHS)
+_OF_A_GRAPH = (*formats.GRAPHS, formats.HTML)  # a client that takes anything gets the graph
 _SUFFIXES = {one.name: one for one in _OFFERED}
 _LONGEST = 2_000  # characters of a path
 
@@ -59,7 +60,9 @@ class LinkedData:
         found = find(view, path)
         if found is None:
             raise Refused(404, f"nothing here is called <{view.iris.base}{unquote(path)}>")
-        chosen = found.chosen or formats.negotiate(request.headers.get("accept"), _OFFERED)
+        is_graph = self._store.exists(found.iri)
+        offered = _OF_A_GRAPH if is_graph else _OFFERED
+        chosen = found.chosen or formats.negotiate(request.headers.get("accept"), offered)
         if chosen is None:
             known = ", ".join(one.media for one in _OFFERED)
             raise Refused(406, f"descriptions can be sent as {known}", {"Vary": "Accept"})
@@ -79,8 +82,7 @@ class LinkedData:
             return Response(status_code=304, headers=headers)
         if chosen is formats.HTML:
             return await self._pages.thing(request, view, found.iri, headers)
-        kept = (f"{view.iris.base}graph/", f"{view.iris.base}store/")
-        if found.iri.startswith(kept) and self._store.exists(found.iri):
+        if is_graph:
             return await self._store.read(request, found.iri, chosen)
         described = await asyncio.to_thread(things.describe, view, found.iri)
         return graph_response(described.quads, chosen, headers)

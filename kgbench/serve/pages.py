@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from functools import partial
 from http import HTTPStatus
 from typing import Any
@@ -13,10 +15,12 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from kgbench.analysis import queries
 from kgbench.pages import contents, things
 from kgbench.pages.snapshot import View
+from kgbench.rdf import queries
+from kgbench.serve.comparisons import SIDES
 from kgbench.serve.computing import Computing
+from kgbench.serve.dialogue_lists import OUTCOMES, Wanted, listed_dialogues
 from kgbench.serve.editor import Editor
 from kgbench.serve.endpoint import Endpoint
 from kgbench.serve.refusals import Refused
@@ -25,6 +29,8 @@ from kgbench.serve.service import Service
 
 _LONGEST_SEARCH = 200
 _LONGEST_NAME = 2_000  # characters
+_MOST_SHOWN = 10  # models and runs on the front page
+_PATIENCE = 5.0  # seconds that the front page waits for its leaderboard
 _KEEP = "`kgbench analyze leaderboard --significance` computes it once and keeps it in the store"
 
 
@@ -38,47 +44,119 @@ class Pages:
         self._editor = Editor(service, rendering, endpoint, self._computing)
 
     async def overview(self, request: Request) -> Response:
-        """Runs, models, tasks and how much of each there is."""
+        """The leaderboard and newest runs of a suite, and how much there is of everything."""
         view = self._service.view
-        found = await self._computing.get(view, "overview")
-        return self._rendering.page(request, "overview.html", found, view=view)
+        context = dict(await self._computing.get(view, "overview"))
+        newest = next((run["suite"] for run in context["runs"]), None)
+        suite = _known(context["suites"], request, newest)
+        found: dict[str, Any] = {"board": None, "heat": None, "waiting": False}
+        if suite is not None:
+            task = asyncio.ensure_future(self._computing.get(view, "leaderboard", suite=suite))
+            done, _ = await asyncio.wait([task], timeout=_PATIENCE)
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())
+            found["waiting"] = not done
+            with contextlib.suppress(Refused):  # nothing was judged yet, or it takes too long
+                found |= task.result() if done else {}
+        context |= {"suite": suite, "most": _MOST_SHOWN, "scope": {"suite": suite}, **found}
+        return self._rendering.page(request, "overview.html", context, view=view)
 
     async def leaderboard(self, request: Request) -> Response:
-        """The leaderboard of one suite, with what can be said of differences to the best."""
+        """The leaderboard of one suite by a score set and a pass, and the scores by task."""
         view = self._service.view
         try:
-            suite, suites = await self._suite(view, request)
-            found = await self._computing.get(view, "leaderboard", suite=suite)
+            return await self._leaderboard(view, request)
         except Refused as refused:
             if refused.status != HTTPStatus.SERVICE_UNAVAILABLE:
                 raise
             told = f"{refused.message}; {_KEEP}"
             raise Refused(refused.status, told, refused.headers) from None
-        context = {"sheet": found, "suite": suite, "suites": suites}
-        return self._rendering.page(request, "leaderboard.html", context, view=view)
 
-    async def compare(self, request: Request) -> Response:
-        """Two models, runs or passes, task by task."""
-        view = self._service.view
+    async def _leaderboard(self, view: View, request: Request) -> Response:
         suite, suites = await self._suite(view, request)
-        a, b = (request.query_params.get(name, "")[:_LONGEST_NAME] for name in ("a", "b"))
+        chosen = {
+            name: request.query_params.get(field, default)[:_LONGEST_NAME]
+            for name, field, default in (("score_set", "set", "main"), ("choice", "pass", "first"))
+        }
         context: dict[str, Any] = {
             "suite": suite,
             "suites": suites,
-            "a": a,
-            "b": b,
+            "set": chosen["score_set"],
+            "choice": chosen["choice"],
+            "scope": {"suite": suite, "pass": chosen["choice"]},
+            "board": None,
+            "heat": None,
+            "described": "",
+            "problem": None,
+            **await self._computing.get(view, "choices", suite=suite),
+        }
+        status = 200
+        try:
+            context |= await self._computing.get(view, "leaderboard", suite=suite, **chosen)
+        except Refused as refused:
+            if refused.status == HTTPStatus.SERVICE_UNAVAILABLE:
+                raise
+            context["problem"], status = refused.message, refused.status
+        return self._rendering.page(request, "leaderboard.html", context, status=status, view=view)
+
+    async def compare(self, request: Request) -> Response:
+        """Two or more models, or two runs or passes: cases that they disagree on, then tasks."""
+        view = self._service.view
+        suite, suites = await self._suite(view, request)
+        wanted = [request.query_params.get(name, "")[:_LONGEST_NAME] for name in SIDES]
+        compared = list(dict.fromkeys(filter(None, wanted)))
+        context: dict[str, Any] = {
+            "suite": suite,
+            "suites": suites,
+            "wanted": list(zip(SIDES, wanted, strict=True)),
             "models": await self._computing.get(view, "models"),
-            "sheets": [],
+            "found": None,
             "problem": None,
         }
         status = 200
-        if a and b:
+        if wanted[0] and wanted[1]:
             try:
-                found = await self._computing.get(view, "comparison", suite=suite, a=a, b=b)
-                context["sheets"] = found
+                context["found"] = await self._computing.get(
+                    view, "comparison", suite=suite, names=compared or wanted[:2]
+                )
             except Refused as refused:  # the form stays, for another choice
                 context["problem"], status = refused.message, refused.status
         return self._rendering.page(request, "compare.html", context, status=status, view=view)
+
+    async def dialogues(self, request: Request) -> Response:
+        """Dialogues by model, task, outcome, score and text, sorted, page by page."""
+        view = self._service.view
+        suite, suites = await self._suite(view, request)
+        asked = Wanted.read(request.query_params)
+        context: dict[str, Any] = {
+            "suite": suite,
+            "suites": suites,
+            "asked": asked,
+            "outcomes": OUTCOMES,
+            "found": None,
+            "problem": asked.problem,
+            **await self._computing.get(view, "choices", suite=suite),
+        }
+        status = 200 if asked.problem is None else 400
+        if asked.problem is None:
+            try:
+                context["found"] = await self._dialogues(view, suite, asked)
+            except Refused as refused:  # the form stays, for another choice
+                context["problem"], status = refused.message, refused.status
+        return self._rendering.page(request, "dialogues.html", context, status=status, view=view)
+
+    async def _dialogues(self, view: View, suite: str | None, asked: Wanted) -> Any:
+        """A page of dialogues; all of a suite are read once for a snapshot."""
+        given = asdict(asked)
+        if asked.of_all:
+            chosen = {"suite": suite, "choice": asked.choice}
+            judged = await self._computing.get(view, "judged", **chosen)
+            if judged is not None:
+                among = None
+                if asked.search is not None:
+                    among = await self._computing.get(view, "text", text=asked.search, **chosen)
+                listed = partial(listed_dialogues, judged=judged, among=among)
+                return await asyncio.to_thread(listed, view, suite, given)
+        return await self._computing.get(view, "dialogues", suite=suite, wanted=given)
 
     async def search(self, request: Request) -> Response:
         """Answers that contain a text."""
@@ -87,7 +165,9 @@ class Pages:
         found: list[Mapping[str, Any]] = []
         if wanted:
             text = queries.bind(queries.load("search-answers"), text=wanted)
-            answer = await self._service.pool.run(self._service.job(view, "json", query=text))
+            answer = await self._service.pool.run(
+                self._service.job(view, "json", query=text), held=view
+            )
             found = json.loads(await answer.whole())["results"]["bindings"]
         hits = [_hit(row, wanted) for row in found]
         return self._rendering.page(
@@ -107,6 +187,9 @@ class Pages:
         context: dict[str, Any] = {}
         if build is not None:
             context = await self._computing.get(view, "thing", iri=iri, reveal=reveal)
+        if "run_id" in context:
+            scope = {"suite": context["facts"]["suite"], "run": context["run_id"]}
+            context = {**context, "scope": scope}
         title = context.get("title")
         said = partial(contents.statements, view, iri, reveal=reveal, title=title)
         context = {**context, **await asyncio.to_thread(said)}
@@ -115,13 +198,21 @@ class Pages:
 
     async def _suite(
         self, view: View, request: Request
-    ) -> tuple[str | None, list[tuple[str, str]]]:
-        """The suite that a request names, else the first of the store, and all there are."""
+    ) -> tuple[str | None, list[tuple[str, str, str]]]:
+        """The suite (IRI) that a request names, else the first of the store, and all there are."""
         suites = await self._computing.get(view, "suites")
-        wanted = request.query_params.get("suite")
-        if wanted is not None and wanted not in {part for suite in suites for part in suite}:
-            raise Refused(404, "there is no such suite here")
-        return wanted or (suites[0][0] if suites else None), suites
+        return _known(suites, request, suites[0][0] if suites else None), suites
+
+
+def _known(suites: list[tuple[str, str, str]], request: Request, default: str | None) -> str | None:
+    """The IRI of the suite that a request names by IRI or name, else ``default``."""
+    wanted = request.query_params.get("suite")
+    if wanted is None:
+        return default
+    for iri, name, _ in suites:
+        if wanted in (iri, name):
+            return iri
+    raise Refused(404, "there is no such suite here")
 
 
 def _hit(row: Mapping[str, Any], wanted: str) -> dict[str, str]:

@@ -3,9 +3,14 @@
 
 A job starts in a quick worker. One that is not done after the quick time must get one of the heavy
 places: if one is free, its worker moves there as it is and a new one takes its seat; if none is,
-the worker is killed and the job starts again when a place becomes free. So quick queries always
-find a worker, however many heavy ones are sent. Nothing of an answer is sent before it is complete
-or its job has a heavy place.
+the worker is killed and the job starts again when a place becomes free. Nothing of an answer is
+sent before it is complete or its job has a heavy place.
+
+So that many heavy queries do not take the quick workers one after the other, jobs have lanes by
+what they cost before (:mod:`kgbench.serve.costs`): a query that was heavy waits for a heavy place
+from the start; light ones may use all quick workers, unknown ones all but one; and of the queries
+whose shape was heavy with other constants, one at a time is tried. The quick time is measured as
+time of the processor where the system tells it, so that a light query on a busy machine stays one.
 """
 
 from __future__ import annotations
@@ -15,13 +20,13 @@ import contextlib
 import json
 import logging
 import time
-from collections import deque
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator
 from typing import Any
 
-from kgbench.errors import StoreError
 from kgbench.serve import worker as talk
+from kgbench.serve.costs import Cost, Costs, Key
 from kgbench.serve.refusals import Refused, busy, too_slow
+from kgbench.serve.seats import Seats
 from kgbench.serve.settings import Limits
 from kgbench.serve.workers import Frame, Gone, Worker
 
@@ -29,18 +34,22 @@ QUERIES, ANALYSES = "kgbench.serve.worker", "kgbench.serve.analyst"
 _log = logging.getLogger("kgbench.serve")
 _GRACE = 0.5  # seconds
 _BUFFERED = 1 << 18  # bytes of an answer that are collected before its job counts as heavy
+_TICK = 0.02  # seconds: as exactly as systems count the time of a processor
+_LONGEST_QUICK = 5  # times the quick time that a job may take while it waits for the processor
 
 
 class Rest:
     """The rest of a heavy answer, until its time is over; close it, read to the end or not.
 
-    At that time its place is freed, whether its reader reads or not.
+    At that time its place is freed, whether its reader reads or not. ``held`` is what must not go
+    before the answer has come, such as the snapshot that it is read from.
     """
 
-    def __init__(self, pool: Pool, worker: Worker, end: float) -> None:
-        self._pool, self._worker, self._end = pool, worker, end
+    def __init__(self, pool: Pool, worker: Worker, end: float, held: object) -> None:
+        self._pool, self._worker, self._end, self._held = pool, worker, end, held
         self._open = True
-        # Who waits for a piece is told at the end; this is for who does not even ask.
+        # A reader that waits for a piece gets an error at the end; this ends the job of one that
+        # has stopped reading.
         late = end + _GRACE - time.monotonic()
         self._timer = asyncio.get_running_loop().call_later(late, self._expire)
 
@@ -62,7 +71,7 @@ class Rest:
         return frame.payload
 
     def _expire(self) -> None:
-        self._pool.later(self.aclose())
+        self._pool.seats.later(self.aclose())
 
     async def aclose(self) -> None:
         """Free the heavy place; may be called twice."""
@@ -94,150 +103,141 @@ class Pool:
 
     def __init__(self, limits: Limits, module: str = QUERIES) -> None:
         self.limits = limits
-        self._module = module
         self.isolated = False
-        self._idle: deque[Worker] = deque()
-        self._all: set[Worker] = set()
+        self.seats = Seats(module, limits.quick, limits.memory_bytes, limits.patience)
+        self.costs = Costs()
         self._quick = asyncio.Semaphore(limits.quick)
+        self._untried = asyncio.Semaphore(max(1, limits.quick - 1))
+        self._suspects = asyncio.Semaphore(1)
         self._heavy = asyncio.Semaphore(limits.heavy)
-        self._waiting = 0
-        self._seats: set[asyncio.Task[None]] = set()
-        self._closed = False
+        self._waiting = {Cost.LIGHT: 0, Cost.UNKNOWN: 0, Cost.SUSPECT: 0, Cost.HEAVY: 0}
 
     async def start(self) -> None:
         """Start all quick workers."""
-        for _ in range(self.limits.quick):
-            self._idle.append(await self._new())
-        self.isolated = all(worker.isolated for worker in self._idle)
+        self.isolated = await self.seats.start()
 
     async def close(self) -> None:
         """Kill all workers."""
-        self._closed = True
-        for task in list(self._seats):
-            task.cancel()
-        await asyncio.gather(*self._seats, return_exceptions=True)
-        for worker in list(self._all):
-            await self._end(worker)
+        await self.seats.close()
 
-    async def run(self, job: dict[str, Any]) -> Answer:
-        """The answer to ``job``; raises :class:`~kgbench.serve.refusals.Refused`."""
+    async def run(self, job: dict[str, Any], key: Key | None = None, held: object = None) -> Answer:
+        """The answer to ``job``; raises :class:`~kgbench.serve.refusals.Refused`.
+
+        ``key`` is that of its cost, ``held`` is kept until the answer has come.
+        """
         job = {**job, "rows": self.limits.rows, "bytes": self.limits.answer_bytes}
+        expected = self.costs.expected(key)
+        if expected is Cost.HEAVY:
+            return await self._run_heavy(job, key, held)
         end = time.monotonic() + self.limits.seconds
-        async with self._place(self._quick):
-            worker = await self._take()
+        async with contextlib.AsyncExitStack() as places:
+            if expected is Cost.SUSPECT:
+                await places.enter_async_context(self._place(self._suspects, expected))
+            if expected is not Cost.LIGHT:
+                await places.enter_async_context(self._place(self._untried, expected))
+            await places.enter_async_context(self._place(self._quick, expected))
+            worker = await self.seats.take()
             try:
                 worker.send(job)
                 pieces, done = await _collect(worker, self.limits.quick_seconds)
             except BaseException as error:
                 if isinstance(error, Refused) and worker.alive:  # it said so itself, and goes on
-                    self._idle.append(worker)
+                    self.seats.give_back(worker)
                 else:
-                    await self._replace(worker)
+                    await self.seats.replace(worker)
                 raise
+            self.costs.note(key, light=done)
             if done:
-                self._idle.append(worker)
+                self.seats.give_back(worker)
                 return Answer(b"".join(pieces))
             if not self._heavy.locked():
                 await self._heavy.acquire()
-                self._seat()
+                self.seats.refill()
                 worker.step_back()
-                return Answer(b"".join(pieces), Rest(self, worker, end))
-            await self._replace(worker)
-        return await self._again(job)
+                return Answer(b"".join(pieces), Rest(self, worker, end, held))
+            await self.seats.replace(worker)
+        return await self._run_heavy(job, None, held)
 
-    async def _again(self, job: dict[str, Any]) -> Answer:
-        """Run a job that was too slow to be quick, as soon as there is a heavy place."""
-        await self._enter(self._heavy)
+    async def _run_heavy(self, job: dict[str, Any], key: Key | None, held: object) -> Answer:
+        """Run a job that is known not to be quick, as soon as there is a heavy place.
+
+        One that is quick all the same, on other data than before, is known as light from then on.
+        """
+        await self._enter(self._heavy, Cost.HEAVY)
+        worker = None
         try:
-            worker = await self._new()
+            worker = await self.seats.new()
+            worker.step_back()
+            end = time.monotonic() + self.limits.seconds
+            worker.send(job)
+            pieces, done = await _collect(worker, self.limits.quick_seconds)
         except BaseException:
-            self._heavy.release()
+            if worker is None:
+                self._heavy.release()
+            else:
+                await self.finish(worker)
             raise
-        worker.step_back()
-        worker.send(job)
-        return Answer(b"", Rest(self, worker, time.monotonic() + self.limits.seconds))
+        if done:
+            self.costs.note(key, light=True)
+            await self.finish(worker)
+            return Answer(b"".join(pieces))
+        return Answer(b"".join(pieces), Rest(self, worker, end, held))
 
     async def finish(self, worker: Worker) -> None:
         """End a heavy job's worker and free its place."""
         self._heavy.release()
-        await asyncio.shield(self._end(worker))
+        await asyncio.shield(self.seats.end(worker))
 
     @contextlib.asynccontextmanager
-    async def _place(self, places: asyncio.Semaphore) -> AsyncIterator[None]:
-        await self._enter(places)
+    async def _place(self, places: asyncio.Semaphore, lane: Cost) -> AsyncIterator[None]:
+        await self._enter(places, lane)
         try:
             yield
         finally:
             places.release()
 
-    async def _enter(self, places: asyncio.Semaphore) -> None:
+    async def _enter(self, places: asyncio.Semaphore, lane: Cost) -> None:
         """Take a place, waiting for one as long as may be; 503 otherwise."""
         if not places.locked():
             await places.acquire()
             return
-        if self._waiting >= self.limits.queue:
+        if self._waiting[lane] >= self.limits.queue:
             raise busy(self.limits.patience)
-        self._waiting += 1
+        self._waiting[lane] += 1
         try:
             await asyncio.wait_for(places.acquire(), self.limits.patience)
         except TimeoutError:
             raise busy(self.limits.patience) from None
         finally:
-            self._waiting -= 1
-
-    async def _take(self) -> Worker:
-        while self._idle:
-            worker = self._idle.popleft()
-            if worker.alive:
-                return worker
-            await self._end(worker)
-        return await self._new()
-
-    async def _replace(self, worker: Worker) -> None:
-        """Kill a worker and have a new one started in its seat."""
-        await asyncio.shield(self._end(worker))
-        self._seat()
-
-    def later(self, work: Coroutine[Any, Any, None]) -> None:
-        """Have ``work`` done in the background, before this pool is closed."""
-        task = asyncio.create_task(work)
-        self._seats.add(task)
-        task.add_done_callback(self._seats.discard)
-
-    def _seat(self) -> None:
-        async def work() -> None:
-            with contextlib.suppress(StoreError):  # the next job starts one itself, or says why
-                worker = await self._new()
-                if len(self._idle) < self.limits.quick:
-                    self._idle.append(worker)
-                else:
-                    await self._end(worker)
-
-        self.later(work())
-
-    async def _new(self) -> Worker:
-        worker = await Worker.start(self._module, self.limits.memory_bytes)
-        self._all.add(worker)
-        if self._closed:
-            await self._end(worker)
-            raise busy(self.limits.patience)
-        return worker
-
-    async def _end(self, worker: Worker) -> None:
-        self._all.discard(worker)
-        await worker.kill()
+            self._waiting[lane] -= 1
 
 
 async def _collect(worker: Worker, seconds: float) -> tuple[list[bytes], bool]:
-    """Pieces of an answer until it is complete, enough of it is there, or the time is over."""
+    """Pieces of an answer until it is complete, enough of it is there, or the time is over.
+
+    The time is that of the processor, and at most :data:`_LONGEST_QUICK` times as long by the
+    clock; by the clock alone where the system does not tell the other.
+    """
     pieces: list[bytes] = []
     size = 0
-    end = time.monotonic() + seconds
-    while size < _BUFFERED and (frame := await _frame(worker, end - time.monotonic())):
-        if frame.tag == talk.END:
-            return pieces, True
-        pieces.append(frame.payload)
-        size += len(frame.payload)
+    latest = time.monotonic() + seconds * _LONGEST_QUICK
+    used = worker.processor_seconds()
+    left = seconds
+    while size < _BUFFERED:
+        end = time.monotonic() + left
+        while frame := await _frame(worker, end - time.monotonic()):
+            if frame.tag == talk.END:
+                return pieces, True
+            pieces.append(frame.payload)
+            size += len(frame.payload)
+            if size >= _BUFFERED:
+                return pieces, False
+        now = worker.processor_seconds()
+        if used is None or now is None:
+            break
+        left = min(seconds - (now - used), latest - time.monotonic())
+        if left < _TICK:
+            break
     return pieces, False
 
 

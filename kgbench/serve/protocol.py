@@ -16,7 +16,7 @@ import pyoxigraph as ox
 
 from kgbench.serve.refusals import Refused
 
-_MOST_FIELDS = 1_000
+MOST_FIELDS = 1_000
 FORM = "application/x-www-form-urlencoded"
 QUERY = "application/sparql-query"
 UPDATE = "application/sparql-update"
@@ -95,9 +95,7 @@ def _iris(values: list[str]) -> tuple[str, ...]:
 def _fields(encoded: bytes, where: str) -> dict[str, list[str]]:
     try:
         text = encoded.decode("ascii") if where == "the URL" else encoded.decode("utf-8")
-        pairs = parse_qsl(
-            text, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS
-        )
+        pairs = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
     except ValueError:  # UnicodeDecodeError is one
         raise Refused(400, f"{where} is not URL-encoded UTF-8, or has too many fields") from None
     found: dict[str, list[str]] = {}

@@ -16,6 +16,13 @@ class Refused(Exception):
         super().__init__(message)
 
 
+ABORT = "kgbench.abort"  # where a request's scope says how its connection is ended at once
+
+
+class Cut(Exception):
+    """An answer that has begun cannot be completed: its connection is ended, so that this shows."""
+
+
 def busy(seconds: float) -> Refused:
     """All places for queries are taken: 503, come back after ``seconds``."""
     return Refused(

@@ -22,6 +22,7 @@ YASGUI = Path(__file__).parent / "static" / "yasgui" / "yasgui.min.js"
 _SITE = {
     "navigation": [
         ("Leaderboard", "leaderboard"),
+        ("Dialogues", "dialogues"),
         ("Compare", "compare"),
         ("Search", "search"),
         ("Query", "editor"),
@@ -30,9 +31,9 @@ _SITE = {
     "formats": [
         (one.name, one.media) for one in map(formats.named, ("ttl", "jsonld", "nt", "rdf"))
     ],
-    "style": "static/style.css",
     "more": "ask the SPARQL endpoint for all.",
     "revealing": True,
+    "live": True,
 }
 
 
@@ -67,6 +68,10 @@ class Rendering:
         def ask(name: str, given: Mapping[str, str]) -> str:
             return f"{root}editor?{urlencode({'name': name, **given})}"
 
+        def answers(model: str | None, task: str | None) -> str:
+            given = {**context.get("scope", {}), "model": model, "task": task}
+            return f"{root}dialogues?{urlencode({k: v for k, v in given.items() if v})}"
+
         def document(iri: str, suffix: str) -> str:
             return f"{(href(iri) or '').rstrip('#')}.{suffix}"
 
@@ -76,6 +81,9 @@ class Rendering:
             label=label,
             ask=ask,
             document=document,
+            asset=lambda name: f"{root}static/{name}",
+            answers=answers,
+            current=request.url.path.removeprefix("/"),
             base=view.iris.base,
             **context,
         )

@@ -17,6 +17,7 @@ from starlette.responses import Response
 from kgbench.errors import KgbenchError
 from kgbench.serve.following import Following, View
 from kgbench.serve.pool import ANALYSES, Pool
+from kgbench.serve.readers import Readers
 from kgbench.serve.settings import Settings
 from kgbench.vocab import PREFIXES
 
@@ -33,6 +34,7 @@ class Service:
         self.pool = Pool(settings.limits)
         few = replace(settings.limits, quick=2, quick_seconds=_QUICK_PAGE, heavy=1)
         self.analysts = Pool(few, ANALYSES)  # started when the first page needs one
+        self.readers = Readers(settings.limits)  # as these, when the first large request comes
         self.following = Following(settings.location, settings.base)
 
     @property
@@ -54,7 +56,7 @@ class Service:
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-            await asyncio.gather(self.pool.close(), self.analysts.close())
+            await asyncio.gather(self.pool.close(), self.analysts.close(), self.readers.close())
 
     async def _follow(self) -> None:
         while True:
@@ -91,7 +93,7 @@ def etag(*parts: object) -> str:
 
 
 def bare(headers: Mapping[str, str]) -> Response:
-    """The response to HEAD where nobody knows yet how long the answer to GET would be."""
+    """A HEAD response without Content-Length: the body's size is unknown before it is computed."""
     response = Response(headers=headers)
     del response.headers["content-length"]  # 0, which is said of an empty body
     return response

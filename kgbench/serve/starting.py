@@ -5,22 +5,43 @@ from __future__ import annotations
 
 import socket
 import sys
+from urllib.parse import urlsplit
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from kgbench.errors import StoreError
 from kgbench.serve.app import application
 from kgbench.serve.connections import Connection
+from kgbench.serve.ending import Server
 from kgbench.serve.settings import Settings
 
 _BACKLOG = 512
-_MOST_CONNECTIONS = 500  # beyond them 503, so that slow senders cannot take all memory
+_MOST_CONNECTIONS = 500  # with requests under way; beyond them 503
 _PATIENCE = 2  # seconds for answers under way when the server ends
 
 
+def names(host: str, public: str | None) -> frozenset[str]:
+    """The names by which clients may ask a server that listens at ``host``.
+
+    >>> sorted(names("results.example", "https://example.org/bench/") - names("::1", None))
+    ['example.org', 'results.example']
+    """
+    own = socket.gethostname().lower()
+    shown = urlsplit(public).hostname if public else None
+    return frozenset(
+        {"localhost", own, f"{own}.local", host.lower()} | ({shown} if shown else set())
+    )
+
+
 def start(settings: Settings, host: str, port: int) -> None:
-    """Serve until SIGTERM or Ctrl-C."""
-    running = server(settings)
+    """Serve a store until SIGTERM or Ctrl-C."""
+    said = f"serving {settings.location}\n" + "pages  {url}\nSPARQL {url}sparql\n"
+    run(server(settings), said, host, port)
+
+
+def run(running: Server, said: str, host: str, port: int) -> None:
+    """Serve until SIGTERM or Ctrl-C; ``said`` is printed at the start, ``{url}`` filled in."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # With its protocol named, asyncio sends small answers at once instead of after 40 ms.
     with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
@@ -32,16 +53,19 @@ def start(settings: Settings, host: str, port: int) -> None:
         listener.listen(_BACKLOG)
         shown = f"[{host}]" if ":" in host else host
         url = f"http://{shown}:{listener.getsockname()[1]}/"
-        sys.stdout.write(f"serving {settings.location}\npages  {url}\nSPARQL {url}sparql\n")
+        sys.stdout.write(said.replace("{url}", url))
         sys.stdout.flush()
         running.run(sockets=[listener])
 
 
-def server(settings: Settings) -> uvicorn.Server:
-    """A server of ``settings`` that is not yet started, for sockets that listen already."""
-    return uvicorn.Server(
+def server(settings: Settings, app: ASGIApp | None = None) -> Server:
+    """A server of ``settings`` that is not yet started, for sockets that listen already.
+
+    It serves the store, or an application of another kind.
+    """
+    return Server(
         uvicorn.Config(
-            application(settings),
+            app or application(settings),
             http=Connection,  # bounds the size and time of a request's head
             loop="asyncio",  # uvloop made no difference that could be measured
             ws="none",

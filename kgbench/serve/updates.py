@@ -14,6 +14,7 @@ from kgbench.serve.protocol import Operation
 from kgbench.serve.refusals import Refused
 from kgbench.store import EmbeddedStore
 
+TOKENS = 300_000  # of an update: those with data are long
 _SILENT = (Kind.BLANK, Kind.COMMENT)
 
 
@@ -25,12 +26,8 @@ class Updates:
         self._following = following
         self._one = asyncio.Lock()
 
-    async def run(self, operation: Operation) -> None:
-        """Apply the update of a request, or :class:`Refused` with the parser's words."""
-        await self.apply(prepared(operation, self._store.iris.base))
-
     async def apply(self, text: str) -> None:
-        """Apply a prepared update and show it to readers."""
+        """Apply a prepared update and show it to readers, or :class:`Refused` with a reason."""
         async with self._one:
             try:
                 await asyncio.to_thread(self._store.update, text)
@@ -41,29 +38,36 @@ class Updates:
 
 
 def prepared(operation: Operation, base: str) -> str:
-    """The text of an update as it is applied: nothing reaches out, relative IRIs have a base."""
+    """The text of an update as it is applied: nothing reaches out, relative IRIs have a base.
+
+    Raises :class:`~kgbench.serve.refusals.Refused`, and
+    :class:`~kgbench.execution.lexer.TooManyTokens` beyond :data:`TOKENS`.
+    """
     text = operation.text
-    if lexer.refusal(text) == lexer.ASKS_ELSEWHERE or lexer.loads(text):
+    read = list(lexer.tokens(text, TOKENS))
+    asks = lexer.refusal(text, read, TOKENS) == lexer.ASKS_ELSEWHERE
+    if asks or lexer.loads(text, read, TOKENS):
         raise Refused(400, "SERVICE and LOAD reach out to other machines: they are never executed")
-    if lexer.is_deeper(text, DEEPEST):
+    if lexer.is_deeper(text, DEEPEST, read):
         raise Refused(400, f"the update is nested deeper than {DEEPEST} levels")
     if operation.default_graphs is not None:
         graphs = [f"USING <{iri}>" for iri in operation.default_graphs]
         graphs += [f"USING NAMED <{iri}>" for iri in operation.named_graphs or ()]
-        text = with_dataset(text, " ".join(graphs))
+        text = with_dataset(text, " ".join(graphs), read)
     return f"BASE <{base}> {text}"
 
 
-def with_dataset(update: str, using: str) -> str:
+def with_dataset(update: str, using: str, read: Sequence[Token] | None = None) -> str:
     """``update`` with the clauses ``using`` in each operation that has a WHERE.
 
-    The protocol (section 2.2.3) forbids a dataset beside USING or WITH in the update itself.
+    ``read`` are the tokens of ``update`` where they are known. The protocol (section 2.2.3) forbids
+    a dataset beside USING or WITH in the update itself.
 
     >>> with_dataset("DELETE WHERE { ?s ?p 1 }", "USING <g>")
     'DELETE { ?s ?p 1 } USING <g> WHERE { ?s ?p 1 }'
     """
     pieces: list[str] = []
-    tokens = list(lexer.tokens(update))
+    tokens = list(lexer.tokens(update)) if read is None else read
     depth, previous = 0, ""
     for place, token in enumerate(tokens):
         word = token.text.upper() if token.kind is Kind.WORD else ""

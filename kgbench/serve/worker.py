@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 
 import pyoxigraph as ox
 
+from kgbench.characters import XmlSink
 from kgbench.errors import QueryError, StoreError
 from kgbench.execution.lockdown import OUT_OF_MEMORY, die_with_parent
 from kgbench.serve.formats import engine_format
@@ -114,7 +115,9 @@ def _answer(store: ox.Store, job: Mapping[str, Any], stream: BinaryIO) -> None:
         return
     counter = Counter(form) if isinstance(result, ox.QuerySolutions) else None
     output = Output(stream, counter, job["rows"], job["bytes"])
-    result.serialize(output, engine_format(form))  # type: ignore[arg-type]
+    sink = XmlSink(output) if form == "xml" else output
+    result.serialize(sink, engine_format(form))  # type: ignore[arg-type]
+    sink.flush()
     output.flush()
 
 
@@ -130,12 +133,14 @@ def dataset(job: Mapping[str, Any]) -> dict[str, Any]:
 
 def _write_graph(triples: Iterable[Any], job: Mapping[str, Any], stream: BinaryIO) -> None:
     output = Output(stream, None, 0, job["bytes"])
+    sink = XmlSink(output) if job["format"] == "rdf" else output
     ox.serialize(
         _counted(triples, job["rows"]),
-        output,  # type: ignore[arg-type]
+        sink,  # type: ignore[arg-type]
         engine_format(job["format"]),
         prefixes=job.get("prefixes"),
     )
+    sink.flush()
     output.flush()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may write: whoever sends the token that the server was started with, as a bearer."""
+"""Authorises writes by the bearer token given at start."""
 
 from __future__ import annotations
 
@@ -15,11 +15,18 @@ def permit(settings: Settings, request: Request) -> None:
     """Nothing where the request may write; 403 or 401 as :class:`Refused` where not."""
     if settings.token is None:
         raise Refused(403, "this server is read-only")
-    scheme, _, sent = request.headers.get("authorization", "").partition(" ")
-    expected = settings.token.encode("utf-8")
-    if scheme.lower() != "bearer" or not hmac.compare_digest(sent.strip().encode(), expected):
+    if not may_write(settings, request):
         raise Refused(
             401,
             "writing needs this server's token, as 'Authorization: Bearer TOKEN'",
             {"WWW-Authenticate": 'Bearer realm="kgbench"'},
         )
+
+
+def may_write(settings: Settings, request: Request) -> bool:
+    """Whether the request has the token of the server, where that has one."""
+    if settings.token is None:
+        return False
+    scheme, _, sent = request.headers.get("authorization", "").partition(" ")
+    expected = settings.token.encode("utf-8")
+    return scheme.lower() == "bearer" and hmac.compare_digest(sent.strip().encode(), expected)

@@ -21,6 +21,7 @@ import pyoxigraph as ox
 
 from kgbench import resources
 from kgbench.errors import StoreError
+from kgbench.store.iris import slug
 from kgbench.vocab import KGB, RDF, SKOS
 
 VARIABLES = {
@@ -79,6 +80,17 @@ def find(location: str, environment: Mapping[str, str] | None = None) -> BackEnd
         result_format=found.result_format,
         exact_double=found.exact_double,
     )
+
+
+def state_folder(kind: str, location: str) -> Path:
+    """Where this user keeps files of a ``kind`` on this machine, for a store on a server.
+
+    Below ``kgbench`` in the user's state folder (``XDG_STATE_HOME``, by default
+    ``~/.local/state``), named after the address for updates.
+    """
+    base = os.environ.get("XDG_STATE_HOME")
+    state = Path(base) if base else Path.home() / ".local" / "state"
+    return state / "kgbench" / kind / slug(find(location).update)
 
 
 def checked(url: str, source: str) -> str:

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A client of SPARQL 1.1: Query and Update, and the Graph Store Protocol where there is one.
 
-Queries are made into requests by SPARQLWrapper (parameters, methods, media types), and sent over
-connections of our own: SPARQLWrapper opens a connection for each request, installs its digest
-authentication for the whole process, and reads some valid queries as updates. Updates and graphs
-are plain HTTP, so that a turn costs one request on a connection that is kept.
+Each turn of a run costs one request, on a connection that is kept.
 """
 
 from __future__ import annotations
@@ -13,14 +10,15 @@ import io
 import json
 import logging
 import time
-from collections.abc import Iterator, Sequence
-from typing import IO, Any
-from urllib.parse import quote
+from collections.abc import Callable, Iterator, Sequence
+from typing import IO, Any, Self
+from urllib.parse import quote, urlencode
 
 import pyoxigraph as ox
 
 from kgbench import __version__
 from kgbench.errors import QueryError, StoreError
+from kgbench.secrets.echoes import Echoes
 from kgbench.store import query_forms, quirks
 from kgbench.store.back_ends import BackEnd, shown
 from kgbench.store.connections import Answer, Connections
@@ -31,6 +29,45 @@ _log = logging.getLogger("kgbench.store")
 _DEADLOCKS = 20  # times that an update is repeated that the server refused for a passing reason
 _MARK = "__exact"
 _GRAPH_FORMS = ("CONSTRUCT", "DESCRIBE")
+UNREADABLE = (SyntaxError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""What parsers raise where an answer is not what it should be."""
+
+
+class Solutions:
+    """The rows of an answer to SELECT, as pyoxigraph gives them, read as they are needed.
+
+    ``refused`` makes the error to raise where a row cannot be read.
+    """
+
+    def __init__(
+        self, found: ox.QuerySolutions, refused: Callable[[Exception], StoreError]
+    ) -> None:
+        self.variables = found.variables
+        self._found: ox.QuerySolutions | None = found
+        self._refused = refused
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> ox.QuerySolution:
+        if self._found is None:
+            raise StopIteration
+        try:
+            row: ox.QuerySolution = next(self._found)
+        except UNREADABLE as error:
+            self._found = None  # a thread that finds it in a traceback may not free it
+            raise self._refused(error) from error
+        return row
+
+    def serialize(self, *arguments: Any, **options: Any) -> bytes | None:
+        """Write the rows that are left; see :meth:`pyoxigraph.QuerySolutions.serialize`."""
+        if self._found is None:
+            raise ValueError("the rows cannot be read")
+        try:
+            return self._found.serialize(*arguments, **options)
+        except UNREADABLE as error:
+            self._found = None
+            raise self._refused(error) from error
 
 
 class Client:
@@ -39,6 +76,7 @@ class Client:
     def __init__(self, back_end: BackEnd) -> None:
         self.back_end = back_end
         self._http = Connections(Credentials.from_environment(), agent=f"kgbench/{__version__}")
+        self._echoes = Echoes(self._http.credentials.secrets)
 
     # --- queries ----------------------------------------------------------------------------
 
@@ -55,31 +93,37 @@ class Client:
             )
         try:
             if form in _GRAPH_FORMS:
-                return self._graph(text, form)
+                return self._graph(text)
             if form == "ASK":
-                answer = self._asked(text, form, quirks.ACCEPT_JSON)
+                answer = self._asked(text, quirks.ACCEPT_JSON)
                 body, shape = self._read(answer, ox.QueryResultsFormat.JSON)
                 return quirks.boolean(body.read(), shape)
             return self._solutions(text)
-        except (SyntaxError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except UNREADABLE as error:
             raise self._unreadable(self.back_end.query, error) from error
 
-    def _solutions(self, text: str) -> Any:
+    def _solutions(self, text: str) -> Solutions:
         tsv = self.back_end.result_format == "tsv"
         accept = quirks.ACCEPT_TSV if tsv else quirks.ACCEPT_JSON
         asked = ox.QueryResultsFormat.TSV if tsv else ox.QueryResultsFormat.JSON
-        body, shape = self._read(self._asked(text, "SELECT", accept), asked)
+        body, shape = self._read(self._asked(text, accept), asked)
         if shape != ox.QueryResultsFormat.JSON:
-            return ox.parse_query_results(body, shape)
+            return self._rows(body, shape)
         content = body.read()
         if not quirks.is_typed(content):
-            return ox.parse_query_results(content, shape)
+            return self._rows(content, shape)
         document = json.loads(content)
         names = quirks.rounded(document) if self.back_end.exact_double else []
         if names:
             document = self._exact(text, document["head"]["vars"], names)
         quirks.tidy(document)
-        return ox.parse_query_results(json.dumps(document).encode(), shape)
+        return self._rows(json.dumps(document).encode(), shape)
+
+    def _rows(self, content: bytes | IO[bytes], shape: ox.QueryResultsFormat) -> Solutions:
+        found = ox.parse_query_results(content, shape)
+        if isinstance(found, ox.QueryBoolean):
+            raise TypeError("it is that of ASK, and the query is a SELECT")
+        return Solutions(found, lambda error: self._unreadable(self.back_end.query, error))
 
     def _exact(self, text: str, variables: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
         """The solutions of ``text``, the doubles in the columns ``names`` with all their digits."""
@@ -88,24 +132,22 @@ class Client:
             f"({expression.replace('$value', f'?{name}')} AS ?{name}{_MARK})" for name in names
         ]
         asked = query_forms.around(text, variables, columns)
-        body, _ = self._read(
-            self._asked(asked, "SELECT", quirks.ACCEPT_JSON), ox.QueryResultsFormat.JSON
-        )
+        body, _ = self._read(self._asked(asked, quirks.ACCEPT_JSON), ox.QueryResultsFormat.JSON)
         document: dict[str, Any] = json.loads(body.read())
         quirks.exact(document, names, _MARK)
         return document
 
-    def _graph(self, text: str, form: str) -> Any:
+    def _graph(self, text: str) -> Any:
         if self.back_end.exact_double is not None:
             _log.warning(
                 "%s rounds the doubles in graphs that a query makes, and may cut such graphs at "
                 "its limit of rows without saying so: to be sure, ask with SELECT, or ask a copy",
                 shown(self.back_end.query),
             )
-        answer = self._asked(text, form, quirks.ACCEPT_GRAPH)
-        _, charset = quirks.media(answer.headers)
+        answer = self._asked(text, quirks.ACCEPT_GRAPH)
+        body, shape = self._triples(answer)
         scratch = ox.Store()  # what makes triples into the class that a query gives
-        scratch.bulk_load(quirks.recoded(answer.body, charset), quirks.triples(answer.headers))
+        scratch.bulk_load(body, shape)
         return scratch.query("CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }")
 
     def _read(
@@ -118,18 +160,17 @@ class Client:
         body.seek(0)
         return body, quirks.results(answer.headers, asked)
 
-    def _asked(self, text: str, form: str, accept: str) -> Answer:
-        from SPARQLWrapper import POST, SPARQLWrapper
+    def _triples(self, answer: Answer) -> tuple[IO[bytes], ox.RdfFormat]:
+        _, charset = quirks.media(answer.headers)
+        body, shape = quirks.recoded(answer.body, charset), quirks.triples(answer.headers)
+        if shape == ox.RdfFormat.RDF_XML:
+            quirks.refuse_entities(body)
+        return body, shape
 
-        wrapper = SPARQLWrapper(self.back_end.query)
-        wrapper.setMethod(POST)
-        wrapper.setOnlyConneg(True)
-        wrapper.queryString, wrapper.queryType = text, form  # setQuery() would guess the form
-        wrapper.customHttpHeaders = {"Accept": accept}
-        request = wrapper._createRequest()  # noqa: SLF001 - what _query() sends with urllib
-        assert isinstance(request.data, bytes)
-        headers = {k: v for k, v in request.header_items() if k != "User-agent"}
-        answer = self._repeated("POST", request.full_url, request.data, headers)
+    def _asked(self, text: str, accept: str) -> Answer:
+        headers = {"Accept": accept, "Content-Type": "application/x-www-form-urlencoded"}
+        body = urlencode({"query": text}).encode("ascii")
+        answer = self._repeated("POST", self.back_end.query, body, headers)
         if answer.status in (400, 414):
             raise QueryError(f"the query cannot be run: {self._clean(answer.text())}")
         self._check(answer)
@@ -174,12 +215,11 @@ class Client:
             return
         self._check(answer)
         quirks.refuse_partial(answer.headers)
-        _, charset = quirks.media(answer.headers)
-        body = quirks.recoded(answer.body, charset)
         try:
-            for quad in ox.parse(body, quirks.triples(answer.headers)):
+            body, shape = self._triples(answer)
+            for quad in ox.parse(body, shape):
                 yield quad.triple
-        except (SyntaxError, ValueError) as error:
+        except UNREADABLE as error:
             raise self._unreadable(self.back_end.data, error) from error
 
     def close(self) -> None:
@@ -221,8 +261,7 @@ class Client:
                 f"{PASSWORD}, or {TOKEN}, to what it accepts"
             )
         if 300 <= status < 400:  # noqa: PLR2004
-            headers = answer.headers.items()
-            to = self._clean(next((v for k, v in headers if k.lower() == "location"), "nowhere"))
+            to = self._clean(answer.headers.get("location", "nowhere"))
             raise StoreError(
                 f"{place} sends us to {shown(to)}: give that address, redirects are not followed"
             )
@@ -239,6 +278,4 @@ class Client:
         return StoreError(f"the server at {shown(address)} gave no readable answer: {said}")
 
     def _clean(self, text: str) -> str:
-        for secret in self._http.credentials.secrets:
-            text = text.replace(secret, "[secret]")
-        return " ".join(text.split())[:500]
+        return " ".join(self._echoes.hide(text, "[secret]").split())[:500]

@@ -1,41 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
 """HTTP to one server: connections that are kept, answers that are whole, patience when it is down.
 
-Plain ``http.client``, because a run writes hundreds of turns a second and ``urllib`` (and with it
-SPARQLWrapper) opens a connection for each request. Every request made here may be repeated: queries
-change nothing, and the updates of a store are written so that once more is as once. So whatever
-breaks on the way is tried again, until the server has been away for as long as patience lasts.
+Every request made here may be repeated: queries change nothing, and the updates of a store are
+written so that once more is as once. So whatever breaks on the way is tried again, until the server
+has been away for as long as patience lasts.
 """
 
 from __future__ import annotations
 
-import http.client
 import logging
 import os
 import random
-import socket
 import ssl
 import tempfile
 import threading
 import time
-import zlib
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import IO
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from kgbench.errors import StoreError, StoreUnreachable
+from kgbench.net.client import Client
+from kgbench.net.limits import Limits, Meter, Misbehaviour, TooMuch, TooSlow
 from kgbench.store.credentials import Credentials
 
 PATIENCE = 300.0  # seconds that a server may be away before a command gives up
 TIMEOUT = 900.0  # seconds that one answer may take
+MOST_BYTES = 1 << 32  # of one answer, as sent and as decompressed
 _CONNECTING = 10.0  # seconds
 _IDLE = 8  # connections that are kept
 _IN_MEMORY = 16_000_000  # bytes of an answer; more goes through a temporary file
 _BUSY = frozenset({408, 425, 429, 502, 503, 504})
-_CHALLENGES = 3  # requests that one request may become while credentials are asked for
 _FIRST_PAUSE = 0.05  # seconds; doubled each time
 _NOTICE = 1.6  # the pause with which people are told that a server is being waited for
 _LONGEST_PAUSE = 5.0
@@ -45,12 +42,11 @@ _log = logging.getLogger("kgbench.store")
 
 @dataclass(slots=True)
 class Answer:
-    """A whole answer; ``body`` is read from its beginning."""
+    """A whole answer; ``headers`` have lower-case names, ``body`` is read from its beginning."""
 
     status: int
     headers: Mapping[str, str]
     body: IO[bytes]
-    challenges: list[str]
     url: str
 
     def text(self, most: int = 2_000) -> str:
@@ -65,8 +61,10 @@ class Connections:
         self.credentials = credentials
         self._patience = _seconds("KGBENCH_STORE_PATIENCE", PATIENCE)
         self._timeout = _seconds("KGBENCH_STORE_TIMEOUT", TIMEOUT)
-        self._agent = agent
-        self._idle: dict[tuple[str, str], list[http.client.HTTPConnection]] = {}
+        self._http = Client(
+            connect=_CONNECTING, idle=self._timeout, kept=_IDLE, auth=credentials, agent=agent
+        )
+        self._under_way = 0  # requests
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self._met = False  # whether the server has answered: one that never did is not waited for
@@ -114,18 +112,18 @@ class Connections:
 
         The seconds are ``None`` where it does not say.
         """
-        if self._closed.is_set():
-            raise StoreError(f"the store at {_origin(url)} is closed")
         try:
-            answer = self._authorised(method, url, body, headers)
-        except TimeoutError as error:
+            answer = self._once(method, url, body, headers)
+        except (TimeoutError, TooSlow) as error:
             raise StoreError(
                 f"the server at {_origin(url)} gave no answer within {self._timeout:g} seconds "
                 "(KGBENCH_STORE_TIMEOUT)"
             ) from error
         except ssl.SSLCertVerificationError as error:
             raise StoreError(f"the server at {_origin(url)} is not trusted: {error}") from None
-        except (OSError, http.client.HTTPException, EOFError, zlib.error) as error:
+        except TooMuch as error:
+            raise StoreError(f"the server at {_origin(url)}: {error}") from None
+        except (OSError, Misbehaviour) as error:
             return None, f"{type(error).__name__}: {error}".rstrip(": "), None
         if answer.status in _BUSY:
             return None, f"HTTP status {answer.status}", _retry_after(answer.headers)
@@ -135,86 +133,35 @@ class Connections:
         """Close all connections; requests that wait for the server give up."""
         self._closed.set()
         with self._lock:
-            for kept in self._idle.values():
-                for connection in kept:
-                    connection.close()
-            self._idle.clear()
+            self._close_unused()
 
-    def _authorised(
-        self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]
-    ) -> Answer:
-        made = 0
-        while True:
-            authorization = self.credentials.header(method, url)
-            # Names and realms may hold any character; http.client would write Latin-1.
-            sent = None if authorization is None else authorization.encode().decode("latin-1")
-            more = {} if sent is None else {"Authorization": sent}
-            answer = self._once(method, url, body, {**headers, **more})
-            made += 1
-            if answer.status != http.HTTPStatus.UNAUTHORIZED or made == _CHALLENGES:
-                return answer
-            if not self.credentials.asked(answer.challenges, authorization):
-                return answer
+    def _close_unused(self) -> None:
+        if self._closed.is_set() and not self._under_way:
+            self._http.close()
 
     def _once(
         self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]
     ) -> Answer:
-        parts = urlsplit(url)
-        place = (parts.scheme, parts.netloc)
-        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        sent = {"User-Agent": self._agent, "Accept-Encoding": "gzip", **headers}
-        while True:
-            connection, kept = self._connection(place, parts)
-            received = False
-            try:
-                # A server may answer, that it is too much say, before it has received everything.
-                with suppress(BrokenPipeError, ConnectionResetError):
-                    connection.request(method, target, body, sent)
-                    received = True
-                response = connection.getresponse()
-                answer = _whole(response, url)
-            except BaseException as error:
-                connection.close()
-                broken = isinstance(error, OSError | http.client.HTTPException)
-                if kept and broken and not isinstance(error, TimeoutError):
-                    continue  # it was closed while idle, as servers may: another, or a new one
-                raise
-            if response.will_close or not received:
-                connection.close()
-            else:
-                self._keep(place, connection)
-            return answer
+        """The whole answer, or the error that the connection broke with.
 
-    def _connection(
-        self, place: tuple[str, str], parts: SplitResult
-    ) -> tuple[http.client.HTTPConnection, bool]:
+        Nothing is handed on before the last byte is there: half a result is never read as a result.
+        """
         with self._lock:
-            idle = self._idle.get(place)
-            if idle:
-                return idle.pop(), True
-        host = parts.hostname or ""
-        made: http.client.HTTPConnection
-        if parts.scheme == "https":
-            made = http.client.HTTPSConnection(
-                host, parts.port, timeout=_CONNECTING, context=ssl.create_default_context()
-            )
-        else:
-            made = http.client.HTTPConnection(host, parts.port, timeout=_CONNECTING)
+            if self._closed.is_set():
+                raise StoreError(f"the store at {_origin(url)} is closed")
+            self._under_way += 1
         try:
-            made.connect()
-        except TimeoutError as error:
-            raise OSError(f"no connection within {_CONNECTING:g} seconds") from error
-        assert isinstance(made.sock, socket.socket)
-        made.sock.settimeout(self._timeout)
-        return made, False
-
-    def _keep(self, place: tuple[str, str], connection: http.client.HTTPConnection) -> None:
-        with self._lock:
-            idle = self._idle.setdefault(place, [])
-            if len(idle) < _IDLE and not self._closed.is_set():
-                idle.append(connection)
-                return
-        connection.close()
+            meter = Meter(Limits(MOST_BYTES, MOST_BYTES, self._timeout))
+            with self._http.send(method, url, meter, body=body, headers=headers) as response:
+                content = _Body(max_size=_IN_MEMORY)
+                for piece in response.pieces():  # writelines() would roll over at the end only
+                    content.write(piece)
+                content.seek(0)
+                return Answer(response.status, response.headers, content, url)
+        finally:
+            with self._lock:
+                self._under_way -= 1
+                self._close_unused()
 
 
 class _Body(tempfile.SpooledTemporaryFile[bytes]):
@@ -224,51 +171,9 @@ class _Body(tempfile.SpooledTemporaryFile[bytes]):
         self.close()
 
 
-class _Gzip:
-    """Unpacks what comes in pieces: one compressed text, or several one behind the other."""
-
-    def __init__(self) -> None:
-        self._member = zlib.decompressobj(16 + zlib.MAX_WBITS)
-
-    @property
-    def whole(self) -> bool:
-        """Whether the last text has come to its end."""
-        return self._member.eof
-
-    def unpacked(self, piece: bytes) -> Iterator[bytes]:
-        """What one more piece holds."""
-        while piece:
-            if self._member.eof:
-                self._member = zlib.decompressobj(16 + zlib.MAX_WBITS)
-            yield self._member.decompress(piece)
-            piece = self._member.unused_data
-
-
-def _whole(response: http.client.HTTPResponse, url: str) -> Answer:
-    """The whole answer, or the error that the connection broke with.
-
-    Nothing is handed on before the last byte is there: half a result is never read as a result.
-    """
-    body = _Body(max_size=_IN_MEMORY)
-    coding = (response.getheader("Content-Encoding") or "identity").strip().lower()
-    packed = _Gzip() if coding in ("gzip", "x-gzip") else None
-    expected = response.length
-    seen = 0
-    while piece := response.read(1 << 18):
-        seen += len(piece)
-        body.writelines([piece] if packed is None else packed.unpacked(piece))
-    if expected is not None and seen < expected and response.status != http.HTTPStatus.NO_CONTENT:
-        raise http.client.IncompleteRead(b"", expected - seen)
-    if packed is not None and seen and not packed.whole:
-        raise EOFError("the compressed answer ends early")
-    body.seek(0)
-    challenges = response.headers.get_all("WWW-Authenticate") or []
-    return Answer(response.status, dict(response.headers.items()), body, challenges, url)
-
-
 def _retry_after(headers: Mapping[str, str]) -> float | None:
     """How many seconds the server wants to be left: a number, or until a moment."""
-    text = next((v for k, v in headers.items() if k.lower() == "retry-after"), "")
+    text = headers.get("retry-after", "")
     try:
         seconds = float(text)
     except ValueError:

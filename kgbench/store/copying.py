@@ -151,10 +151,10 @@ def _whole(source: Source, graph: str, digest: Digest, *, empty: bool) -> None:
 def local(location: str) -> Iterator[Path]:
     """The folder of an embedded store with what is at ``location``: itself, or a copy.
 
-    What needs an embedded store can so be done with one on a server. The copy is verified, and gone
-    afterwards.
+    What needs an embedded store can so be done with one on a server. The copy is verified, knows
+    the secrets that this machine keeps for the store, and is gone afterwards.
     """
-    from kgbench.store import back_ends, embedded_only, open_reader, open_store
+    from kgbench.store import back_ends, embedded_only, known_keys, open_reader, open_store
 
     if not back_ends.is_remote(location):
         yield embedded_only(location, "this")
@@ -163,4 +163,5 @@ def local(location: str) -> Iterator[Path]:
         folder = Path(scratch) / "store"
         with open_reader(location) as source, open_store(str(folder)) as target:
             copy(source, target)
+        known_keys.carry(location, str(folder))
         yield folder

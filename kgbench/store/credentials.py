@@ -11,37 +11,29 @@ store ever holds them.
 from __future__ import annotations
 
 import base64
-import hashlib
 import os
 import re
-import secrets
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass
-from urllib.parse import urlsplit
+from collections.abc import Generator, Mapping
+
+import httpx2
 
 from kgbench.errors import StoreError
 
 USER, PASSWORD = "KGBENCH_STORE_USER", "KGBENCH_STORE_PASSWORD"
 TOKEN, WAY = "KGBENCH_STORE_TOKEN", "KGBENCH_STORE_AUTH"
-_HASHES = {"MD5": hashlib.md5, "SHA-256": hashlib.sha256}
-_NAME = r"[\s,]*([A-Za-z0-9!#$%&'*+.^_`|~-]+)"
-_SCHEME = re.compile(_NAME + r"(?=[\s,]|$)(?!\s*=)")
-_PARAMETER = re.compile(_NAME + r'\s*=\s*("(?:[^"\\]|\\.)*"|[^\s,"]+)')
+_ANSWERS = 2  # challenges that are answered; the nonce of the first may be used up by other threads
+_FIELD = re.compile(  # up to a comma that is not quoted
+    r'(?:[^",]|"(?:[^"\\]|\\.)*"?)+', re.DOTALL
+)
+_NONCE = re.compile(r'\bnonce\s*=\s*("(?:[^"\\]|\\.)*"|[^\s,"]+)', re.IGNORECASE)
 
 
-@dataclass(slots=True)
-class _Challenge:
-    realm: str
-    nonce: str
-    opaque: str | None
-    algorithm: str
-    qop: str | None
-    count: int = 0
+class Credentials(httpx2.Auth):
+    """Makes the ``Authorization`` of requests to one server; may be used by several threads.
 
-
-class Credentials:
-    """Makes the ``Authorization`` of requests to one server; may be used by several threads."""
+    httpx2 makes the headers; when they are given, and which, is decided here.
+    """
 
     def __init__(
         self, user: str | None, password: str | None, token: str | None, way: str | None
@@ -56,9 +48,9 @@ class Credentials:
             raise StoreError(f"{USER}, {PASSWORD} and {TOKEN} may hold no control characters")
         self._user, self._password, self._token = user, password, token
         self._way = way
-        self._plainly = way == "basic"
-        self._challenge: _Challenge | None = None
-        self._lock = threading.Lock()
+        self._given: httpx2.Auth | None = self._basic() if way == "basic" else None
+        self._nonce = ""  # of the digest that is given, if it is one
+        self._lock = threading.RLock()  # a digest counts the uses of its nonce
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Credentials:
@@ -69,118 +61,90 @@ class Credentials:
     @property
     def secrets(self) -> tuple[str, ...]:
         """What no message may show."""
-        pair = None if self._user is None else self._pair()
-        return tuple(one for one in (pair, self._password, self._token) if one)
+        pair = base64.b64encode(f"{self._user}:{self._password}".encode()).decode("ascii")
+        return tuple(one for one in (self._user and pair, self._password, self._token) if one)
 
-    def header(self, method: str, url: str) -> str | None:
-        """The ``Authorization`` of a request, or ``None`` while the server has not asked."""
+    def sync_auth_flow(
+        self, request: httpx2.Request
+    ) -> Generator[httpx2.Request, httpx2.Response, None]:
+        """Send ``request``, and again with what the server asks for, where that can help."""
+        request.headers.encoding = "utf-8"  # names and realms may hold any character
         if self._token is not None:
-            return f"Bearer {self._token}"
-        if self._user is None:
-            return None
-        with self._lock:
-            if self._challenge is not None:
-                return self._digest(self._challenge, method, url)
-        if self._plainly:
-            return f"Basic {self._pair()}"
-        return None
+            request.headers["Authorization"] = f"Bearer {self._token}".rstrip()
+        sent = self._sign(request)
+        response = yield request
+        for _ in range(_ANSWERS):
+            if self._user is None or response.status_code != httpx2.codes.UNAUTHORIZED:
+                return
+            sent = self._answer(request, response, sent)
+            if sent is None:
+                return
+            response = yield request
 
-    def _pair(self) -> str:
-        return base64.b64encode(f"{self._user}:{self._password}".encode()).decode("ascii")
+    def _sign(self, request: httpx2.Request) -> str | None:
+        """Add what the server is known to ask for: the nonce of a digest, "" of a plain password.
 
-    def asked(self, challenges: list[str], sent: str | None) -> bool:
-        """Take note of ``WWW-Authenticate``; whether asking again, with more, can help.
-
-        ``sent`` is the ``Authorization`` that the refused request had, if any.
+        ``None`` where nothing is added.
         """
-        if self._user is None:
+        with self._lock:
+            if self._given is None:
+                return None
+            next(self._given.auth_flow(request))
+            return self._nonce
+
+    def _answer(
+        self, request: httpx2.Request, refused: httpx2.Response, sent: str | None
+    ) -> str | None:
+        """Add what ``refused`` asks for; ``sent`` and the result are as of :meth:`_sign`."""
+        texts = refused.headers.get_list("WWW-Authenticate")
+        challenges = [one for text in texts for one in _challenges(text)]
+        with self._lock:  # two threads may be given one nonce: its uses are counted together
+            for scheme, text in challenges:
+                nonce = _nonce(text)
+                if scheme == "digest" and nonce and self._way != "basic":
+                    if nonce == self._nonce:
+                        # The refused nonce once more: a wrong password. Else another thread has it.
+                        return None if nonce == sent else self._sign(request)
+                    if self._take_digest(text, nonce, request):
+                        return nonce
+            if self._way != "digest" and sent is None and "basic" in dict(challenges):
+                self._given = self._basic()
+                return self._sign(request)
+            return None
+
+    def _basic(self) -> httpx2.BasicAuth:
+        return httpx2.BasicAuth(self._user or "", self._password or "")
+
+    def _take_digest(self, challenge: str, nonce: str, request: httpx2.Request) -> bool:
+        """Answer ``challenge``, and give its digest from now on, where httpx2 knows how."""
+        assert self._user is not None
+        assert self._password is not None
+        if re.search(r'["\\]', self._user):  # httpx2 would not escape it
             return False
-        found = [one for text in challenges for one in _challenges(text)]
-        usable = (_usable(fields) for scheme, fields in found if scheme == "digest")
-        new = next((one for one in usable if one is not None), None)
-        if new is not None and self._way != "basic":
-            with self._lock:  # another thread may have been given the same one, and counts its uses
-                if self._challenge is None or self._challenge.nonce != new.nonce:
-                    self._challenge = new
-            # The nonce that was refused, once more, is a wrong password; another one has expired.
-            return sent is None or f', nonce="{_quoted(new.nonce)}"' not in sent
-        offered = any(scheme == "basic" for scheme, _ in found)
-        if offered and self._way != "digest" and sent is None:
-            self._plainly = True
-            return True
-        return False
-
-    def _digest(self, challenge: _Challenge, method: str, url: str) -> str:
-        """RFC 7616, section 3.4; the same nonce serves many requests, counted."""
-        challenge.count += 1
-        count, ours = f"{challenge.count:08x}", secrets.token_hex(8)
-        parts = urlsplit(url)
-        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        hashed = _HASHES[challenge.algorithm.removesuffix("-SESS")]
-
-        def h(text: str) -> str:
-            return hashed(text.encode("utf-8")).hexdigest()
-
-        first = h(f"{self._user}:{challenge.realm}:{self._password}")
-        if challenge.algorithm.endswith("-SESS"):
-            first = h(f"{first}:{challenge.nonce}:{ours}")
-        second = h(f"{method}:{target}")
-        middle = f"{challenge.nonce}:{count}:{ours}:auth" if challenge.qop else challenge.nonce
-        response = h(f"{first}:{middle}:{second}")
-        fields = {
-            "username": self._user or "",
-            "realm": challenge.realm,
-            "nonce": challenge.nonce,
-            "uri": target,
-            "response": response,
-        }
-        if challenge.opaque is not None:
-            fields["opaque"] = challenge.opaque
-        if challenge.qop or challenge.algorithm.endswith("-SESS"):
-            fields["cnonce"] = ours
-        text = ", ".join(f'{key}="{_quoted(value)}"' for key, value in fields.items())
-        text += f", algorithm={_spelt(challenge.algorithm)}"
-        return f"Digest {text}" + (f", qop=auth, nc={count}" if challenge.qop else "")
+        digest = httpx2.DigestAuth(self._user, self._password)
+        headers = [(b"WWW-Authenticate", challenge.encode())]
+        flow = digest.auth_flow(request)
+        next(flow)
+        try:
+            flow.send(httpx2.Response(401, headers=headers, request=request))
+        except (httpx2.ProtocolError, NotImplementedError, ValueError):
+            return False  # an algorithm or a quality of protection that is not known
+        self._given, self._nonce = digest, nonce
+        return True
 
 
-def _usable(digest: Mapping[str, str]) -> _Challenge | None:
-    """The challenge, where its algorithm and quality of protection are known here."""
-    algorithm = digest.get("algorithm", "MD5").upper()
-    offered = [one.strip().lower() for one in digest.get("qop", "").split(",") if one.strip()]
-    if algorithm.removesuffix("-SESS") not in _HASHES or (offered and "auth" not in offered):
-        return None
-    return _Challenge(
-        realm=digest.get("realm", ""),
-        nonce=digest.get("nonce", ""),
-        opaque=digest.get("opaque"),
-        algorithm=algorithm,
-        qop="auth" if offered else None,
-    )
+def _challenges(text: str) -> list[tuple[str, str]]:
+    """The challenges in one ``WWW-Authenticate``: schemes in lower case, each with its text."""
+    found: list[tuple[str, list[str]]] = []
+    for field in map(str.strip, _FIELD.findall(text)):
+        name, _, rest = field.partition(" ")
+        if "=" not in name and not rest.lstrip().startswith("="):
+            found.append((name.lower(), [field]))
+        elif found:
+            found[-1][1].append(field)
+    return [(scheme, ", ".join(fields)) for scheme, fields in found]
 
 
-def _challenges(text: str) -> list[tuple[str, dict[str, str]]]:
-    """The challenges in one ``WWW-Authenticate``: schemes in lower case, with their parameters."""
-    found: list[tuple[str, dict[str, str]]] = []
-    place = 0
-    while place < len(text):
-        parameter = _PARAMETER.match(text, place)
-        scheme = _SCHEME.match(text, place)
-        if parameter and found:
-            value = parameter[2]
-            plain = re.sub(r"\\(.)", r"\1", value[1:-1]) if value.startswith('"') else value
-            found[-1][1][parameter[1].lower()] = plain
-            place = parameter.end()
-        elif scheme:
-            found.append((scheme[1].lower(), {}))
-            place = scheme.end()
-        else:
-            break
-    return found
-
-
-def _quoted(value: str) -> str:
-    return value.replace("\\", "\\\\").replace('"', '\\"')
-
-
-def _spelt(algorithm: str) -> str:
-    return algorithm.replace("-SESS", "-sess")
+def _nonce(challenge: str) -> str:
+    given = _NONCE.search(challenge)
+    return given[1].strip('"') if given else ""

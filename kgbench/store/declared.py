@@ -9,15 +9,16 @@ server's treatment of blank nodes matters.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyoxigraph as ox
 
 from kgbench import resources
-from kgbench.rdf import string
+from kgbench.rdf import queries, query_examples, string
+from kgbench.rdf.declared import DERIVED, quads
 from kgbench.store.iris import Iris
 from kgbench.store.protocol import Block
 from kgbench.store.templates import fill
@@ -29,7 +30,7 @@ _AT_ONCE = 500  # subjects forgotten by one update: servers limit its size
 class _Target(Protocol):
     iris: Iris
 
-    def query(self, text: str) -> object: ...
+    def query(self, text: str) -> Any: ...
 
     def bulk_load(self, blocks: list[Block]) -> None: ...
 
@@ -39,7 +40,7 @@ class _Target(Protocol):
 def files() -> Iterator[Path]:
     """Every declared Turtle file that belongs into the catalogue, in a fixed order."""
     yield resources.path("store", "layout.ttl")
-    for name in ("ontology", "queries"):
+    for name in ("ontology", "queries", "rubrics"):
         yield from sorted(resources.folder(name).glob("*.ttl"))
     yield from sorted(resources.folder("tasks").glob("*/task.ttl"))
 
@@ -48,18 +49,45 @@ def load(store: _Target) -> None:
     """Bring the catalogue of ``store`` up to date with the declared files."""
     contents = {path: path.read_bytes() for path in files()}
     digest = hashlib.sha256()
-    for content in contents.values():
+    derived = (resources.path(*query).read_bytes() for query in DERIVED.values())
+    for content in (*contents.values(), *derived):
         digest.update(hashlib.sha256(content).digest())
+    digest.update(queries.digest().encode("ascii"))
     catalogue = store.iris.catalogue
     mark = f"<{catalogue}> <{KGB.declaredDigest}> {string(digest.hexdigest())} ."
     if store.query(fill("has.rq", catalogue=catalogue, pattern=mark)):
         return
     lines, subjects = _written(tuple(contents.items()), store.iris.base)
-    known = sorted({f"<{catalogue}>", *subjects})
-    for start in range(0, len(known), _AT_ONCE):
-        some = " ".join(known[start : start + _AT_ONCE])
-        store.update(fill("forget.ru", catalogue=catalogue, subjects=some))
+    _forget(store, sorted({f"<{catalogue}>", *subjects}))
     store.bulk_load([Block(catalogue, [*lines, mark])])
+
+
+def forget_unused(store: _Target) -> list[str]:
+    """Remove what the catalogue says of things that nothing in the store uses; their IRIs.
+
+    What kgbench itself declares stays.
+    """
+    contents = tuple((path, path.read_bytes()) for path in files())
+    _, ours = _written(contents, store.iris.base)
+    removed: list[str] = []
+    while rows := [
+        row
+        for row in _rows(store, fill("unused-entries.rq", catalogue=store.iris.catalogue))
+        if row not in ours
+    ]:  # a class is unused only when its tasks are gone
+        _forget(store, rows)
+        removed += [row[1:-1] for row in rows]
+    return removed
+
+
+def _rows(store: _Target, text: str) -> list[str]:
+    return [str(row[0]) for row in store.query(text)]
+
+
+def _forget(store: _Target, subjects: Sequence[str]) -> None:
+    for start in range(0, len(subjects), _AT_ONCE):
+        some = " ".join(subjects[start : start + _AT_ONCE])
+        store.update(fill("forget.ru", catalogue=store.iris.catalogue, subjects=some))
 
 
 @lru_cache(maxsize=1)  # who opens one empty store after another parses nothing twice
@@ -94,7 +122,7 @@ def foreign(path: Path, iris: Iris) -> list[str]:
 
 def _skolemised(content: bytes, path: Path, iris: Iris, mark: str = "") -> Iterator[ox.Triple]:
     """The triples of a Turtle file with its blank nodes as IRIs, the same ones every time."""
-    dataset = ox.Dataset(ox.parse(content, ox.RdfFormat.TURTLE, base_iri=iris.base))
+    dataset = ox.Dataset(quads(content, iris.base))
     dataset.canonicalize(ox.CanonicalizationAlgorithm.RDFC_1_0)
     prefix = f"{iris.base}genid/{path.parent.name}-{path.stem}-{mark}"
 
@@ -103,3 +131,5 @@ def _skolemised(content: bytes, path: Path, iris: Iris, mark: str = "") -> Itera
 
     for quad in dataset:
         yield ox.Triple(named(quad.subject), quad.predicate, named(quad.object))  # type: ignore[arg-type]
+    if path.parent.name == "queries" and path.stem in queries.names():
+        yield from query_examples.stated(path.stem)

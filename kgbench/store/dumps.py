@@ -20,7 +20,7 @@ import pyoxigraph as ox
 from kgbench.errors import StoreError
 from kgbench.store import digests, layouts, registry
 from kgbench.store.copying import Copied, Source
-from kgbench.store.databases import Database
+from kgbench.store.databases import Database, is_damage
 from kgbench.store.digests import Digest
 from kgbench.store.iris import Iris
 
@@ -45,32 +45,55 @@ def write(source: Source, path: Path) -> list[Copied]:
     if path.exists():
         raise StoreError(f"{path} exists: name another file")
     layouts.check(source)
-    stamps = registry.stamps(source)
     unfinished = path.with_name(path.name + ".unfinished")
     try:
-        with gzip.open(unfinished, "wt", encoding="utf-8", newline="\n", compresslevel=6) as file:
-            written = []
-            for graph in [*registry.graphs(source), source.iris.catalogue]:
-                digest = Digest()
-                for triple in digest.through(source.triples(graph)):
-                    file.write(f"{triple} <{graph}> .\n")
-                file.write(f"# graph <{graph}> triples {digest.triples} digest {digest.value}\n")
-                written.append(Copied(graph, digest.triples, digest.value))
-            file.write(f"# end graphs {len(written)}\n")
-        if registry.stamps(source) != stamps:
-            raise StoreError(  # noqa: TRY301 - whatever fails, the unfinished file goes
-                f"the store {source.location} changed while it was read: stop what writes it"
-            )
-        with unfinished.open("rb") as done:
-            os.fsync(done.fileno())
+        written = _write(source, unfinished)
+        if _read_back(unfinished) != written:
+            raise StoreError(f"{path} does not hold what was written to it: look after the disk")
         unfinished.rename(path)
+    except (EOFError, SyntaxError, ValueError, zlib.error) as error:
+        raise StoreError(f"{path} cannot be read back: {error}") from None
     except OSError as error:
+        if is_damage(error):  # of the store, which its reader says
+            raise
+        raise StoreError(f"{path} cannot be written: {error.strerror or error}") from None
+    finally:
         unfinished.unlink(missing_ok=True)
-        raise StoreError(f"{path} cannot be written: {error.strerror}") from None
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
     return written
+
+
+def _write(source: Source, path: Path) -> list[Copied]:
+    stamps = registry.stamps(source)
+    written = []
+    with gzip.open(path, "wt", encoding="utf-8", newline="\n", compresslevel=6) as file:
+        for graph in [*registry.graphs(source), source.iris.catalogue]:
+            digest = Digest()
+            for triple in digest.through(source.triples(graph)):
+                file.write(f"{triple} <{graph}> .\n")
+            file.write(f"# graph <{graph}> triples {digest.triples} digest {digest.value}\n")
+            written.append(Copied(graph, digest.triples, digest.value))
+        file.write(f"# end graphs {len(written)}\n")
+    if registry.stamps(source) != stamps:
+        raise StoreError(
+            f"the store {source.location} changed while it was read: stop what writes it"
+        )
+    with path.open("rb") as done:
+        os.fsync(done.fileno())
+    return written
+
+
+def _read_back(path: Path) -> list[Copied]:
+    """What the graphs of a backup hold, counted from its statements alone."""
+    found: dict[str, Digest] = {}
+    with gzip.open(path, "rb") as file:
+        for quad in ox.parse(cast("IO[bytes]", file), ox.RdfFormat.N_QUADS):
+            graph = getattr(quad.graph_name, "value", "")
+            found.setdefault(graph, Digest()).add(quad.triple)
+    return [
+        Copied(claim.graph, counted.triples, counted.value)
+        for claim in _claims(path)
+        for counted in [found.get(claim.graph, Digest())]
+    ]
 
 
 class Dump(Database):

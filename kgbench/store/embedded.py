@@ -7,16 +7,17 @@ import fcntl
 import os
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import IO, Self
 
 import pyoxigraph as ox
 
-from kgbench.errors import StoreError, StoreInUse
+from kgbench.errors import StoreError, StoreInUse, WriteFailed
 from kgbench.rdf import integer
-from kgbench.store import declared, layouts, registry, snapshots
-from kgbench.store.databases import Database
+from kgbench.store import checksums, declared, layouts, registry, snapshots, watching
+from kgbench.store.databases import Database, damaged, failures_in_words, is_damage
 from kgbench.store.iris import Iris
 from kgbench.store.protocol import Block
 from kgbench.store.templates import fill
@@ -37,37 +38,54 @@ class EmbeddedStore(Database):
         self._writing = threading.Lock()
         self._publishing = threading.Lock()
         self._db: ox.Store | None = None
-        left_open = False
+        left_open, new = False, False
         if path is None:
             self._db = ox.Store()
         else:
             self._lock = _own(path)
-            self._db = _open(path / "data")
-            left_open = snapshots.is_dirty(path)
-            snapshots.mark_dirty(path, dirty=True)
+            self._inode = os.fstat(self._lock.fileno()).st_ino
+            new = not (path / "data").exists()
+            try:
+                for folder in (path, path / "snapshots"):
+                    snapshots.sweep(folder)
+                with failures_in_words(str(path)):
+                    self._db = ox.Store(str(path / "data"))
+                    left_open = snapshots.is_dirty(path)
+                    snapshots.mark_dirty(path, dirty=True)
+            except BaseException:
+                self._db = None
+                self._lock.close()
+                raise
         try:
-            layouts.bring_up(self)
-            declared.load(self)
-            self._stamps = registry.stamps(self)
-            if left_open:
-                self._sweep()
-            if path is not None:
-                self._publish()
-                self._publisher = snapshots.Publisher(self._publish)
+            with failures_in_words(self.location):
+                layouts.bring_up(self)
+                declared.load(self)
+                self._stamps = registry.stamps(self)
+                self._registered = registry.last_registration(self)
+                if left_open:
+                    self._sweep()
+                if path is not None:
+                    self._publish(fresh=new)
+                    self._publisher = snapshots.Publisher(self._publish)
+                    watching.begin(self)
         except BaseException:
             self.close()
             raise
 
     def write(self, blocks: Sequence[Block]) -> None:
         """See :meth:`~kgbench.store.protocol.Store.write`."""
-        with self._writing:
+        with self._writing, self._in_words():
             catalogue = self.iris.catalogue
             old, new = [], []
+            registered = self._registered + 1
             for graph in {block.graph for block in blocks}:
                 before = self._stamps.get(graph)
                 after = max(time.time_ns(), (before or 0) + 1)
                 if before is not None:
                     old.append(_stamp(graph, before))
+                elif graph != catalogue:
+                    new.append(f"<{graph}> <{KGB.registrationNumber}> {integer(registered)} .")
+                    self._registered = registered
                 new.append(_stamp(graph, after))
                 self._stamps[graph] = after
             content = "\n".join(f"GRAPH <{g}> {{\n{chr(10).join(ts)}\n}}" for g, ts in blocks)
@@ -84,7 +102,7 @@ class EmbeddedStore(Database):
 
     def update(self, text: str) -> None:
         """Run one of the maintenance updates in ``store/``; atomic."""
-        with self._writing:
+        with self._writing, self._in_words():
             self._store.update(text)
         self._changed()
 
@@ -102,16 +120,17 @@ class EmbeddedStore(Database):
         self._changed()
 
     def _load(self, waiting: dict[str, list[str]]) -> None:
-        for graph, triples in waiting.items():
-            self._store.bulk_load(
-                "\n".join(triples).encode("utf-8"),
-                ox.RdfFormat.N_TRIPLES,
-                to_graph=ox.NamedNode(graph),
-            )
+        with self._in_words():
+            for graph, triples in waiting.items():
+                self._store.bulk_load(
+                    "\n".join(triples).encode("utf-8"),
+                    ox.RdfFormat.N_TRIPLES,
+                    to_graph=ox.NamedNode(graph),
+                )
 
     def drop(self, graphs: Sequence[str]) -> None:
         """See :meth:`~kgbench.store.protocol.Store.drop`."""
-        with self._writing:
+        with self._writing, self._in_words():
             drops = " ;\n".join(f"DROP SILENT GRAPH <{graph}>" for graph in graphs)
             terms = " ".join(f"<{graph}>" for graph in graphs)
             self._store.update(
@@ -131,28 +150,42 @@ class EmbeddedStore(Database):
 
     def optimize(self) -> None:
         """Compact the database; aggregates become about twice as fast."""
-        self._store.optimize()
+        with self._in_words():
+            self._store.optimize()
         self._changed()  # the newest snapshot still has the old files
 
     def close(self) -> None:
         """See :meth:`~kgbench.store.protocol.Store.close`."""
-        if self._publisher is not None:
-            behind = self._publisher.stop()
-            self._publisher = None
-            if behind:
-                self._publish()
-            assert self._path is not None
-            snapshots.mark_dirty(self._path, dirty=False)
-        self._db = None  # the engine has no close(); dropping the last reference closes it
-        if self._lock is not None:
-            self._lock.close()
-            self._lock = None
+        watching.end(self)
+        publisher, self._publisher = self._publisher, None
+        try:
+            if publisher is not None:
+                behind = publisher.stop()
+                if behind:
+                    self._publish()
+                assert self._path is not None
+                self._db = None
+                with self._in_words():
+                    # Proves to a check what the engine has put together since the last snapshot.
+                    data = self._path / "data"
+                    before = [data, *snapshots.all_of(self._path / "snapshots")[:1]]
+                    checksums.take(data, data, before)
+                    snapshots.mark_dirty(self._path, dirty=False)
+        finally:
+            self._db = None  # the engine has no close(); dropping the last reference closes it
+            if self._lock is not None:
+                self._lock.close()
+                self._lock = None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self.close()
+        error = exception[1] if exception else None
+        with suppress(StoreError) if error is not None else nullcontext():
+            self.close()  # whose own failure is not to hide what ended the work
+        if isinstance(error, BaseException) and is_damage(error):  # in rows that came later
+            raise damaged(self.location, error) from error
 
     def _changed(self) -> None:
         if self._publisher is not None:
@@ -163,6 +196,11 @@ class EmbeddedStore(Database):
         if self._publisher is not None:
             self._publisher.hurry()
 
+    def settle(self) -> None:
+        """See :meth:`~kgbench.store.protocol.Store.settle`."""
+        with self._in_words():
+            self._store.flush()
+
     def publish_snapshot(self) -> None:
         """Show readers what was written until now, without waiting for the next snapshot's turn.
 
@@ -171,10 +209,42 @@ class EmbeddedStore(Database):
         if self._path is not None:
             self._publish()
 
-    def _publish(self) -> None:
+    def to_examine(self) -> Path:
+        """See :class:`~kgbench.store.watching.Watched`."""
+        return self._publish()
+
+    def _publish(self, *, fresh: bool = True) -> Path:
         assert self._path is not None
-        with self._publishing:
-            snapshots.publish(self._store, self._path / "snapshots")
+        with self._publishing, self._in_words():
+            return snapshots.publish(self._store, self._path / "snapshots", fresh=fresh)
+
+    @contextmanager
+    def _in_words(self) -> Iterator[None]:
+        """Say which store a failed write was meant for."""
+        self._is_there()
+        try:
+            yield
+        except OSError as error:
+            message = f"the store {self.location} cannot be written: {error}"
+            raise WriteFailed(message) from error
+        except RuntimeError as error:
+            if not is_damage(error):
+                raise
+            raise damaged(self.location, error) from error
+
+    def _is_there(self) -> None:
+        """Raise :class:`StoreError` where the folder was removed: the engine would not notice."""
+        if self._lock is None or self._path is None:
+            return
+        try:
+            found = (self._path / "lock").stat().st_ino
+        except OSError:
+            found = None
+        if found != self._inode:
+            raise WriteFailed(
+                f"the store {self._path} was removed or replaced while it was open: nothing more "
+                "is written; put its folder back, or begin anew with another --store"
+            )
 
 
 def _own(path: Path) -> IO[str]:
@@ -187,7 +257,7 @@ def _own(path: Path) -> IO[str]:
         path.mkdir(parents=True, exist_ok=True)
         handle = (path / "lock").open("a+", encoding="ascii")
     except OSError as error:
-        raise StoreError(f"the store {path} cannot be written: {error.strerror}") from error
+        raise WriteFailed(f"the store {path} cannot be written: {error.strerror}") from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -199,17 +269,10 @@ def _own(path: Path) -> IO[str]:
             f"the store {path} is in use by another kgbench{by}: wait for it to end, "
             f"or choose another store with --store"
         ) from None
-    handle.truncate(0)
-    handle.write(str(os.getpid()))
-    handle.flush()
+    with suppress(OSError):  # on a full disk nobody learns the number
+        os.ftruncate(handle.fileno(), 0)
+        os.write(handle.fileno(), str(os.getpid()).encode("ascii"))
     return handle
-
-
-def _open(path: Path) -> ox.Store:
-    try:
-        return ox.Store(str(path))
-    except OSError as error:
-        raise StoreError(f"the database in {path} cannot be opened: {error}") from error
 
 
 def _stamp(graph: str, value: int) -> str:

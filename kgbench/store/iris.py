@@ -18,9 +18,7 @@ import uuid
 from dataclasses import dataclass
 from functools import cache
 
-import pyoxigraph as ox
-
-from kgbench import resources
+from kgbench.rdf.declared import shipped
 from kgbench.vocab import BASE, KGB
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -52,16 +50,11 @@ def id_from(source: str) -> str:
 
 @cache
 def _patterns() -> dict[str, str]:
-    layout = ox.Store()
-    layout.bulk_load(path=str(resources.path("store", "layout.ttl")), format=ox.RdfFormat.TURTLE)
-    found = {}
-    for quad in layout.quads_for_pattern(None, ox.NamedNode(KGB.pattern), None):
-        named = layout.quads_for_pattern(quad.subject, ox.NamedNode(KGB.patternName), None)
-        name, pattern = next(named).object, quad.object
-        assert isinstance(name, ox.Literal)
-        assert isinstance(pattern, ox.Literal)
-        found[name.value] = pattern.value
-    return found
+    layout = shipped("store", "layout.ttl")
+    return {
+        layout.required(node, KGB.patternName): layout.required(node, KGB.pattern)
+        for node in layout.subjects(KGB.pattern)
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,10 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Protocol
 
-import pyoxigraph as ox
-
 from kgbench import resources
 from kgbench.errors import LayoutError
 from kgbench.rdf import integer
+from kgbench.rdf.declared import shipped
 from kgbench.store.iris import Iris
 from kgbench.store.templates import fill
 from kgbench.vocab import KGB
@@ -36,11 +35,9 @@ class _Owned(_Store, Protocol):
 @cache
 def current() -> int:
     """The layout version that this code writes: what ``store/layout.ttl`` says."""
-    content = resources.path("store", "layout.ttl").read_bytes()
-    for quad in ox.parse(content, ox.RdfFormat.TURTLE, base_iri="https://w3id.org/kgbench/"):
-        if quad.predicate.value == KGB.layoutVersion:
-            assert isinstance(quad.object, ox.Literal)
-            return int(quad.object.value)
+    declared = shipped("store", "layout.ttl")
+    for node in declared.subjects(KGB.layoutVersion):
+        return declared.needed(node, KGB.layoutVersion, int)
     raise LayoutError("store/layout.ttl declares no kgb:layoutVersion")
 
 

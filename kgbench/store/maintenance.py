@@ -16,7 +16,10 @@ from kgbench.store.templates import fill
 
 @dataclass(slots=True)
 class Checked:
-    """What a check found: ``problems`` in words, and counts of graphs and triples."""
+    """What a check found: ``problems`` in words, and counts of graphs and triples.
+
+    ``parts`` has what is wrong with the owner's files and with each snapshot of an embedded store.
+    """
 
     location: str
     layout: int | None
@@ -25,6 +28,7 @@ class Checked:
     writer: str | None = None
     problems: list[str] = field(default_factory=list)
     digests: dict[str, str] = field(default_factory=dict)
+    parts: dict[str, list[str]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """The findings as JSON-shaped data."""
@@ -93,9 +97,7 @@ def stale_analyses(store: Source) -> list[str]:
     read: dict[str, bool] = {}
     for row in store.query(fill("analyses.rq", catalogue=store.iris.catalogue)):
         graph, of, stamp = (row[name].value for name in ("graph", "read", "stamp"))
-        about, _, then = stamp.rpartition(" ")
-        if about == of:
-            read[graph] = read.get(graph, True) and str(stamps.get(of)) == then
+        read[graph] = read.get(graph, True) and str(stamps.get(of)) == stamp
     return sorted(graph for graph, current in read.items() if not current)
 
 

@@ -63,6 +63,10 @@ class Store(Protocol):
         """Have readers see what was written until now as soon as can be; does not wait for it."""
         ...
 
+    def settle(self) -> None:
+        """Bring everything written until now to the disk, where that is in our hands."""
+        ...
+
     def close(self) -> None:
         """Make everything visible to readers and give the store up; may be called twice."""
         ...

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import io
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import IO, Any
@@ -26,6 +25,7 @@ from typing import IO, Any
 import pyoxigraph as ox
 
 from kgbench.errors import StoreError
+from kgbench.rdf import number_text
 from kgbench.vocab import XSD
 
 _RESULTS = {
@@ -49,6 +49,8 @@ ACCEPT_JSON = "application/sparql-results+json"
 ACCEPT_TSV = "text/tab-separated-values, application/sparql-results+json;q=0.5"
 _TEXT_BOOLEAN = re.compile(rb"\s*(true|false|yes|no)\s*", re.IGNORECASE)
 _PASSING = re.compile(r"deadlock|\b40001\b|SR172|temporarily unavailable", re.IGNORECASE)
+_ENTITY = re.compile(rb"<!ENTITY", re.IGNORECASE)
+_PIECE = 1 << 20
 _CUT = ("X-SPARQL-MaxRows", "X-SQL-State", "X-Exec-Partial")
 _ROUNDS_AT = 6  # significant digits that a rounding server shows
 _TYPED = re.compile(rb"XMLSchema#(?:boolean|double|float)")
@@ -56,7 +58,7 @@ _TYPED = re.compile(rb"XMLSchema#(?:boolean|double|float)")
 
 def media(headers: Mapping[str, str]) -> tuple[str, str]:
     """The media type and the charset that an answer claims; "" and UTF-8 where it does not."""
-    claimed = next((v for k, v in headers.items() if k.lower() == "content-type"), "")
+    claimed = headers.get("content-type", "")
     kind, _, parameters = claimed.partition(";")
     charset = re.search(r"charset\s*=\s*\"?([\w.-]+)", parameters, re.IGNORECASE)
     return kind.strip().lower(), "utf-8" if charset is None else charset[1].lower()
@@ -80,6 +82,20 @@ def results(headers: Mapping[str, str], asked: ox.QueryResultsFormat) -> ox.Quer
 def triples(headers: Mapping[str, str]) -> ox.RdfFormat:
     """The format of a graph."""
     return _GRAPHS.get(media(headers)[0], ox.RdfFormat.N_TRIPLES)
+
+
+def refuse_entities(body: IO[bytes]) -> None:
+    """Raise :class:`ValueError` where RDF/XML declares entities, which may unfold without end.
+
+    The parser of the engine unfolds them wherever they are declared, and has no limit. What is left
+    of ``body`` is read from its beginning afterwards.
+    """
+    begin, rest = body.tell(), b""
+    while piece := body.read(_PIECE):
+        if _ENTITY.search(rest + piece):
+            raise ValueError("it is RDF/XML that declares entities, which are never resolved")
+        rest = piece[-len(b"<!ENTITY") :]
+    body.seek(begin)
 
 
 def refuse_partial(headers: Mapping[str, str]) -> None:
@@ -147,12 +163,9 @@ def lexical(text: str) -> str:
     ('NaN', '1e+300', '0.5', '-INF', '1.0')
     """
     try:
-        value = float(text)
+        return number_text(float(text))
     except ValueError:
         return text
-    if math.isfinite(value):
-        return repr(value)
-    return "NaN" if math.isnan(value) else "INF" if value > 0 else "-INF"
 
 
 def rounded(document: dict[str, Any]) -> list[str]:

@@ -31,5 +31,8 @@ class ReadOnly:
         """Refused: a reader does not own the store."""
         self._refuse()
 
+    def settle(self) -> None:
+        """Nothing: a reader has written nothing."""
+
     def _refuse(self) -> NoReturn:
         raise StoreError(f"the store {self.location} was opened for reading")

@@ -1,23 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading an embedded store without owning it: the newest snapshot, held while it is read."""
+"""Reading an embedded store without owning it: the newest good snapshot, held while it is read."""
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Self
 
 import pyoxigraph as ox
 
 from kgbench.errors import StoreError, StoreInUse
-from kgbench.store import layouts, snapshots
-from kgbench.store.databases import Database
+from kgbench.store import layouts, snapshots, watching
+from kgbench.store.databases import Damaged, Database, damaged, failures_in_words, is_damage
 from kgbench.store.embedded import EmbeddedStore
 from kgbench.store.iris import Iris
 from kgbench.store.read_only import ReadOnly
 
+_log = logging.getLogger("kgbench.store")
+_told: set[Path] = set()
+
 
 class SnapshotReader(Database, ReadOnly):
-    """A read-only :class:`~kgbench.store.protocol.Store` over the newest snapshot at ``path``."""
+    """A read-only :class:`~kgbench.store.protocol.Store` over a snapshot of the store at ``path``.
+
+    It is the newest, or where that is damaged, the newest of those that are not; a warning says so.
+    Raises :class:`~kgbench.errors.StoreError` where there is none.
+    """
 
     def __init__(self, path: Path) -> None:
         self.iris = Iris()
@@ -27,35 +36,34 @@ class SnapshotReader(Database, ReadOnly):
         if not (path / "lock").exists():
             raise StoreError(f"there is no store at {path}: `kgbench run` makes one")
         folder = path / "snapshots"
-        if not snapshots.is_complete(folder):
-            _recover(path)
-        for _ in range(10):  # a snapshot may be pruned between finding and holding it
-            snapshot = snapshots.newest(folder)
-            if snapshot is None:
-                break
-            self._held = snapshots.hold(snapshot)
-            if self._held is not None:
-                self._open(snapshot)
-                self._checked()
-                return
+        _complete(path)
+        for snapshot, held in sound(folder):
+            self._held, self.snapshot = held, snapshot
+            try:
+                with failures_in_words(self.location):
+                    self._db = ox.Store.read_only(str(snapshot))
+                    layouts.check(self)
+            except Damaged as error:
+                self.close()
+                pass_over(snapshot, str(error.__cause__))
+                continue
+            except BaseException:
+                self.close()
+                raise
+            watching.begin(self)
+            return
+        there = snapshots.all_of(folder)
+        if there and all(map(snapshots.damage, there)):
+            raise nothing_sound(path)
         raise StoreError(f"the store {path} has no snapshot to read yet: try again in a moment")
 
-    def _open(self, snapshot: Path) -> None:
-        try:
-            self._db = ox.Store.read_only(str(snapshot))
-        except (OSError, RuntimeError) as error:
-            self.close()
-            raise StoreError(f"the snapshot {snapshot} cannot be opened: {error}") from error
-
-    def _checked(self) -> None:
-        try:
-            layouts.check(self)
-        except BaseException:
-            self.close()
-            raise
+    def to_examine(self) -> Path:
+        """See :class:`~kgbench.store.watching.Watched`."""
+        return self.snapshot
 
     def close(self) -> None:
         """Let the snapshot go."""
+        watching.end(self)
         self._db = None
         if self._held is not None:
             self._held.close()
@@ -66,11 +74,61 @@ class SnapshotReader(Database, ReadOnly):
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+        error = exception[1] if exception else None
+        if not isinstance(error, BaseException):
+            return
+        if isinstance(error, Damaged) or is_damage(error):
+            snapshots.note_damage(self.snapshot, str(error.__cause__ or error))
+        if is_damage(error):  # in rows that a query gave later
+            raise damaged(self.location, error) from error
 
 
-def _recover(path: Path) -> None:
+def sound(folder: Path) -> Iterator[tuple[Path, IO[bytes]]]:
+    """The snapshots in ``folder`` that are not known to be damaged, each held, the newest first."""
+    for _ in range(10):  # a snapshot may be pruned between finding and holding it
+        there = snapshots.all_of(folder)
+        for snapshot in there:
+            held = snapshots.hold(snapshot)
+            if held is None:
+                continue
+            fault = snapshots.damage(snapshot)
+            if fault is None:
+                yield snapshot, held
+            else:
+                held.close()
+                pass_over(snapshot, fault)
+        if there == snapshots.all_of(folder):
+            return
+
+
+def pass_over(snapshot: Path, fault: str) -> None:
+    """Say, once in a process, that a damaged snapshot is not read."""
+    if snapshot in _told:
+        return
+    _told.add(snapshot)
+    words = (
+        "the snapshot %s is damaged (%s): an older one is read, which may lack the latest results"
+    )
+    _log.warning(words, snapshot, " ".join(fault.split())[:300])
+
+
+def nothing_sound(path: Path) -> StoreError:
+    """What to raise where every snapshot of a store is damaged."""
+    return Damaged(
+        f"every snapshot of the store {path} is damaged: "
+        f"`kgbench store recover NEW --store {path}` saves what can be read into a new folder"
+    )
+
+
+def _complete(path: Path) -> None:
     """Publish what a writer left behind; if one is at work, its own snapshots will do."""
+    if snapshots.is_complete(path / "snapshots"):
+        return
     try:
         EmbeddedStore(path).close()
     except StoreInUse:
         return
+    except Damaged as error:
+        if snapshots.newest(path / "snapshots") is None:
+            raise
+        _log.warning("what was written last cannot be read (%s)", error)

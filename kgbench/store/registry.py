@@ -24,6 +24,12 @@ def stamps(store: _Store) -> dict[str, int]:
     return found
 
 
+def last_registration(store: _Store) -> int:
+    """The number of the write that registered a graph last; 0 where there is none yet."""
+    (row,) = store.query(fill("last-registration.rq", catalogue=store.iris.catalogue))
+    return 0 if row["last"] is None else int(row["last"].value)
+
+
 def graphs(store: _Store) -> list[str]:
     """The registered graphs, in order; the catalogue is none of them."""
     rows = store.query(fill("registry.rq", catalogue=store.iris.catalogue))

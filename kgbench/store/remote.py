@@ -9,8 +9,10 @@ registry last, so that what is not whole is not visible.
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
+import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Self
@@ -28,6 +30,27 @@ from kgbench.store.protocol import Block
 from kgbench.store.read_only import ReadOnly
 from kgbench.store.templates import fill
 
+_MISFITS = (AttributeError, TypeError, ValueError, LookupError, ArithmeticError, AssertionError)
+
+
+def refuse_misfits(location: str, error: object = None) -> None:
+    """Raise :class:`StoreError` where our code failed on rows that no store of ours could give.
+
+    A server may answer a query with rows in which values are missing or of another kind. They are
+    read in many places, each of which would end with an error of its own; what is raised by others
+    than kgbench (a program that uses it) is left alone.
+    """
+    if not isinstance(error, _MISFITS) or error.__traceback__ is None:
+        return
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    rooms = (str(frame.f_globals.get("__name__")).partition(".")[0] for frame in reversed(frames))
+    if next((room for room in rooms if room not in sys.stdlib_module_names), "") == "kgbench":
+        words = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        raise StoreError(
+            f"what the server {location} answered does not fit what it was asked ({words}): look "
+            "whether the address is that of a kgbench store; --debug shows where it failed"
+        ) from error
+
 
 class RemoteReader(ReadOnly):
     """A store on a server, for reading: what is there now, beside whoever writes it."""
@@ -38,8 +61,9 @@ class RemoteReader(ReadOnly):
         self._client = Client(back_end)
         try:
             empty = layouts.check(self) is None
-        except BaseException:
+        except BaseException as error:
             self.close()
+            refuse_misfits(self.location, error)
             raise
         if empty:
             self.close()
@@ -66,6 +90,7 @@ class RemoteReader(ReadOnly):
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+        refuse_misfits(self.location, *exception[1:2])
 
 
 class RemoteStore:
@@ -85,10 +110,12 @@ class RemoteStore:
             layouts.bring_up(self)
             declared.load(self)
             self._stamps = registry.stamps(self)
+            self._registered = registry.last_registration(self)
             if self._lease.taken_over:
                 self._sweep()
-        except BaseException:
+        except BaseException as error:
             self._give_up()
+            refuse_misfits(self.location, error)
             raise
 
     def query(self, text: str) -> Any:
@@ -116,7 +143,9 @@ class RemoteStore:
                 f"GRAPH <{graph}> {{\n{chr(10).join(lines)}\n}}" for graph, lines in rest if lines
             ]
             parts = [fill("remote-write.ru", content="\n".join(content))] if content else []
-            parts += [self._stamped(graph) for graph in sorted({b.graph for b in blocks})]
+            graphs = sorted({block.graph for block in blocks})
+            parts += self._numbered(graphs)
+            parts += [self._stamped(graph) for graph in graphs]
             if parts:
                 self._client.update(" ;\n".join(parts))
 
@@ -150,6 +179,9 @@ class RemoteStore:
     def publish_soon(self) -> None:
         """Nothing: readers of a server see each write at once."""
 
+    def settle(self) -> None:
+        """Nothing: how a server keeps what it acknowledged is its own affair."""
+
     def close(self) -> None:
         """See :meth:`~kgbench.store.protocol.Store.close`."""
         if self._closed:
@@ -171,6 +203,7 @@ class RemoteStore:
             self.close()
         else:
             self._give_up()
+            refuse_misfits(self.location, exception[1])
 
     def _give_up(self) -> None:
         """Close after an error, which is not to be hidden by another one of the same server."""
@@ -194,6 +227,16 @@ class RemoteStore:
         for graph, lines in pieces[:-1]:
             self._client.load(graph, lines)
         return [Block(*piece) for piece in pieces[-1:]]
+
+    def _numbered(self, graphs: Sequence[str]) -> list[str]:
+        """The updates that number this write as the one that registers its new graphs."""
+        catalogue = self.iris.catalogue
+        new = [graph for graph in graphs if graph not in self._stamps and graph != catalogue]
+        self._registered += bool(new)
+        number = integer(self._registered)
+        return [
+            fill("register.ru", catalogue=catalogue, graph=graph, number=number) for graph in new
+        ]
 
     def _stamped(self, graph: str) -> str:
         after = max(time.time_ns(), self._stamps.get(graph, 0) + 1)

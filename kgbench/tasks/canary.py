@@ -14,8 +14,8 @@ from typing import Final
 
 import pyoxigraph as ox
 
-from kgbench import resources
 from kgbench.model import Json
+from kgbench.rdf.declared import shipped
 from kgbench.vocab import BASE, KGB
 
 SUITE: Final = f"{BASE}suite/kgbench-1"
@@ -29,12 +29,7 @@ _VALUE = re.compile(_MARK)
 @cache
 def guid() -> str:
     """The identifier of kgbench's own suite."""
-    store = ox.Store()
-    store.load(path=str(resources.path("ontology", "suites.ttl")), format=ox.RdfFormat.TURTLE)
-    pattern = (ox.NamedNode(SUITE), ox.NamedNode(KGB.canary), None)
-    (found,) = (quad.object for quad in store.quads_for_pattern(*pattern))
-    assert isinstance(found, ox.Literal)
-    return found.value
+    return shipped("ontology", "suites.ttl").required(ox.NamedNode(SUITE), KGB.canary)
 
 
 def line() -> str:

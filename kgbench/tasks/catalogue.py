@@ -79,6 +79,27 @@ def make_task(class_name: str, label: str, parameters: Mapping[str, Json]) -> Ta
     return labelled_task(task_class(class_name), label, parameters)
 
 
+def check(task: Task) -> None:
+    """Refuse a task whose parameters do not go together.
+
+    A module says what does with the function ``check(task)``, which raises
+    :class:`~kgbench.errors.TaskError`. Most have none.
+    """
+    of_class = getattr(module(task.task_class), "check", None)
+    if of_class is not None:
+        of_class(task)
+
+
+def obstacle(case: Case) -> str | None:
+    """Why no answer to ``case`` can be judged by its task class, or ``None``.
+
+    A module says so with the function ``obstacle(case)``. Most have none.
+    """
+    of_class = getattr(module(case.task_class), "obstacle", None)
+    found: str | None = None if of_class is None else of_class(case)
+    return found
+
+
 def make_case(
     suite: str,
     task_class: str,
@@ -120,6 +141,12 @@ def foreign_declaration(name: str, version: str) -> Path | None:
         return None
     place = _folders()[name]
     return None if place.parent == resources.folder("tasks") else place / DECLARATION
+
+
+def forget() -> None:
+    """Look anew for what is installed and declared when it is next asked for."""
+    for remembered in (_task_classes, _own, _foreign, _own_folders, _entry_points, _module):
+        remembered.cache_clear()
 
 
 @cache
@@ -179,6 +206,12 @@ def _foreign_folder(name: str) -> Path:
     if place is None:
         raise ResourceError(
             f"there is neither a folder tasks/{name} nor does the module name one with FOLDER"
+        )
+    declared = Path(place) / DECLARATION
+    if not declared.is_file():
+        raise ResourceError(
+            f"its package was installed without {declared}: name the folder "
+            f"{declared.parent.name}/ among the files of the package and install it again"
         )
     return Path(place)
 

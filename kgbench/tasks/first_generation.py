@@ -24,12 +24,14 @@ class FirstGeneration:
 
     def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
         """The cases of the successor in Turtle."""
-        parameters = {**task.parameters, "graphFormat": "turtle"}
-        newer = catalogue.make_task(self._successor.NAME, task.label, parameters)
         return [
             catalogue.make_case(suite, self.NAME, task.parameters, case.data, case.uid)
-            for case in self._successor.cases(newer, suite, seed, count)
+            for case in self._successor.cases(self._newer(task), suite, seed, count)
         ]
+
+    def check(self, task: Task) -> None:
+        """As the successor refuses."""
+        catalogue.check(self._newer(task))
 
     def prompt(self, case: Case) -> str:
         """As the successor asks."""
@@ -43,6 +45,10 @@ class FirstGeneration:
     def reference(self, case: Case) -> str:
         """As the successor answers."""
         return str(self._successor.reference(case))
+
+    def _newer(self, task: Task) -> Task:
+        parameters = {**task.parameters, "graphFormat": "turtle"}
+        return catalogue.make_task(self._successor.NAME, task.label, parameters)
 
 
 class _Connection(FirstGeneration):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Graphs that are too large for cases to carry, by name.
 
-``bestiary`` is ours and is made from its seed when it is first needed. ``beastiary`` is published
-by others and is installed from a copy of it, beside the other data sets (``kgbench.datasets``).
+``bestiary`` is ours and is made from its seed when it is first needed; so are generated worlds
+(:mod:`kgbench.worlds`), whose names hold their seeds. All others are published by others and are
+installed from copies, each as a data set of its name (``kgbench.datasets``).
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from typing import Final
 
 import pyoxigraph as ox
 
-from kgbench.datasets import damage, home
+from kgbench.datasets import damage, home, text2sparql
 from kgbench.errors import EvaluationError, ResourceError, TaskError
 from kgbench.model import Case
 from kgbench.tasks import bestiary, catalogue
+from kgbench.worlds import generator
 
 OURS: Final = "bestiary"
 PUBLISHED: Final = "beastiary"
@@ -41,27 +43,30 @@ def text(name: str) -> str:
     """
     if name == OURS:
         return bestiary.text()
-    if name != PUBLISHED:
-        raise EvaluationError(f"there is no graph '{name}' (but {OURS}, {PUBLISHED})")
-    path = _path()
+    if (world := generator.named(name)) is not None:
+        return generator.text(world)
+    if name not in _names():
+        raise EvaluationError(f"there is no graph '{name}' (but {OURS}, {', '.join(_names())})")
+    path = _path(name)
     if path not in _opened and not path.is_file():
-        raise EvaluationError(_how_to_get_it())
+        raise EvaluationError(_how_to_get_it(name))
     return _read(path)
 
 
 def prepare() -> None:
-    """Open the installed graph, so that it can be read when files can no longer be opened."""
-    path = _path()
-    if path not in _opened and path.is_file():
-        _opened[path] = os.open(path, os.O_RDONLY)
+    """Open the installed graphs, so that they can be read when files can no longer be opened."""
+    for path in map(_path, _names()):
+        if path not in _opened and path.is_file():
+            _opened[path] = os.open(path, os.O_RDONLY)
 
 
 def require(cases: Iterable[Case]) -> None:
     """Raise :class:`~kgbench.errors.TaskError` where ``cases`` need a graph that is missing."""
     for case in cases:
         graph_name = getattr(catalogue.module(case.task_class), "graph_name", None)
-        if graph_name is not None and graph_name(case) == PUBLISHED and not _path().is_file():
-            raise TaskError(_how_to_get_it())
+        name = None if graph_name is None else graph_name(case)
+        if name in _names() and not _path(name).is_file():
+            raise TaskError(_how_to_get_it(name))
 
 
 def install(source: Path) -> Path:
@@ -85,7 +90,7 @@ def install(source: Path) -> Path:
         raise ResourceError(f"the graph cannot be read from {found}: {error}") from error
     if not content:
         raise ResourceError(f"the graph cannot be read from {found}: it has no triples")
-    _write(_path(), content)
+    _write(_path(PUBLISHED), content)
     note = {
         "name": PUBLISHED,
         "source": str(source.resolve()),
@@ -95,17 +100,23 @@ def install(source: Path) -> Path:
     }
     text = json.dumps(note, indent=1, ensure_ascii=False)
     _write(home.place(PUBLISHED) / home.RECORD, f"{text}\n".encode())
-    return _path()
+    return _path(PUBLISHED)
 
 
-def _path() -> Path:
-    return home.place(PUBLISHED) / "graph.nt"
+def _names() -> tuple[str, ...]:
+    """The names of published graphs, installed or not."""
+    return (PUBLISHED, *text2sparql.WITH_GRAPH)
 
 
-def _how_to_get_it() -> str:
+def _path(name: str) -> Path:
+    return home.place(name) / text2sparql.GRAPH
+
+
+def _how_to_get_it(name: str) -> str:
+    file = _SOURCES[0] if name == PUBLISHED else f"the data set {name}"
     return (
-        f"the graph '{PUBLISHED}', on which these cases run, is not installed in {_path().parent}: "
-        f"get {_SOURCES[0]} and run 'kgbench datasets install {PUBLISHED} --from PATH'"
+        f"the graph '{name}', on which these cases run, is not installed in {home.place(name)}: "
+        f"get {file} and run 'kgbench datasets install {name} --from PATH'"
     )
 
 

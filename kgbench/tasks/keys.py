@@ -2,7 +2,7 @@
 """The keys that encrypted task files are opened with.
 
 Two are tried: the published one, which travels with kgbench and only keeps crawlers from reading
-reference answers, and one's own from the environment.
+reference answers, and one's own, from a file that a command was given or from the environment.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _handed: list[str] = []  # keys that this process was given otherwise
 
 
 def known() -> list[str]:
-    """All keys at hand: one's own first, the published one last."""
+    """All keys at hand: those handed over first, then one's own, the published one last."""
     own = os.environ.get(VARIABLE)
-    return [*([own] if own else []), *_handed, published()]
+    return [*_handed, *([own] if own else []), published()]
 
 
 def own() -> str | None:
-    """The key in the environment, ``None`` where there is none."""
-    return os.environ.get(VARIABLE) or None
+    """The key that was handed over, else the one in the environment, else ``None``."""
+    return _handed[0] if _handed else os.environ.get(VARIABLE) or None
 
 
 def hand(key: str | None) -> None:

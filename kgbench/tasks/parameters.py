@@ -33,14 +33,19 @@ def labelled_task(of: TaskClass, label: str, parameters: Mapping[str, Json]) -> 
         name: normalised(parameter, given[name], label) if name in given else parameter.default
         for name, parameter in of.parameters.items()
     }
-    iri = Iris().mint(
+    iri = task_iri(of, label, values)
+    return Task(iri=iri, label=label, task_class=of.name, version=of.version, parameters=values)
+
+
+def task_iri(of: TaskClass, label: str, parameters: Mapping[str, Json]) -> str:
+    """The IRI of a task of class ``of`` with all its ``parameters``."""
+    return Iris().mint(
         "task",
         task_class=of.name,
         version=of.version,
         label=slug(label),
-        digest=digest(canonical_json(values))[:_TASK_DIGEST],
+        digest=digest(canonical_json(dict(parameters)))[:_TASK_DIGEST],
     )
-    return Task(iri=iri, label=label, task_class=of.name, version=of.version, parameters=values)
 
 
 def normalised(parameter: Parameter, value: Json, label: str) -> Json:
@@ -56,12 +61,24 @@ def normalised(parameter: Parameter, value: Json, label: str) -> Json:
             f"task {label}: the parameter '{parameter.name}' cannot be {value!r}: "
             f"{nearest(str(value), map(str, parameter.allowed))}"
         )
-    if parameter.minimum is not None and found < parameter.minimum:
+    low, high = parameter.minimum, parameter.maximum
+    if (low is not None and found < low) or (high is not None and found > high):
         raise TaskError(
-            f"task {label}: the parameter '{parameter.name}' must be at least "
-            f"{parameter.minimum:g}, but is {value!r}"
+            f"task {label}: the parameter '{parameter.name}' must be {range_of(parameter)}, "
+            f"but is {value!r}"
         )
     return found
+
+
+def range_of(parameter: Parameter) -> str:
+    """The declared range in words, with the unit; empty where there is none.
+
+    >>> range_of(Parameter("size", int, 10, minimum=3, maximum=2000, unit="persons"))
+    'at least 3 and at most 2,000 persons'
+    """
+    ends = (("at least", parameter.minimum), ("at most", parameter.maximum))
+    bounds = " and ".join(f"{word} {end:,.15g}" for word, end in ends if end is not None)
+    return f"{bounds} {parameter.unit}" if bounds and parameter.unit else bounds
 
 
 _KIND_NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}

@@ -47,6 +47,11 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     return OnDemand(count, generated)
 
 
+def check(task: Task) -> None:
+    """Refuse a size that not even the smallest graph with the other parameters fits into."""
+    person_count(task)
+
+
 def person_count(task: Task) -> int:
     """The greatest number of persons for which the Turtle prompt fits into the size of ``task``.
 

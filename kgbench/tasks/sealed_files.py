@@ -12,23 +12,6 @@ from pathlib import Path
 
 from kgbench.errors import ResourceError
 from kgbench.tasks import sealing
-from kgbench.tasks.catalogue import DECLARATION
-
-_NEVER = frozenset((DECLARATION, "published.key"))  # what is needed before there is a key
-
-
-def plain(paths: Iterable[Path]) -> list[Path]:
-    """The files to encrypt: those named, and those in named folders but for declarations.
-
-    Raises :class:`~kgbench.errors.ResourceError` where there are none.
-    """
-    chosen = [
-        file
-        for path in paths
-        for file in ([path] if not path.is_dir() else sorted(path.rglob("*")))
-        if not path.is_dir() or (file.is_file() and _can_be_sealed(file))
-    ]
-    return _some(chosen, "nothing to encrypt")
 
 
 def sealed(paths: Iterable[Path]) -> list[Path]:
@@ -41,21 +24,32 @@ def sealed(paths: Iterable[Path]) -> list[Path]:
         for path in paths
         for file in (sorted(path.rglob(f"*{sealing.SUFFIX}")) if path.is_dir() else [path])
     ]
-    return _some(chosen, "nothing to decrypt")
+    if not chosen:
+        raise ResourceError("nothing to decrypt: no such files")
+    return chosen
 
 
-def encrypt(path: Path, key: str) -> Path:
-    """Replace the file at ``path`` by an encrypted one, and give the path of that.
+def encrypt(paths: Sequence[Path], key: str) -> list[Path]:
+    """Replace files by encrypted ones, all or none, and give the paths of these.
 
-    Raises :class:`~kgbench.errors.ResourceError` where it cannot be read or must stay readable.
+    A plain file goes only when every encrypted one is on the disk and was decrypted again to the
+    same content. Raises :class:`~kgbench.errors.ResourceError` where one cannot be read or written.
     """
-    if not _can_be_sealed(path):
-        raise ResourceError(f"{path} cannot be encrypted: it is encrypted, or needed without a key")
-    target = path.with_name(path.name + sealing.SUFFIX)
-    content = _read(path)
-    _write(target, sealing.seal(path.name, content, key).encode("utf-8"))
-    path.unlink()
-    return target
+    targets: list[Path] = []
+    try:
+        for path in paths:
+            target = path.with_name(path.name + sealing.SUFFIX)
+            content = _read(path)
+            _write(target, sealing.seal(path.name, content, key).encode("utf-8"))
+            targets.append(target)
+            _verify(target, path.name, content, key)
+    except BaseException:
+        for target in targets:
+            target.unlink(missing_ok=True)
+        raise
+    for path in paths:
+        path.unlink()
+    return targets
 
 
 def decrypt(path: Path, keys: Sequence[str]) -> Path:
@@ -72,9 +66,11 @@ def decrypt(path: Path, keys: Sequence[str]) -> Path:
     return target
 
 
-def _can_be_sealed(path: Path) -> bool:
-    hidden = any(part.startswith((".", "__")) for part in path.parts[-2:])
-    return path.name not in _NEVER and path.suffix not in {sealing.SUFFIX, ".py"} and not hidden
+def _verify(target: Path, name: str, content: bytes, key: str) -> None:
+    """Raise :class:`ResourceError` unless the file on the disk decrypts to ``content``."""
+    written = _read(target).decode("utf-8")
+    if sealing.unseal(str(target), name, written, [key]) != content:
+        raise ResourceError(f"{target} does not decrypt to {name}: nothing was encrypted")
 
 
 def _read(path: Path) -> bytes:
@@ -99,9 +95,3 @@ def _write(target: Path, content: bytes) -> None:
         raise ResourceError(f"{target} exists: remove it first") from error
     except OSError as error:
         raise ResourceError(f"{target} cannot be written: {error}") from error
-
-
-def _some(paths: list[Path], otherwise: str) -> list[Path]:
-    if not paths:
-        raise ResourceError(f"{otherwise}: no such files")
-    return paths

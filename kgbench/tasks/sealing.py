@@ -16,7 +16,7 @@ import binascii
 import hashlib
 import hmac
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from kgbench.errors import ResourceError
@@ -62,16 +62,12 @@ def unseal(place: str, name: str, sealed: str, keys: Iterable[str]) -> bytes:
     none of the keys fits, or the file was cut short, altered or renamed.
     """
     head, _, coded = sealed.partition("\n\n")
-    lines = head.splitlines()
-    if not lines or lines[0] != _FORMAT:
+    wanted = wanted_key(head.splitlines())
+    if wanted is None:
         raise ResourceError(f"{place} is not a file that 'kgbench tasks encrypt' has written")
-    wanted = lines[1].removeprefix("key ") if len(lines) > 1 else ""
     key = next((one for one in keys if fingerprint(one) == wanted), None)
     if key is None:
-        raise ResourceError(
-            f"{place} was encrypted with another key (fingerprint {wanted or 'missing'}): set "
-            f"KGBENCH_TASK_KEY to its key, or name the file with the key by --key-file"
-        )
+        raise ResourceError(no_key(place, wanted))
     from cryptography.exceptions import InvalidTag
 
     try:
@@ -84,6 +80,24 @@ def unseal(place: str, name: str, sealed: str, keys: Iterable[str]) -> bytes:
             f"take a fresh copy of it"
         ) from error
     return content
+
+
+def wanted_key(head: Sequence[str]) -> str | None:
+    """The fingerprint of the key in the first lines of a sealed file.
+
+    It is empty where the file was cut short, and ``None`` where the file is not a sealed one.
+    """
+    if not head or head[0] != _FORMAT:
+        return None
+    return head[1].removeprefix("key ") if len(head) > 1 else ""
+
+
+def no_key(place: str, wanted: str) -> str:
+    """What to say of a sealed file whose key, with this fingerprint, is not at hand."""
+    return (
+        f"{place} is encrypted with a key that was not given (fingerprint {wanted or 'missing'}): "
+        f"set KGBENCH_TASK_KEY to its key, or name the file with the key by --key-file"
+    )
 
 
 def _mac(key: str, *parts: bytes) -> bytes:

@@ -84,7 +84,7 @@ def judge(
     if query is None or error is not None:
         scores = {"answerParse": 0.0, "combined": 0.0}
         outcome = Outcome.UNPARSABLE if answer.strip() else Outcome.EMPTY
-        return Verdict(scores, infos, outcome, *(_NONE if last else _syntax_feedback(query, error)))
+        return Verdict(scores, infos, outcome, *(_NONE if last else syntax_feedback(query, error)))
     shown_by = vocabulary.of(case)
     infos |= _name_infos(case, query, shown_by)
     recorded = (case.data.get("recordedResults") or {}).get(query)
@@ -104,7 +104,7 @@ def judge(
         **agreement.named(f1="f1measure"),
     }
     done = last or bool(found)
-    return Verdict(scores, infos, outcome, *(_NONE if done else _empty_feedback()))
+    return Verdict(scores, infos, outcome, *(_NONE if done else empty_feedback()))
 
 
 def selected(answer: str) -> str | None:
@@ -184,12 +184,14 @@ def _named(prefix: str, agreement: Agreement) -> dict[str, Json]:
 _NONE: Final = (None, None)
 
 
-def _syntax_feedback(query: str | None, message: str | None) -> tuple[str, str]:
+def syntax_feedback(query: str | None, message: str | None) -> tuple[str, str]:
+    """The prompt after a query that does not parse, or an answer without one, and its kind."""
     if query is None:
         return texts.shared(FOLDER, "feedback-no-query.txt"), "syntax"
     filled = texts.shared_filled(FOLDER, "feedback-syntax.txt", message=message or "", query=query)
     return filled, "syntax"
 
 
-def _empty_feedback() -> tuple[str, str]:
+def empty_feedback() -> tuple[str, str]:
+    """The prompt after a query without a result, and its kind."""
     return texts.shared(FOLDER, "feedback-empty-result.txt"), "empty-result"

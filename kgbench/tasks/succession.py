@@ -13,6 +13,7 @@ from dataclasses import replace
 from kgbench.model import Case, Task
 from kgbench.store.iris import Iris, slug
 from kgbench.tasks import catalogue
+from kgbench.tasks.parameters import task_iri
 
 
 def successor(name: str) -> str:
@@ -27,6 +28,17 @@ def judged_as(task: Task) -> Task:
     """``task``, with its label and parameters, as one of the class that judges it today."""
     found = catalogue.task_class(successor(task.task_class))
     return replace(task, task_class=found.name, version=found.version)
+
+
+def asked_as(task: Task) -> Task:
+    """``task`` as one that is asked anew: of the class that judges it today, with its own IRI.
+
+    A task of a class that is not declared stays as it is.
+    """
+    found = catalogue.task_classes().get(successor(task.task_class))
+    if found is None or (found.name, found.version) == (task.task_class, task.version):
+        return task
+    return replace(judged_as(task), iri=task_iri(found, task.label, task.parameters))
 
 
 def case_judged_as(case: Case) -> Case:

@@ -7,20 +7,30 @@ is decided in ``task.ttl``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
+from kgbench.datasets.text2kgbench_prompts import (
+    Asked,
+    Wording,
+    installed_wording,
+    published_prompt,
+)
+from kgbench.errors import TaskError
 from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
+from kgbench.rdf import digest
 from kgbench.scoring import stems
 from kgbench.scoring.fact_extraction import published_scores
 from kgbench.scoring.faithfulness import own_scores
 from kgbench.scoring.ontology_facts import Fact
-from kgbench.scoring.relation_triples import Triple, parse
+from kgbench.scoring.relation_triples import CLEANINGS, Triple, parse
 from kgbench.tasks import text2kg_cases, texts
-from kgbench.tasks.text2kg_cases import FOLDER, asked
+from kgbench.tasks.text2kg_cases import FOLDER, PUBLISHED, asked
 from kgbench.tasks.text2kg_selection import verbalised_relation
 
 NAME = "Text2KG"
 
+_ROUNDED = 0.005 + 1e-9  # published values have two decimals
 _MOST_RECORDED = 200  # facts of one answer that the infos list; all are scored
 
 
@@ -30,8 +40,16 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 
 def prompt(case: Case) -> str:
-    """Instruction, verbalised ontology, examples and test sentence of ``case``."""
+    """Instruction, verbalised ontology, examples and test sentence of ``case``.
+
+    Raises :class:`~kgbench.errors.TaskError` where the published form is wanted and the installed
+    data set does not tell its wording.
+    """
     content = asked(case)
+    if case.parameters.get("prompt") == PUBLISHED:
+        collection, split = case.parameters["dataset"], case.parameters["split"]
+        wording = installed_wording(collection, "unseen" if split == "unseen" else "test")
+        return as_published(case, wording)
     return texts.filled(
         FOLDER,
         "prompt.txt",
@@ -44,10 +62,25 @@ def prompt(case: Case) -> str:
     )
 
 
+def as_published(case: Case, wording: Wording) -> str:
+    """The prompt in which the published baselines were asked ``case``.
+
+    Raises :class:`~kgbench.errors.TaskError` where the case has no example.
+    """
+    content = asked(case)
+    if not content.examples:
+        raise TaskError(f"the case {case.iri} has no example, which published prompts have")
+    example, facts = content.examples[0]
+    sentence = case.data.get("askedSentence", content.sentence)
+    shown = Asked(content.ontology, example, facts, sentence)
+    return published_prompt(wording, case.parameters["dataset"], shown)
+
+
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  # noqa: ARG001 - no parsing
     """Score the facts of the answer, by the published rules and by our own."""
     answer = answers[-1]
-    parsed = parse(answer, case.parameters.get("cleaning", "none"))
+    cleaning = case.parameters.get("cleaning", "none")
+    parsed = parse(answer, cleaning)
     content = asked(case)
     scores = published_scores(parsed.triples, content.truth, content.sentence, content.ontology)
     scores |= own_scores(parsed.triples, content.truth, content.sentence, content.ontology)
@@ -55,11 +88,55 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
         scores["unparsedRate"] = parsed.unparsed / parsed.lines
     infos: dict[str, Json] = {
         "answerFacts": len(parsed.triples),
+        "cleaning": cleaning,
         "facts": [list(triple) for triple in parsed.triples[:_MOST_RECORDED]],
         "lines": parsed.lines,
         "unparsedLines": parsed.unparsed,
     }
     return Verdict(scores, infos, outcome(answer, parsed.triples))
+
+
+def recorded_case(case: Case, infos: Sequence[Mapping[str, Json]]) -> Case:
+    """``case`` with the cleaning that a pass noted in the ``infos`` of the answer.
+
+    Published facts were cleaned in different ways, even within one set of responses.
+    """
+    noted = next((one["cleaning"] for one in infos if "cleaning" in one), None)
+    if not isinstance(noted, str) or noted not in CLEANINGS:
+        return case
+    if noted == case.parameters.get("cleaning", "none"):
+        return case
+    return cleaned_case(case, noted)
+
+
+def cleaned_case(case: Case, cleaning: str) -> Case:
+    """``case`` as one whose answers are cleaned in this way; only for judging them."""
+    parameters = {**case.parameters, "cleaning": cleaning}
+    return replace(case, parameters=parameters, digest=digest(case.digest + cleaning))
+
+
+def explained(case: Case, answer: str, before: Mapping[str, float]) -> str | None:
+    """Why published values ``before`` are not those of the judge: by which rule they come out."""
+    content = asked(case)
+    own = case.parameters.get("cleaning", "none")
+
+    def gives(cleaning: str, stemming: Callable[[str], str]) -> bool:
+        triples = parse(answer, cleaning).triples
+        scores = published_scores(
+            triples, content.truth, content.sentence, content.ontology, stemming
+        )
+        return all(
+            abs(scores.get(name, value) - value) <= _ROUNDED for name, value in before.items()
+        )
+
+    if gives(own, stems.stemmed):
+        return "rounding: the published values have two decimals"
+    if gives(own, stems.stemmed_by_sentence):
+        return "sentence splitter: the published values tokenise each sentence by itself"
+    for other in CLEANINGS:
+        if gives(other, stems.stemmed) or gives(other, stems.stemmed_by_sentence):
+            return f"cleaning: the published values are those of facts cleaned by '{other}'"
+    return None
 
 
 def outcome(answer: str, triples: Sequence[Triple]) -> Outcome:

@@ -13,6 +13,7 @@ from functools import cache
 
 from kgbench.datasets import text2kgbench
 from kgbench.datasets.text2kgbench import Part, Sentence
+from kgbench.datasets.text2kgbench_prompts import example_of
 from kgbench.errors import TaskError
 from kgbench.model import Case, Json, Task
 from kgbench.scoring.ontology_facts import (
@@ -28,6 +29,8 @@ from kgbench.tasks.text2kg_selection import shown_relations
 
 FOLDER = "Text2KG"  # the folder of the texts that both task classes use
 SAMPLE = "sample"
+PUBLISHED = "published"  # the form of prompts in which the baselines were asked
+_FIXED = {"examples": 1, "exampleSelection": "similarity-list", "ontologyBudget": 0}
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,9 @@ def part_cases(
     task: Task, suite: str, part: Part, seed: int = 0, count: int | None = None
 ) -> list[Case]:
     """Cases from data that have been read already."""
+    is_published = task.parameters.get("prompt") == PUBLISHED
+    if is_published:
+        _check_published(task)
     chooser = Chooser(
         part,
         task.parameters["exampleSelection"],
@@ -61,6 +67,8 @@ def part_cases(
     for sentence in part.sentences(task.parameters["split"])[:count]:
         data = _data(task.parameters, part, sentence, chooser, seed)
         data["ontology"] = ontology
+        if is_published:
+            data |= _as_published(part, sentence)
         found.append(
             catalogue.make_case(suite, task.task_class, task.parameters, data, sentence.id)
         )
@@ -99,6 +107,26 @@ def _data(
     if chosen is not None:
         data["shownRelations"] = chosen
     return data
+
+
+def _check_published(task: Task) -> None:
+    """Refuse a task whose settings are not those of the published prompts."""
+    if task.parameters["dataset"] == SAMPLE:
+        raise TaskError(f"task {task.label}: the sample has no published prompts")
+    for name, value in _FIXED.items():
+        if task.parameters[name] != value:
+            raise TaskError(
+                f"task {task.label}: published prompts have the {name} {value}: leave it so, or "
+                f"set the prompt to 'revised'"
+            )
+
+
+def _as_published(part: Part, sentence: Sentence) -> dict[str, Json]:
+    """Example and sentence of the published prompt, which may be other than those of our own."""
+    example = example_of(part, sentence)
+    shown = [] if example is None else [[example.text, facts_json(example.facts)]]
+    text = part.asked.get(sentence.id, sentence.text)
+    return {"examples": shown} | ({} if text == sentence.text else {"askedSentence": text})
 
 
 def _shown(ontology: Ontology, relations: Sequence[int] | None) -> Ontology:

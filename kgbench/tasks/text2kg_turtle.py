@@ -26,8 +26,6 @@ from kgbench.vocab import OWL, RDF, RDFS
 BASE = "https://cenguix.github.io/Text2KGBench/"
 ENTITY = "http://example.org/entity/"
 
-_LOCAL = re.compile(r"[^/#]*$")
-
 
 def class_iri(ontology: str, concept: str) -> str:
     """The IRI of a concept of an ontology, both by id."""
@@ -130,8 +128,8 @@ def _name(term: object, labels: Mapping[object, str]) -> str:
     if term in labels:
         return labels[term]
     if isinstance(term, ox.NamedNode):
-        found = _LOCAL.search(term.value.rstrip("/#"))
-        return unquote(found[0] if found else term.value)
+        iri = term.value.rstrip("/#")
+        return unquote(iri[max(iri.rfind("/"), iri.rfind("#")) + 1 :])
     return term.value if isinstance(term, ox.Literal | ox.BlankNode) else str(term)
 
 

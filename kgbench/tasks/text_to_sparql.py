@@ -65,7 +65,7 @@ class QueryTask:
         graph_name: str | None = None,
     ) -> None:
         self.NAME = name
-        self._vocabulary = vocabulary
+        self.vocabulary = vocabulary
         self._data_of = data_of
         self._graph_name = graph_name
 
@@ -93,7 +93,7 @@ class QueryTask:
     def judge(self, case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
         """See :func:`kgbench.tasks.sparql_dialogue.judge`."""
         return sparql_dialogue.judge(
-            case, answers, executor, self._vocabulary, self.graph_name(case)
+            case, answers, executor, self.vocabulary, self.graph_name(case)
         )
 
     def reference(self, case: Case) -> str:
@@ -117,7 +117,7 @@ class QueryTask:
 
     def ask(self, case: Case, query: str, select: Select) -> dict[str, Json]:
         """What is noted of the result that ``select`` (an endpoint) gives for ``query``."""
-        return sparql_dialogue.asked(case, query, self._vocabulary, select)
+        return sparql_dialogue.asked(case, query, self.vocabulary, select)
 
     def prepare(self) -> None:
         """Read what judging needs, for a process that cannot do so later."""

@@ -49,6 +49,12 @@ def shared_structure(folder: str, name: str) -> Json:
     return _structure(resources.path("tasks", folder) / name)
 
 
+def forget() -> None:
+    """Read the files anew when they are next asked for."""
+    for remembered in (_read, _structure):
+        remembered.cache_clear()
+
+
 @cache
 def _read(path: Path) -> str:
     try:

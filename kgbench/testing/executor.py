@@ -7,8 +7,10 @@ from collections.abc import Mapping
 
 import pyoxigraph as ox
 
+from kgbench.execution import changing
 from kgbench.model import ParsedGraph, QueryResult
 
+TRIPLE: tuple[str, ...] = ("subject", "predicate", "object")  # the variables of a CONSTRUCT's rows
 FORMATS = {
     "turtle": ox.RdfFormat.TURTLE,
     "json-ld": ox.RdfFormat.JSON_LD,
@@ -31,17 +33,40 @@ class PlainExecutor:
             return ParsedGraph(None, str(error))
         return ParsedGraph(tuple(f"{q.subject} {q.predicate} {q.object} ." for q in quads))
 
-    def check(self, query: str, prefixes: Mapping[str, str]) -> str | None:
-        """The syntax error that querying an empty store shows."""
-        return self.select(query, "", prefixes).error
+    def check(self, query: str, prefixes: Mapping[str, str], *, update: bool = False) -> str | None:
+        """The syntax error that querying or updating an empty store shows."""
+        try:
+            if update and changing.refusal(query) in {None, changing.NO_CHANGE}:
+                ox.Store().update(query, prefixes=dict(prefixes))
+            elif update:
+                return changing.refusal(query)
+            else:
+                self._store("").query(query, prefixes=dict(prefixes))
+        except (SyntaxError, ValueError, OSError, RuntimeError) as error:
+            return str(error)
+        return None
 
     def select(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
         """Rows over the Turtle text ``graph``."""
+        result = self.results(query, graph, prefixes)
+        assert result.boolean is None
+        return result
+
+    def results(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
+        """Rows, or the truth value of an ASK, over the Turtle text ``graph``."""
+        result = self.explore(query, graph, prefixes)
+        assert result.variables != TRIPLE
+        return result
+
+    def explore(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
+        """As :meth:`results`, and the triples of a CONSTRUCT."""
         try:
-            store = self._store(graph)
-            found = store.query(query, prefixes=dict(prefixes))
-            assert isinstance(found, ox.QuerySolutions)
-            variables = tuple(each.value for each in found.variables)
+            found = self._store(graph).query(query, prefixes=dict(prefixes))
+            if isinstance(found, ox.QueryBoolean):
+                return QueryResult(boolean=bool(found))
+            variables = TRIPLE
+            if isinstance(found, ox.QuerySolutions):
+                variables = tuple(each.value for each in found.variables)
             rows = tuple(
                 tuple(None if term is None else str(term) for term in solution)
                 for solution in found
@@ -49,6 +74,15 @@ class PlainExecutor:
         except (SyntaxError, ValueError, OSError) as error:
             return QueryResult(error=str(error))
         return QueryResult(variables, rows)
+
+    def changes(self, text: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
+        """What an update or a CONSTRUCT changes."""
+        if (refused := changing.refusal(text)) is not None:
+            return QueryResult(error=refused, refused=True)
+        try:
+            return changing.changes(self._store(graph), text, prefixes, {})
+        except (SyntaxError, ValueError, OSError, RuntimeError) as error:
+            return QueryResult(error=str(error))
 
     def _store(self, text: str) -> ox.Store:
         if text not in self._stores:

@@ -46,6 +46,10 @@ def example(label: str, case: int = 0, *, seed: int = 0) -> Example:
     """Case number ``case`` (from 0) of the task called ``label``.
 
     Raises :class:`~kgbench.errors.TaskError` where there is no such task or case.
+
+    >>> asked = kgbench.example("RdfFriendCount-turtle-1")
+    >>> kgbench.score("RdfFriendCount-turtle-1", asked.reference).main
+    1.0
     """
     task = _task(label)
     module = catalogue.module(task.task_class)
@@ -67,6 +71,9 @@ def score(
     Several answers are those to the prompt and to the feedback after each. Raises
     :class:`~kgbench.errors.TaskError` for another number of answers than the task takes, and
     :class:`~kgbench.errors.EvaluationError` where a judge fails.
+
+    >>> kgbench.score("RdfFriendCount-turtle-1", "I do not know.").main
+    0.0
     """
     task_class = catalogue.task_class(_task(label).task_class)
     if not 0 < len(answers) <= task_class.max_rounds:

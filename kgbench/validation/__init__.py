@@ -9,7 +9,7 @@ refuses shapes with anything else in them rather than pass over it.
 from kgbench.validation.checking import Complaint, complaints
 from kgbench.validation.compiling import Shape, compiled, declared_shapes
 from kgbench.validation.data import Data, Memory
-from kgbench.validation.results import result_shapes
+from kgbench.validation.results import result_shapes, whole_shapes
 
 __all__ = [
     "Complaint",
@@ -20,4 +20,5 @@ __all__ = [
     "complaints",
     "declared_shapes",
     "result_shapes",
+    "whole_shapes",
 ]

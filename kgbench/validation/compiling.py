@@ -17,7 +17,7 @@ import pyoxigraph as ox
 from kgbench import resources
 from kgbench.errors import ResourceError
 from kgbench.validation import components
-from kgbench.validation.data import Data, Term
+from kgbench.validation.data import Data, Quads, Term
 from kgbench.validation.paths import Path, listed, path
 from kgbench.vocab import RDF, RDFS, SH, compact
 
@@ -27,12 +27,13 @@ Target: TypeAlias = Callable[[Data], list[Term]]
 _SH = str(SH)
 _TYPE, _CLASS = ox.NamedNode(RDF.type), ox.NamedNode(RDFS.Class)
 _FALSE = ox.Literal(value=False)
+TARGETS = ("targetClass", "targetNode", "targetSubjectsOf", "targetObjectsOf")
+"""The parameters that say which nodes a shape is about."""
 _SAID = frozenset(  # what says nothing about the data, or is read together with another parameter
     SH[name]
     for name in (
         *("path", "property", "message", "name", "description", "order", "group", "severity"),
-        *("deactivated", "ignoredProperties", "flags", "qualifiedMinCount", "qualifiedMaxCount"),
-        *("qualifiedValueShapesDisjoint", "defaultValue"),
+        *("deactivated", "ignoredProperties", "flags", "qualifiedValueShape", "defaultValue"),
     )
 )
 
@@ -59,7 +60,7 @@ def declared_shapes(names: Iterable[str]) -> ox.Store:
     return store
 
 
-def compiled(shapes: ox.Store) -> list[Shape]:
+def compiled(shapes: Quads) -> list[Shape]:
     """The shapes of a shapes graph that have targets."""
     reader = _Reader(Data(shapes))
     return [shape for shape in reader.all() if shape.targets]
@@ -73,10 +74,14 @@ class _Reader:
         self.shape = cache(self._shape)
 
     def all(self) -> Iterator[Shape]:
+        nodes: dict[Term, None] = {}
         for kind in (SH.NodeShape, SH.PropertyShape):
-            for node in self.graph.instances(ox.NamedNode(kind)):
-                if not self._off(node):
-                    yield self.shape(node)
+            nodes.update(dict.fromkeys(self.graph.instances(ox.NamedNode(kind))))
+        for target in TARGETS:  # what has a target is a shape, whether or not it is called one
+            nodes.update(dict.fromkeys(self.graph.subjects(ox.NamedNode(SH[target]))))
+        for node in nodes:
+            if not self._off(node):
+                yield self.shape(node)
 
     def _off(self, node: Term) -> bool:
         return any(v.value == "true" for v in self.values(node, "deactivated"))
@@ -86,6 +91,8 @@ class _Reader:
 
     def _shape(self, node: Term) -> Shape:
         shape = Shape(_name(node))
+        if self._off(node):
+            return shape
         for text in self.values(node, "message"):
             shape.message = text.value
         for severity in self.values(node, "severity"):
@@ -121,8 +128,10 @@ class _Reader:
 
     def _read(self, shape: Shape, node: Term, name: str, objects: list[Term]) -> None:
         if name.startswith("target"):
-            if name not in ("targetClass", "targetNode", "targetSubjectsOf", "targetObjectsOf"):
+            if name not in TARGETS:
                 raise ResourceError(f"shape {shape.name}: sh:{name} is not known here")
+            return
+        if name == "qualifiedValueShapesDisjoint" and objects == [_FALSE]:
             return
         if name == "closed":
             if any(value != _FALSE for value in objects):
@@ -135,23 +144,20 @@ class _Reader:
         if name in components.SIMPLE:
             return components.SIMPLE[name](value)
         if name in components.LOGICAL:
-            return components.LOGICAL[name](
-                [self.shape(each) for each in listed(self.graph, value)]
-            )
+            shapes = [self.shape(each) for each in listed(self.graph, value)]
+            return components.LOGICAL[name](shapes)
         if name in components.OF_SHAPES:
             return components.OF_SHAPES[name](self.shape(value))
-        if name == "in":
-            return components.one_of(listed(self.graph, value))
+        if name in components.OF_LISTS:
+            return components.OF_LISTS[name](listed(self.graph, value))
         if name == "pattern":
             flags = "".join(flag.value for flag in self.values(node, "flags"))
             return components.pattern(value.value, flags)
-        if name != "qualifiedValueShape":
-            raise ResourceError(f"shape {shape}: sh:{name} is not known here; pySHACL may know it")
-        least, most = self._number(node, "Min"), self._number(node, "Max")
-        return components.qualified(self.shape(value), least, most)
-
-    def _number(self, node: Term, which: str) -> int | None:
-        return next((int(v.value) for v in self.values(node, f"qualified{which}Count")), None)
+        if name in components.QUALIFIED:
+            inner = self.values(node, "qualifiedValueShape")
+            if len(inner) == 1:
+                return components.QUALIFIED[name](self.shape(inner[0]), int(value.value))
+        raise ResourceError(f"shape {shape}: sh:{name} is not known here; pySHACL may know it")
 
     def _allowed(self, node: Term) -> frozenset[Any]:
         """The properties that a closed shape allows."""

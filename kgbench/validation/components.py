@@ -198,11 +198,29 @@ def pattern(text: str, flags: str) -> Constraint:
     return _each("Pattern", holds, f"does not match {text}")
 
 
-def one_of(members: list[Term]) -> Constraint:
+def _one_of(members: list[Term]) -> Constraint:
     """Values must be among ``members``."""
     known = frozenset(members)
     choices = ", ".join(shown(member) for member in members)
     return _each("In", lambda _, v: v in known, f"is none of {choices}")
+
+
+def _language_in(tags: list[Term]) -> Constraint:
+    """Values must be texts in one of some languages (basic filtering, RFC 4647, section 3.3.1)."""
+    ranges = [tag.value for tag in tags]
+    known = [one.lower() for one in ranges]
+
+    def holds(_: Data, value: Term) -> bool:
+        tag = (value.language or "").lower() if isinstance(value, ox.Literal) else ""
+        return any(tag == one or tag.startswith(f"{one}-") or (tag and one == "*") for one in known)
+
+    return _each("LanguageIn", holds, f"is in none of the languages {', '.join(ranges)}")
+
+
+OF_LISTS: Mapping[str, Callable[[list[Term]], Constraint]] = {
+    "in": _one_of,
+    "languageIn": _language_in,
+}
 
 
 def closed(allowed: frozenset[Any]) -> Constraint:
@@ -259,17 +277,32 @@ LOGICAL: Mapping[str, Callable[[list[Shape]], Constraint]] = {
 }
 
 
-def qualified(shape: Shape, least: int | None, most: int | None) -> Constraint:
-    """A number of the values must conform to a shape."""
+def _at_least(shape: Shape, least: int) -> Constraint:
+    """A number of the values at least must conform to a shape."""
 
     def check(data: Data, _: Term, values: list[Term]) -> Broken:
         count = sum(_conforms(shape, data, value) for value in values)
-        if least is not None and count < least:
+        if count < least:
             yield None, f"has {count} values as described, needs at least {least}"
-        if most is not None and count > most:
+
+    return Constraint("QualifiedMinCount", check)
+
+
+def _at_most(shape: Shape, most: int) -> Constraint:
+    """A number of the values at most may conform to a shape."""
+
+    def check(data: Data, _: Term, values: list[Term]) -> Broken:
+        count = sum(_conforms(shape, data, value) for value in values)
+        if count > most:
             yield None, f"has {count} values as described, may have at most {most}"
 
-    return Constraint("QualifiedValueShape", check)
+    return Constraint("QualifiedMaxCount", check)
+
+
+QUALIFIED: Mapping[str, Callable[[Shape, int], Constraint]] = {
+    "qualifiedMinCount": _at_least,
+    "qualifiedMaxCount": _at_most,
+}
 
 
 def shown(term: Term) -> str:

@@ -129,3 +129,6 @@ _ORDERED: dict[str, Callable[[str], Any]] = {
     XSD.date: _day,
     XSD.string: str,
 }
+
+KNOWN_DATATYPES = frozenset({*_FORMS, *_ORDERED, RDF.langString})
+"""The datatypes whose values are known here."""

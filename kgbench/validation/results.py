@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import pyoxigraph as ox
 
+from kgbench import resources
 from kgbench.shapes import SHAPE_FILES, metric_shapes
 from kgbench.validation.compiling import Shape, compiled, declared_shapes
 from kgbench.validation.data import Data
@@ -18,12 +19,30 @@ _BOUNDS = (("sh:minInclusive", SCHEMA.minValue), ("sh:maxInclusive", SCHEMA.maxV
 
 def result_shapes(data: Data) -> list[Shape]:
     """The shapes that results must conform to, the metrics being those that ``data`` declares."""
-    metrics = sorted(
-        (metric.value, tuple(_range(data, metric)))
-        for metric in data.instances(ox.NamedNode(DQV.Metric))
-        if isinstance(metric, ox.NamedNode)
+    return list(_compiled(_metrics(data)))
+
+
+def whole_shapes(data: Data) -> str:
+    """The same shapes as one Turtle document, for other SHACL engines.
+
+    It closes evaluations over the metrics that ``data`` declares, and has their ranges.
+    """
+    texts = [resources.text("shapes", name) for name in SHAPE_FILES["results"]]
+    found = [(metric, list(bounds)) for metric, bounds in _metrics(data)]
+    if found:
+        texts.append(f"# --- Metrics, and evaluations closed over them\n\n{metric_shapes(found)}\n")
+    return "\n".join(texts)
+
+
+def _metrics(data: Data) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The metrics (IRIs) that are declared, each with its range as SHACL constraints, sorted."""
+    return tuple(
+        sorted(
+            (metric.value, tuple(_range(data, metric)))
+            for metric in data.instances(ox.NamedNode(DQV.Metric))
+            if isinstance(metric, ox.NamedNode)
+        )
     )
-    return list(_compiled(tuple(metrics)))
 
 
 @lru_cache(maxsize=4)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyoxigraph as ox
 import pytest
+from _pytest.mark import ParameterSet
 
 from tests.checks import published_folder
 from tests.checks.published_folder import Copy
@@ -30,6 +31,14 @@ def copy(one_copy: Copy) -> Iterator[Copy]:
     """The copy, mended after each test."""
     yield one_copy
     one_copy.mend()
+
+
+def a_sixth(faults: Iterable[str]) -> list[ParameterSet]:
+    """The names of faults, of which five in six are ``long``: each makes a publication again."""
+    marks = [(), *[(pytest.mark.long,)] * 5]
+    return [
+        pytest.param(name, marks=marks[number % 6], id=name) for number, name in enumerate(faults)
+    ]
 
 
 def rounds(faults: Iterable[str], told: Callable[[list[str]], set[str]]) -> int:

@@ -15,11 +15,12 @@ import pytest
 from kgbench.publish.checks import Verdict, check
 from kgbench.vocab import BASE as DECLARED
 from kgbench.vocab import DCAT, DCTERMS, DQV, IT6, PROV, SPDX, VOID
-from tests.checks.conftest import rounds
+from tests.checks.conftest import a_sixth, rounds
 from tests.checks.published_folder import BASE, NAMES, SUMS, Copy
 
 Change = Callable[[Copy], None]
 CATALOG, VOID_FILE, PAGE = "catalog.ttl", "void.ttl", "index.html"
+EXECUTION = "run/1/oracle/Spell-10"
 DUMP, TRIG = "data/other.nq.zst", "data/other.trig.zst"
 SHAPE = "shapes/published#"
 DATASET, IANA = f"{BASE}#dataset", "https://www.iana.org/assignments/media-types/"
@@ -77,7 +78,7 @@ def added(name: str, text: str) -> Change:
 def wrong_checksum(copy: Copy) -> None:
     """The catalogue has another checksum of a dump."""
     line = next(line for line in copy.text(SUMS).splitlines() if line.endswith(DUMP))
-    said(SPDX.checksumValue, "0" * 64, f"{BASE}checksum/{line[:64]}")(copy)
+    said(SPDX.checksumValue, "0" * 64, f"{BASE}version/1#sha256-{line[:64]}")(copy)
 
 
 OTHER_DUMP = ("distribution-size", "distribution-checksum")
@@ -113,7 +114,7 @@ FAULTS: dict[str, tuple[Change, str, str, tuple[str, ...]]] = {
     "wrong media type": (said(DCAT.mediaType, IANA + "application/pdf", BASE + DUMP), "media-type",
                          DUMP, ("fsf-r1.3-02d",)),
     "wrong packing": (said(DCAT.compressFormat, IANA + "application/gzip", BASE + DUMP),
-                      "media-type", DUMP, ()),
+                      "media-type", DUMP, ("shapes/published#Distribution Class",)),
     "wrong size": (said(DCAT.byteSize, "7", BASE + DUMP), "distribution-size", DUMP, ()),
     "wrong checksum in the catalogue": (wrong_checksum, "distribution-checksum", DUMP, ()),
     "wrong checksum in the list": (
@@ -145,7 +146,14 @@ FAULTS: dict[str, tuple[Change, str, str, tuple[str, ...]]] = {
     "no measured variables": (without(PAGE, '"variableMeasured"[^]]*],'), "fsf-r1-01m", PAGE, ()),
     "no typed links": (without(PAGE, '<link rel="(?:alternate|describedby)"[^>]*>'), "fsf-i1-01m",
                        PAGE, ()),
-    "no landing page": (removed(PAGE), "fsf-a1-02md", PAGE, ("fsf-*", "dead-link", "canary")),
+    "no landing page": (removed(PAGE), "fsf-a1-02md", PAGE,
+                        ("fsf-*", "dead-link", "canary", "unresolved")),
+    "no index of texts": (removed("run/1/text/4/index.html"), "unresolved", "data/run-1.nq.zst",
+                          ()),
+    "execution without documents": (
+        lambda copy: [removed(f"{EXECUTION}{end}")(copy)
+                      for end in ("/index.html", ".ttl")] and None,
+        "unresolved", "data/run-1.nq.zst", ("dead-link",)),
     "key on a page": (added(PAGE, "<!-- sk-abcdefghijklmnopqrstuvwxyz -->"), "secret", PAGE, ()),
     "host on a page": (added(PAGE, "<!-- made on dragonhost -->"), "private", PAGE, ()),
 }  # fmt: skip
@@ -180,7 +188,7 @@ def test_faults_are_found_beside_each_other(copy: Copy) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", a_sixth(FAULTS))
 def test_planted_fault_is_found(name: str, copy: Copy) -> None:
     """The fault is told, with its file and what to do; nothing is told besides what follows."""
     change, wanted, file, also = FAULTS[name]
@@ -190,7 +198,12 @@ def test_planted_fault_is_found(name: str, copy: Copy) -> None:
     assert told, [str(fault) for fault in report.faults]
     assert file in {fault.file for fault in told}
     assert all(fault.remedy for fault in told)
-    others = {short(fault.constraint) for fault in report.faults} - {wanted}
+    # A changed file is not what the dumps give, either; a removed one is in the list of checksums.
+    others = {short(fault.constraint) for fault in report.faults} - {
+        wanted,
+        "recomputed",
+        "checksum",
+    }
     assert [o for o in sorted(others) if not any(fnmatchcase(o, one) for one in also)] == []
 
 

@@ -14,6 +14,7 @@ import pyzipper
 from kgbench.errors import ResourceError
 from kgbench.publish.checks import Report, check, declared, graphs, published, reading
 from kgbench.publish.checks.published import Published
+from kgbench.rdf.declared import shipped
 from kgbench.vocab import DCAT, DCTERMS, KGB, PROV, RDF, SKOS, SPDX, XSD
 from tests.checks.published_folder import NAMES
 
@@ -106,6 +107,8 @@ def test_list_of_checksums(folder: Path) -> None:
         ("SHA256SUMS", "A line is none of a checksum: dragons"),
         (CATALOG, "The file is not in SHA256SUMS."),
         (DATA, "The file is not in SHA256SUMS."),
+        ("index.html", "The file is not in SHA256SUMS."),
+        ("robots.txt", "The file is not in SHA256SUMS."),
     ]
 
 
@@ -212,8 +215,8 @@ def test_errors_of_readers_are_no_damage(tmp_path: Path) -> None:
 
 def test_constraints_must_be_described() -> None:
     """A constraint of ours without its parts means a broken installation, which is told."""
-    with pytest.raises(ResourceError, match=r"has no .*notation: reinstall kgbench"):
-        declared._constraint(ox.Store(), ox.NamedNode("urn:constraint"))
+    with pytest.raises(ResourceError, match=r"urn:constraint> has no <.*notation>"):
+        declared._constraint(shipped("shapes", "results.ttl"), ox.NamedNode("urn:constraint"))
 
 
 SHAPE = (

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python crate_check.py CRATE``: what roc-validator says of a Process Run Crate, offline.
+"""``python crate_check.py CRATE PROFILE``: what roc-validator says of a crate, offline.
 
 Runs in the environment of the validators. The one thing that the validator would fetch, the JSON-LD
-context of RO-Crate 1.1, is replaced by the later one that the package rocrate brings.
+context of RO-Crate, is answered with what that context says of the terms of our crates.
 """
 
-import importlib.resources
 import json
 import sys
+from pathlib import Path
 
 from rocrate_validator import services
 from rocrate_validator.models import Severity
 from rocrate_validator.utils import http
 
-CONTEXT = "https://w3id.org/ro/crate/1.1/context"
+CONTEXTS = {f"https://w3id.org/ro/crate/{version}/context" for version in ("1.1", "1.2")}
 
 
 class Answer:
@@ -25,8 +25,8 @@ class Answer:
     def __init__(self) -> None:
         self.headers = {"Content-Type": "application/ld+json"}
         self.links = {}
-        found = importlib.resources.files("rocrate") / "data" / "ro-crate.jsonld"
-        self.text = found.read_text("utf-8")
+        terms = json.loads(Path(__file__).with_name("ro-crate-terms.json").read_text("utf-8"))
+        self.text = json.dumps({"@context": terms})
         self.content = self.text.encode("utf-8")
 
     def json(self):
@@ -40,13 +40,13 @@ def main() -> None:
 
     def patched(self, name):
         if name == "get":
-            return lambda url, **_: Answer() if str(url) == CONTEXT else real(self, name)(url)
+            return lambda url, **_: Answer() if str(url) in CONTEXTS else real(self, name)(url)
         return real(self, name)
 
     http.HttpRequester.__getattr__ = patched
     settings = services.ValidationSettings(
         rocrate_uri=sys.argv[1],
-        profile_identifier="process-run-crate-0.5",
+        profile_identifier=sys.argv[2],
         requirement_severity=Severity.RECOMMENDED,
         offline=True,
     )

@@ -8,6 +8,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from kgbench import config
 from kgbench.cli import app
 from kgbench.errors import PublicationRefused
 from kgbench.exports import llm_kg_bench
@@ -17,7 +18,6 @@ from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
 from kgbench.publish.withholding import Level
 from kgbench.store import open_reader, open_store
-from kgbench.tasks.catalogue import labelled_tasks
 from tests.archives import as_json, dialogue_v3, record_v1, record_v2, record_v3
 from tests.exports.conftest import call
 from tests.published import archives, records
@@ -64,7 +64,7 @@ def test_a_run_comes_back_as_it_went(quick_start, tmp_path):
     call("import", "llm-kg-bench", path, "--suite", "kgbench-1", "--store", tmp_path / "store")
     before, after = content(quick_start), content(tmp_path / "store")
 
-    assert json.loads(said)["records"] == len(before) == 3 * 2 * len(labelled_tasks())
+    assert json.loads(said)["records"] == len(before) == 3 * 2 * len(config.quick_start().tasks)
     assert before.keys() == after.keys()
     for key, dialogue in before.items():
         assert dialogue == after[key], key
@@ -123,11 +123,11 @@ def test_published_results_come_back(external_data, number):
 
 
 def test_reference_answers_are_left_out(quick_start):
-    """By default the data of the cases hold digests in place of reference answers."""
+    """By default the data of the cases hold commitments in place of reference answers."""
     found = json.loads(call("export", "llm-kg-bench", "--store", quick_start))
     data = next(r["taskData"] for r in found if "refSparql" in r["taskData"])
 
-    assert data["refSparql"].keys() == {"sha256"}
+    assert data["refSparql"].keys() == {"commitment"}
 
 
 def test_protected_suites_are_refused(tmp_path):

@@ -11,8 +11,9 @@ import pytest
 
 from kgbench.errors import PublicationRefused, StoreError
 from kgbench.exports import croissant, every_eval_ever, llm_kg_bench, prov_document, prov_drawing
-from kgbench.exports.outgoing_run import Said, Wanted, read
+from kgbench.exports.outgoing_run import Wanted, read
 from kgbench.exports.ro_crate import Describing, write
+from kgbench.exports.said import Said
 from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load

@@ -57,7 +57,7 @@ def test_the_commands_of_the_page_work(page, small, tmp_path, monkeypatch):
     said = call("export", "prov")
     dialogue = re.findall(r"activity\(run:(\S+?/[0-9]-\w+),", said)[0]
     run = re.findall(r"prefix run <(.*)>", said)[0]
-    given = re.findall(r"^kgbench ([^#\n]*)", page, re.MULTILINE)
+    given = re.findall(r"^kgbench ([^#>\n]*)", page, re.MULTILINE)
     for line in given:
         if not line.startswith("import rdf"):
             call(*shlex.split(line.replace("DIALOGUE", run + dialogue)))

@@ -210,7 +210,7 @@ def test_removed_texts_are_accepted(published, tmp_path):
     assert len(leaderboard(tmp_path / "store")) == 2
 
 
-def moved(found, base):
+def moved(found, base, origin=KGB.recordedAs):
     """Quads as they are published under another base."""
 
     def under(term):
@@ -224,7 +224,7 @@ def moved(found, base):
     for q in found:
         yield ox.Quad(under(q.subject), q.predicate, under(q.object), under(q.graph_name))
         if q.object in (node(KGB.Run), node(KGB.EvaluationPass)):
-            here = ox.Quad(under(q.subject), node(PROV.alternateOf), q.subject, under(q.graph_name))
+            here = ox.Quad(under(q.subject), node(origin), q.subject, under(q.graph_name))
             yield here
 
 
@@ -257,6 +257,24 @@ def test_published_under_another_base(small, tmp_path):
     first = dump(tmp_path / "b.nq", quads(small))
     taken(first, store=tmp_path / "own")
     assert [len(taken(path, store=tmp_path / "own")[k]) for k in ("runs", "elsewhere")] == [0, 2]
+
+
+@pytest.mark.slow
+def test_publications_that_named_origins_otherwise(small, tmp_path):
+    """prov:alternateOf of earlier publications is read as kgb:recordedAs, and clashes with none."""
+    base = "https://example.org/bench/"
+    earlier = dump(tmp_path / "a.nq", moved(quads(small), base, PROV.alternateOf))
+    now = dump(tmp_path / "b.nq", moved(quads(small), base))
+    taken(earlier, store=tmp_path / "store")
+    with open_reader(str(tmp_path / "store")) as store:
+        assert_conforms(store)
+    kept = {q.predicate.value for q in quads(tmp_path / "store")}
+    assert KGB.recordedAs in kept
+    assert PROV.alternateOf not in kept
+    assert [len(taken(now, store=tmp_path / "store")[k]) for k in ("runs", "there")] == [0, 2]
+
+    taken(dump(tmp_path / "c.nq", quads(small)), store=tmp_path / "own")
+    assert len(taken(earlier, store=tmp_path / "own")["elsewhere"]) == 2
 
 
 @pytest.fixture(scope="module")

@@ -43,7 +43,8 @@ def answers(monkeypatch, board):
     def sent(*requests, **setup):
         first = {
             "parent": 0, "board": board, "engine": "oxigraph", "memory_bytes": 1 << 30,
-            "classes": ["Probe"], "graphs": [], "task_key": None, **setup,
+            "classes": ["Probe"], "graphs": [], "task_key": None,
+            "policy": None, "loads": [], **setup,
         }  # fmt: skip
         heard = io.BytesIO(b"".join(frames.encode(one) for one in (first, *requests)))
         said = io.BytesIO()

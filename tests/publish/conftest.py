@@ -3,15 +3,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from typer.testing import CliRunner
 
 from kgbench.cli import app
-from kgbench.publish import shown, standing
+from kgbench.pages import snapshot
+from kgbench.publish import shown
 from kgbench.publish import site as site_module
 from kgbench.publish.about import About, Agent
+from kgbench.publish.learning import prepared
+from kgbench.publish.parts import parts
 from kgbench.publish.settings import Settings
 from kgbench.publish.site import publish as publish_site
+from kgbench.publish.withholding import Level
+from kgbench.vocab import BASE as STORE
 from tests.serve import stores
 
 BASE = "https://example.org/bench/"
@@ -34,6 +41,14 @@ def publish(location, out, **settings):
     """Publish in this process; the report."""
     given = {"about": ABOUT, "base": BASE, "processes": 1, **settings}
     return publish_site(Settings(str(location), out, **given), lambda *_: None)
+
+
+def addresses(location, level=Level.GOLD):
+    """The addresses that a store gets when it is published."""
+    view = snapshot.newest(Path(location) / "snapshots", STORE)
+    settings = Settings(str(location), Path(location), base=BASE)
+    runs = parts(view, settings).runs_of_passes
+    return prepared(view, str(location), BASE, level, runs)[1]
 
 
 @pytest.fixture(scope="session")
@@ -77,7 +92,10 @@ def quick(monkeypatch):
 def hasten(monkeypatch):
     """The same for as long as a patch lasts."""
     whole = shown.documents
-    kept = ("run", "pass", "model", "invalidation", "suite", "case", "thing", "software")
+    kept = (
+        *("run", "pass", "model", "invalidation", "suite", "case", "thing", "software"),
+        "reviewer",
+    )
 
     def documents(*arguments):
         found = whole(*arguments).items()
@@ -85,4 +103,3 @@ def hasten(monkeypatch):
 
     monkeypatch.setattr(shown, "documents", documents)
     monkeypatch.setattr(site_module, "figures", lambda *_: iter(()))
-    monkeypatch.setattr(standing, "_BOOTSTRAPS", 10)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -37,7 +38,10 @@ class _Links(HTMLParser):
         for name in ("href", "src"):
             if found.get(name) and not found[name].startswith("data:"):
                 self.links.append((tag, found[name], found.get("type")))
-        if tag == "script":
+        if tag == "script" and "src" in found:
+            own = found["src"].removeprefix("../" * found["src"].count("../")).removeprefix("./")
+            assert re.fullmatch(r"static/[a-z]+\.js", own), "a page runs no scripts but ours"
+        elif tag == "script":
             assert found.get("type") == "application/ld+json", "a page must not run scripts"
             self._script = ""
 
@@ -46,7 +50,7 @@ class _Links(HTMLParser):
             self._script += data
 
     def handle_endtag(self, tag):
-        if tag == "script":
+        if tag == "script" and self._script is not None:
             self.scripts.append(json.loads(self._script))
             self._script = None
 

@@ -12,11 +12,13 @@ from typing import ClassVar
 MEDIA = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css",
+    ".js": "text/javascript",
     ".txt": "text/plain; charset=utf-8",
     ".ttl": "text/turtle",
     ".nt": "application/n-triples",
     ".jsonld": "application/ld+json",
     ".json": "application/json",
+    ".xml": "application/xml",
     ".rq": "application/sparql-query",
     ".svg": "image/svg+xml",
     ".zst": "application/zstd",

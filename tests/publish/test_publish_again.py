@@ -10,11 +10,13 @@ import shutil
 import pyoxigraph as ox
 import pytest
 
+from kgbench.analysis import stored
 from kgbench.errors import PublicationRefused
 from kgbench.publish import running
 from kgbench.publish.folder import STATE
 from kgbench.publish.settings import Settings
-from kgbench.record import invalidation
+from kgbench.record import invalidation, reading
+from kgbench.software import Software
 from kgbench.store import open_store
 from kgbench.vocab import DCAT, KGB, PROV, RDF, RDFS, XSD
 from tests.publish.conftest import ABOUT, BASE, command, publish, publish_site
@@ -74,7 +76,7 @@ def test_only_what_changed_is_written(growing):
     assert not [path for path in touched if path.startswith(f"data/run-{old}")]
     assert any(path.startswith(f"run/{new}/") for path in touched)
     assert {"index.html", "catalog.ttl", "data/all.nq.zst", "leaderboard/index.html"} <= touched
-    assert "style.css" not in touched
+    assert "static/style.css" not in touched
     whole = dump(out, "all.nq")
     assert len(whole) == more.triples
     catalog = ox.Store()
@@ -94,14 +96,23 @@ def test_an_invalidation_is_shown(growing):
     place, out = growing
     publish(place, out)
     with open_store(str(place)) as store:
-        invalidation.invalidate(store, "quick-start", "a wrong key", "A. Person")
+        invalidation.invalidate(store, reading.runs(store)[0].id, "a wrong key", "A. Person")
     publish(place, out)
-    pages = list((out / "run").glob("*/*/*/*/index.html"))
+    pages = list((out / "run").glob("*/*/RdfFriendCount-turtle-1/index.html"))
     assert pages
     for path in pages:
         text = path.read_text(encoding="utf-8")
         assert "This dialogue is not counted" in text
         assert "a wrong key" in text
+
+
+def test_software_of_an_analysis_alone_is_found(growing, monkeypatch):
+    """What made a table, and no run, has a document, though it stands in the table's graph."""
+    place, out = growing
+    monkeypatch.setattr(stored, "this_software", lambda: Software("kgbench", "0.0.9"))
+    command("analyze", "leaderboard", "--store", place)
+    publish(place, out)
+    assert "0.0.9" in (out / "software/kgbench/0.0.9/index.html").read_text(encoding="utf-8")
 
 
 def test_what_is_not_ours_is_left_alone(growing, tmp_path):
@@ -157,7 +168,7 @@ def test_files_that_were_lost_come_back(growing):
     before = _age(out)
     shutil.rmtree(out / "model")
     (out / "index.html").unlink()
-    spoilt = next((out / "run").glob("*/*/*/*/index.html"))
+    spoilt = next((out / "run").glob("*/*/*/index.html"))
     spoilt.write_text("half a page", encoding="utf-8")
     (out / STATE / "journal-killed").write_text(f"{spoilt.relative_to(out)}\n", encoding="utf-8")
     publish(place, out)

@@ -57,7 +57,7 @@ def test_json_report(recorded, tmp_path):
         (["--licence", "free for all"], "neither the IRI nor the SPDX identifier"),
         (["--creator", "<https://example.org/>"], "names nobody"),
         (["--endpoint", "localhost"], "is not an IRI"),
-        (["--about", "nowhere.ttl"], "cannot be read as Turtle"),
+        (["--about", "nowhere.ttl"], "cannot be read"),
         (["--encrypt"], "at least 8 characters in KGBENCH_PUBLISH_PASSWORD"),
         (["--run", "nobody"], "names no run"),
     ],
@@ -90,7 +90,7 @@ def test_a_description_of_ones_own(recorded, tmp_path):
     assert found["license"] == "https://example.org/licence"
     assert len(dump(out, "all.nq")) > 5_000
     file.write_text("<a> a <b> .", encoding="utf-8")
-    with pytest.raises(KgbenchError, match="must describe one dcat:Dataset"):
+    with pytest.raises(KgbenchError, match="must describe one Dataset, not 0"):
         about.read(file)
 
 

@@ -16,7 +16,7 @@ from kgbench.publish.withholding import Level
 from kgbench.store import open_store
 from kgbench.vocab import BASE as STORE
 from kgbench.vocab import DCTERMS, KGB, PROV, RDF, RDFS, SKOS, XSD
-from tests.publish.conftest import BASE, hasten, publish
+from tests.publish.conftest import BASE, addresses, hasten, publish
 from tests.publish.reading import everything, unpacked
 from tests.serve import stores
 
@@ -74,6 +74,12 @@ def odd(tmp_path_factory):
     return place
 
 
+def shown(odd):
+    """Where its dialogue stands, whose prompt is left out: a document and a place in it."""
+    whole = addresses(odd, Level.PROMPTS).published(STORE + DIALOGUE)
+    return whole.removeprefix(BASE).split("#")
+
+
 @pytest.fixture(scope="module")
 def odd_site(odd, tmp_path_factory):
     """What is published of it, with a landing page for two models only."""
@@ -95,23 +101,24 @@ def test_what_nobody_may_see_is_nowhere(odd_site, text):
     assert _holding(odd_site, text) == []
 
 
-def test_things_of_others_have_no_page(odd_site):
+def test_things_of_others_have_no_page(odd, odd_site):
     """What others describe, and what is no part of a dialogue, is in the data alone."""
     place = Addresses(STORE, BASE).place("https://elsewhere.example/thing")
     assert not (odd_site / place).exists()
     assert _holding(odd_site, "PLANTED-THING")
     assert all(path.startswith("data/") for path in _holding(odd_site, "PLANTED-THING"))
-    assert [p.name for p in (odd_site / "run/1/oracle/Spell-10").iterdir() if p.is_dir()] == [
-        "0-d1d1d1d1"
-    ]
+    assert [p.name for p in (odd_site / "run/1/oracle/Spell-10").iterdir()] == ["index.html"]
     assert _holding(odd_site, "a note")
 
 
-def test_dialogue_without_a_case_is_shown(odd_site):
-    """Its page and the list of its execution are there, without a link to a case."""
-    assert "a-n-n-e" in (odd_site / DIALOGUE / "index.html").read_text(encoding="utf-8")
-    text = (odd_site / "run/1/oracle/Spell-10/index.html").read_text(encoding="utf-8")
-    assert f'href="../../../../{DIALOGUE}/"' in text
+def test_dialogue_without_a_case_is_shown(odd, odd_site):
+    """It stands on the page of its execution, without a link to a case."""
+    document, place = shown(odd)
+    text = (odd_site / document / "index.html").read_text(encoding="utf-8")
+    assert f'<a href="#{place}">' in text
+    whole = text.partition(f'<section class="dialogue" id="{place}">')[2]
+    assert "a-n-n-e" in whole
+    assert "/case/" not in whole
     assert '<th scope="col" class="number">f1</th>' in text
 
 
@@ -140,7 +147,9 @@ def test_models_without_a_name_are_called_by_their_iri(odd_site):
 
 def test_long_leaderboards_are_cut_on_the_landing_page(odd_site):
     """The landing page has the first models, and says how many there are."""
-    assert "the first 1 of 2 models" in (odd_site / "index.html").read_text(encoding="utf-8")
+    text = (odd_site / "index.html").read_text(encoding="utf-8")
+    assert "the first 1 of 2 models" in text
+    assert text.count('<td class="number score"') == 1
 
 
 def test_suites_without_scores_have_no_leaderboard(odd_site):

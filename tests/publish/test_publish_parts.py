@@ -7,12 +7,14 @@ import pyoxigraph as ox
 import pytest
 
 from kgbench.errors import PublicationRefused
+from kgbench.pages import measures
 from kgbench.publish import about, asked, dialogues, dumps, scrubbing, settings, withholding
 from kgbench.publish.catalog import Publication
 from kgbench.publish.dumps import Dumping, Packing
 from kgbench.publish.folder import STATE, Folder, claim, same
 from kgbench.publish.manifest import Version
 from kgbench.publish.withholding import Level
+from kgbench.secrets.commitments import Commitments
 from kgbench.vocab import DCAT, KGB, PROV
 from tests.publish.conftest import BASE
 from tests.publish.reading import unpacked
@@ -238,8 +240,9 @@ def test_verdicts_from_any_source(infos, shown):
     said = {KGB.round: [ox.Literal("first")], PROV.wasGeneratedBy: [ox.NamedNode("urn:pass")]}
     if infos is not None:
         said[KGB.infos] = [ox.Literal(infos)]
-    found = dialogues.Gathered("urn:d", [], {"urn:e": said}, [], [], [], ["urn:e"])
-    (verdict,) = dialogues.Telling({}, {"urn:pass": "live"}).verdicts(found)
+    found = dialogues.Gathered("urn:d", [], {"urn:e": said}, [], [], [], ["urn:e"], [], [])
+    telling = dialogues.Telling({}, {"urn:pass": "live"}, lambda _: measures.NONE)
+    (verdict,) = telling.verdicts(found)
     assert (verdict.round, verdict.infos) == (0, shown)
     assert verdict.title == "verdict on answer first (live)"
 
@@ -254,14 +257,14 @@ def test_queries_of_others_are_not_published_as_ours():
 
 def test_case_data_of_any_form_are_withheld():
     """What is no object has no part that says which case it is; all of it may be the answer."""
-    assert withholding.case_data(["which dragon?"], Level.NONE) == ["which dragon?"]
-    assert set(withholding.case_data(["which dragon?"], Level.GOLD)) == {"sha256"}
+    seal = withholding.Seal(Commitments.unkept(), "case")
+    assert withholding.case_data(["which dragon?"], Level.NONE, seal) == ["which dragon?"]
+    assert set(withholding.case_data(["which dragon?"], Level.GOLD, seal)) == {"commitment"}
     gold = withholding.gold_texts([{"a": "the grey dragon"}, "short"])
     assert gold == {"the grey dragon"}
     assert withholding.gold_texts({"question": "which dragon?", "n": 1}) == frozenset()
-    assert set(withholding.infos({"sparql": "the grey dragon!"}, Level.GOLD, gold)["sparql"]) == {
-        "sha256"
-    }
+    infos = withholding.infos({"sparql": "the grey dragon!"}, Level.GOLD, gold, seal)
+    assert set(infos["sparql"]) == {"commitment"}
 
 
 def test_what_is_no_json_is_a_text():

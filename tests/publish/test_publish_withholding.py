@@ -5,21 +5,27 @@ from __future__ import annotations
 
 import getpass
 import json
+import re
 import shutil
 import socket
 
 import pyoxigraph as ox
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from kgbench.errors import PublicationRefused
+from kgbench.errors import PublicationRefused, StoreError
 from kgbench.publish import scrubbing, withholding
 from kgbench.publish.withholding import Level
 from kgbench.rdf import digest
-from kgbench.store import open_reader, open_store
+from kgbench.secrets import names
+from kgbench.secrets.commitments import FILE, Commitments, commitment
+from kgbench.secrets.echoes import Echoes
+from kgbench.store import known_keys, open_reader, open_store
 from kgbench.vocab import BASE as STORE
 from kgbench.vocab import KGB, PROV, RDF, RDFS, SCHEMA
-from tests.publish.conftest import publish
-from tests.publish.reading import dump, everything
+from tests.publish.conftest import addresses, command, publish
+from tests.publish.reading import dump, everything, triples
 from tests.serve import stores
 from tests.validation import assert_conforms
 
@@ -78,6 +84,8 @@ def _planted(folder):
                 f"WHERE {{ BIND ({_node(graph)} AS ?g) BIND ({_node(node)} AS ?s) "
                 f"BIND ({ox.NamedNode(predicate)} AS ?p) GRAPH ?g {{ ?s ?p ?o }} }}"
             )
+        said = f"{_node(evaluation)} <{KGB.rationale}> {ox.Literal(GOLD)}"
+        store.update(f"INSERT DATA {{ GRAPH {_node('graph/pass/1')} {{ {said} }} }}")
     return folder
 
 
@@ -116,8 +124,10 @@ def test_levels_leave_out_what_they_say(planted, tmp_path, level):
     if level >= Level.PROMPTS:
         for text in (PROMPT, ANSWER) if level == Level.ANSWERS else (PROMPT,):
             assert KGB.redacted in {q.predicate.value for q in whole}, text
+    for text in LEVELS[level]:
+        assert not _found_in(out, digest(text)), text
     if level >= Level.GOLD:
-        assert digest(GOLD) in str(next(_values(whole, KGB.caseData, digest(GOLD))))
+        assert next(_values(whole, KGB.caseData, '{"commitment":"'))
 
 
 def _values(store, predicate, part):
@@ -125,23 +135,104 @@ def _values(store, predicate, part):
     return (quad.object.value for quad in found if part in quad.object.value)
 
 
-def test_left_out_texts_keep_their_digests(recorded, tmp_path):
-    """Who has a text can tell that it is the one; scores stay, and shapes hold."""
+def test_left_out_texts_can_be_disclosed(recorded, tmp_path):
+    """Each commitment to a text can be opened by the store alone; scores stay, and shapes hold."""
     out = tmp_path / "site"
     publish(recorded, out, level=Level.ANSWERS)
     found = dump(out, "all.nq")
+    commitments = known_keys.commitments(str(recorded))
     with open_reader(str(recorded)) as store:
         rows = store.query(
-            f"SELECT ?value WHERE {{ GRAPH ?g {{ ?text a <{KGB.Text}> ; <{PROV.value}> ?value }} }}"
+            "SELECT ?text ?value WHERE { GRAPH ?g "
+            f"{{ ?text a <{KGB.Text}> ; <{PROV.value}> ?value }} }}"
         )
-        texts = {row["value"].value for row in rows}
-    digests = {
+        texts = {row["text"].value: row["value"].value for row in rows}
+    told = {
         quad.object.value
-        for quad in found.quads_for_pattern(None, ox.NamedNode(KGB.digest), None)
+        for quad in found.quads_for_pattern(None, ox.NamedNode(KGB.commitment), None)
         if "/text/" in quad.subject.value
     }
-    assert digests == {digest(text) for text in texts}
+    openings = [commitments.open(f"{iri} {PROV.value}", text) for iri, text in texts.items()]
+    assert told == {commitment(one.nonce, one.value) for one in openings}
     assert_conforms(found)
+
+
+def test_no_digest_of_what_is_left_out_is_told(recorded, tmp_path):
+    """Neither texts nor what is made from them have their digests anywhere, IRIs included."""
+    with open_reader(str(recorded)) as store:
+        rows = store.query(
+            f"SELECT ?s ?d WHERE {{ GRAPH ?g {{ ?s <{KGB.digest}> ?d }} "
+            f"FILTER NOT EXISTS {{ GRAPH ?h {{ ?s a <{PROV.Entity}> . "
+            f"FILTER NOT EXISTS {{ ?s a <{KGB.Configuration}> }} }} }} }}"
+        )
+        digests = {row["d"].value for row in rows}
+        rows = store.query(f"SELECT ?text WHERE {{ GRAPH ?g {{ ?text a <{KGB.Text}> }} }}")
+        digests |= {row["text"].value.rpartition("/")[2] for row in rows}
+        rows = store.query(f"SELECT ?case WHERE {{ GRAPH ?g {{ ?case a <{KGB.Case}> }} }}")
+        cases = {row["case"].value.rpartition("/")[2] for row in rows}
+    out = tmp_path / "site"
+    publish(recorded, out, level=Level.ANSWERS)
+    told = b"\n".join(str(path).encode() + data for path, data in everything(out))
+    found = set(re.findall(rb"(?<![0-9a-z])[0-9a-f]{8,64}(?![0-9a-z])", told))
+    digests.discard(digest(""))  # of an answer, and of an empty file among the checksums
+    assert len(digests) > 30
+    assert not {one for one in digests if one.encode() in found}
+    assert not {one for one in digests if re.search(rb"[/-]" + one[:8].encode() + rb"\b", told)}
+    assert not {one for one in cases if one.encode() in found}
+
+
+def test_a_store_publishes_the_same_commitments_again(recorded, tmp_path):
+    """The key stays in the store, is nobody else's to read, and goes along with a copy of it."""
+    publish(recorded, tmp_path / "one")
+    key = recorded / FILE
+    assert key.stat().st_mode & 0o077 == 0
+    command("store", "copy", recorded, tmp_path / "copy")
+    publish(tmp_path / "copy", tmp_path / "two")
+    assert triples(dump(tmp_path / "one", "all.nq")) == triples(dump(tmp_path / "two", "all.nq"))
+    content = json.loads(key.read_text())["key"]
+    assert not _found_in(tmp_path / "one", content)
+
+
+def test_a_key_that_cannot_be_used_is_told(tmp_path):
+    """A damaged key, or a folder where none can be kept, ends in words and names the file."""
+    (tmp_path / FILE).write_text('{"key": "00"}')
+    with pytest.raises(StoreError, match=rf"{FILE} is damaged \(the key has 1 bytes\)"):
+        Commitments.read(tmp_path)
+    (tmp_path / FILE).write_text("oops")
+    with pytest.raises(StoreError, match="is damaged"):
+        Commitments.read(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="make the folder of the store writable"):
+        Commitments.read(tmp_path / "file")
+
+
+@given(
+    st.text(alphabet="0123456789abcdef", min_size=4, max_size=64).filter(lambda d: len(d) % 2 == 0)
+)
+def test_veiled_digits_come_back_with_the_key_alone(digits):
+    """A veil is a permutation of digits of one length, and another key gives another one."""
+    one, other = Commitments(bytes(32)), Commitments(bytes([1] * 32))
+    veiled = one.veil(digits)
+    assert (len(veiled), one.unveil(veiled)) == (len(digits), digits)
+    if len(digits) >= 16:
+        assert digits != veiled != other.veil(digits)
+
+
+def test_commitments_to_equal_values_differ_by_place():
+    """A model that puts a guess into its answer cannot see by it whether the guess is right."""
+    commitments = Commitments(bytes(32))
+    assert commitments.commit("case/1 answer", "42") != commitments.commit("answer/1", "42")
+
+
+def test_equal_cases_of_two_groups_keep_equal_iris(recorded, tmp_path):
+    """Where the part of a case that is published tells it from others, its IRI needs no key."""
+    shutil.copytree(recorded, tmp_path / "other")
+    (tmp_path / "other" / FILE).unlink(missing_ok=True)
+    for level, least in ((Level.GOLD, 3), (Level.PROMPTS, 1)):
+        one, two = (addresses(place, level).veil for place in (recorded, tmp_path / "other"))
+        shared = set(one.cases.values()) & set(two.cases.values())
+        assert one.commitments != two.commitments
+        assert len(shared) >= least, level
 
 
 @pytest.mark.slow
@@ -228,10 +319,15 @@ def test_declared_things_are_not_scrubbed(site, recorded):
             f"SELECT ?s ?p ?o WHERE {{ GRAPH <{STORE}graph/catalogue> {{ ?s ?p ?o "
             "FILTER (isLiteral(?o)) } }"
         )
-        stored = {ox.Triple(*row) for row in rows if "/graph/" not in row[0].value}
+        where = addresses(recorded)
+        stored = {
+            ox.Triple(ox.NamedNode(where.published(row[0].value)), row[1], row[2])
+            for row in rows
+            if "/graph/" not in row[0].value
+        }
     kept = {quad.triple for quad in found}
     gone = {t for t in stored - kept if "/software/" not in t.subject.value}
-    assert {t.predicate.value for t in gone} == {KGB.caseData}
+    assert {t.predicate.value for t in gone} == {KGB.caseData, KGB.digest}
 
 
 @pytest.mark.parametrize(
@@ -262,7 +358,7 @@ def test_own_names_and_secrets_go(monkeypatch):
     monkeypatch.setattr(socket, "gethostname", lambda: "planted-host.example")
     monkeypatch.setattr(getpass, "getuser", lambda: "plantedlogin")
     monkeypatch.setenv("PLANTED_API_KEY", "a value like no other")
-    found = scrubbing.Scrubber(scrubbing.here(), scrubbing.secrets_here())
+    found = scrubbing.Scrubber(scrubbing.here(), Echoes(names.of_environment()))
     said = found.text("plantedlogin on planted-host: a value like no other")
     assert said == "[name] on [name]: [key]"
     assert found.tells("so: a value like no other.")
@@ -280,19 +376,23 @@ def test_words_are_not_taken_for_machines():
 def test_cases_of_unknown_classes_are_withheld_whole():
     """What nobody declared to be asked may be a reference answer."""
     data = {"question": "what?", "mySolution": "this", "steps": [1, 2], "uid": "u"}
-    kept = withholding.case_data(data, Level.GOLD)
+    seal = withholding.Seal(Commitments(bytes(32)), "case")
+    kept = withholding.case_data(data, Level.GOLD, seal)
     assert kept == {
         "question": "what?",
         "uid": "u",
-        "mySolution": {"sha256": digest("this")},
-        "steps": {"sha256": digest("[1,2]")},
+        "mySolution": {"commitment": seal.commitments.commit("case mySolution", "this")},
+        "steps": {"commitment": seal.commitments.commit("case steps", "[1,2]")},
     }
-    assert set(withholding.case_data(data, Level.PROMPTS)["question"]) == {"sha256"}
+    prompts = withholding.case_data(data, Level.PROMPTS, seal)
+    assert set(prompts["question"]) == {"commitment"}
 
 
 def test_error_messages_are_not_repeated_with_prompts(planted, tmp_path):
-    """Where prompts are left out, so are messages, which may quote them."""
+    """Where prompts are left out, so are messages and reasons, which may quote them."""
     out = tmp_path / "site"
     publish(planted, out, level=Level.PROMPTS, runs=("1",))
-    errors = dump(out, "all.nq").quads_for_pattern(None, ox.NamedNode(SCHEMA.error), None)
-    assert all(quad.object.value.startswith("[sha256:") for quad in errors)
+    for of in (SCHEMA.error, KGB.rationale):
+        found = [*dump(out, "all.nq").quads_for_pattern(None, ox.NamedNode(of), None)]
+        assert found
+        assert all(quad.object.value.startswith("[commitment:") for quad in found)

@@ -26,6 +26,7 @@ _FLAGS = (
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
 _PATIENCE = 60
+_CODES = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowRight": 39, " ": 32}
 
 
 def lacking():
@@ -119,6 +120,16 @@ class Browser:
     def command(self, name, given):
         """Send a command of the browser's own protocol."""
         return self._send("POST", "/goog/cdp/execute", {"cmd": name, "params": given})
+
+    def press(self, *keys, modifiers=0):
+        """Press keys one after the other, as a keyboard does: characters, or names such as Tab."""
+        for key in keys:
+            text = {"Enter": "\r"}.get(key, key if len(key) == 1 else "")
+            code = _CODES.get(key) or (ord(key.upper()) if key.isalnum() else 0)
+            given = {"key": key, "windowsVirtualKeyCode": code, "modifiers": modifiers}
+            down = {"type": "keyDown", **given, **({"text": text} if text else {})}
+            self.command("Input.dispatchKeyEvent", down)
+            self.command("Input.dispatchKeyEvent", {"type": "keyUp", **given})
 
     def screenshot(self, path):
         """Save what is seen as PNG, to the end of the page or its first 4,000 pixels."""

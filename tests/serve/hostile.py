@@ -17,7 +17,7 @@ METHODS = (
     b"X" * 99,
 )
 VERSIONS = (*[b"1.1"] * 12, b"1.0", b"9")
-HOSTS = (*[b"x"] * 9, b"127.0.0.1", b"", b'"><script>', b"\xff:9")
+HOSTS = (*[b"localhost"] * 9, b"127.0.0.1", b"", b'"><script>', b"\xff:9")
 REPEATED = (b"A", b"%", b"\xf0", b"{", b"<http://a/", b"' ")
 QUERIES = (
     b"SELECT ?p ?o { GRAPH ?g { <https://w3id.org/kgbench/ns#Run> ?p ?o } }",

@@ -12,9 +12,10 @@ from kgbench.serve.settings import Limits, Settings
 
 
 @contextlib.contextmanager
-def listening(folder, **limits):
+def listening(folder, *, hosts=None, **limits):
     """The root of a running server over the store at ``folder``."""
-    server = starting.server(Settings(location=str(folder), limits=Limits(**limits)))
+    settings = Settings(location=str(folder), hosts=hosts, limits=Limits(**limits))
+    server = starting.server(settings)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()  # who connects before it accepts is kept waiting by the listener

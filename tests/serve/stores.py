@@ -8,7 +8,7 @@ from collections import defaultdict
 import pyoxigraph as ox
 
 from kgbench.store import Block, open_store
-from kgbench.vocab import BASE
+from kgbench.vocab import BASE, PREFIXES, PROV, XSD
 from tests.analysis_store import GRAPHS
 
 #: What a model could have written to harm whoever reads it.
@@ -38,3 +38,68 @@ def _with(triple, texts):
     if isinstance(value, ox.Literal) and value.value in texts:
         return ox.Triple(triple.subject, triple.predicate, ox.Literal(texts[value.value]))
     return triple
+
+
+_UNDER_WAY = """
+GRAPH <graph/catalogue> {
+  <graph/run/3> a kgb:ResultGraph ; kgb:describes <run/3> ; kgb:changeStamp 1763640000000000009 .
+}
+GRAPH <graph/run/3> {
+  <run/3> a kgb:Run , prov:Activity ; rdfs:label "under way" ; kgb:suite <suite/kgbench-1> ;
+    prov:startedAtTime "2026-11-21T12:00:00Z"^^xsd:dateTime .
+  <run/3/session/0> a kgb:Session , prov:Activity ; dcterms:isPartOf <run/3> ;
+    prov:startedAtTime "2026-11-21T12:00:00Z"^^xsd:dateTime ; kgb:plannedDialogues 2 .
+  <run/3/oracle/Spell-10> a kgb:TaskExecution , prov:Activity ; dcterms:isPartOf <run/3> ;
+    kgb:model <model/oracle> ; kgb:task <task/Spell/1.0/Spell-10/11aa22bb> .
+  <run/3/oracle/Spell-10/0-f1f1> a kgb:Dialogue , prov:Activity ;
+    dcterms:isPartOf <run/3/oracle/Spell-10> ; kgb:model <model/oracle> ;
+    kgb:task <task/Spell/1.0/Spell-10/11aa22bb> ; kgb:suite <suite/kgbench-1> ;
+    kgb:case <case/kgbench-1/Spell/case/a1> ; kgb:iteration 0 ;
+    prov:startedAtTime "2026-11-21T12:00:01Z"^^xsd:dateTime .
+}
+"""
+
+
+def run_under_way():
+    """Quads of a run that plans two dialogues and has begun the first."""
+    known = ("kgb", "prov", "rdfs", "xsd", "dcterms")
+    prefixes = "".join(f"PREFIX {name}: <{PREFIXES[name]}> " for name in known)
+    database = ox.Store()
+    database.update(f"BASE <{BASE}> {prefixes} INSERT DATA {{ {_UNDER_WAY} }}")
+    return list(database)
+
+
+def end_dialogue(folder):
+    """End the first dialogue of the run that is under way."""
+    ended = f'"2026-11-21T12:00:02Z"^^<{XSD["dateTime"]}>'
+    line = f"<{BASE}run/3/oracle/Spell-10/0-f1f1> <{PROV.endedAtTime}> {ended} ."
+    with open_store(str(folder)) as store:
+        store.write([Block(f"{BASE}graph/run/3", [line])])
+
+
+def with_models(folder, number):
+    """A store whose leaderboard has ``number`` models beside the one of ``result.trig``."""
+    path = GRAPHS / "result.trig"
+    found = list(ox.parse(path=str(path), format=ox.RdfFormat.TRIG, base_iri=BASE))
+    graphs = {f"{BASE}graph/catalogue", f"{BASE}graph/pass/1"}
+    copied = [
+        quad
+        for quad in found
+        if quad.graph_name.value in graphs
+        and ("/oracle/" in quad.subject.value or quad.subject.value == f"{BASE}model/oracle")
+    ]
+    extra = []
+    for k in range(number):
+
+        def renamed(term, name=f"model-{k}"):
+            if isinstance(term, ox.NamedNode) and term.value.startswith(BASE):
+                return ox.NamedNode(term.value.replace("/oracle", f"/{name}"))
+            return (
+                ox.Literal(name) if term in (ox.Literal("Oracle"), ox.Literal("oracle")) else term
+            )
+
+        extra += [
+            ox.Quad(renamed(q.subject), q.predicate, renamed(q.object), q.graph_name)
+            for q in copied
+        ]
+    return make(folder, extra=extra)

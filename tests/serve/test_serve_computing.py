@@ -10,9 +10,10 @@ from datetime import UTC, datetime
 import pytest
 from starlette.testclient import TestClient
 
-from kgbench.analysis import leaders, queries
+from kgbench.analysis import leaders
 from kgbench.analysis.selection import select
 from kgbench.analysis.stored import basis, keep
+from kgbench.rdf import queries
 from kgbench.serve import service
 from kgbench.serve.analyses import ANALYSES as KNOWN
 from kgbench.serve.analyses import example
@@ -34,8 +35,14 @@ ARGUMENTS = {
     "models": {},
     "suites": {},
     "leaderboard": {"suite": SUITE},
-    "comparison": {"suite": SUITE, "a": "Oracle", "b": "Oracle"},
+    "choices": {"suite": SUITE},
+    "comparison": {"suite": SUITE, "names": ["Oracle", "Oracle"]},
+    "dialogues": {"suite": SUITE, "wanted": {"sort": "task"}},
+    "judged": {"suite": SUITE, "choice": "first"},
+    "text": {"suite": SUITE, "choice": "first", "text": "a"},
     "thing": {"iri": f"{BASE}model/oracle", "reveal": False},
+    "standings": {"suite": SUITE, "model": None, "task": None},
+    "transcript": {"iri": "run/1/oracle/Spell-10/0-d1d1d1d1"},
     "example": {"asked": {"name": "list-models"}},
 }
 
@@ -103,7 +110,7 @@ def test_leaders_that_are_kept_are_not_computed_again(tmp_path):
 
     found = KNOWN["leaderboard"](Following(location, BASE).view, suite=SUITE)
 
-    assert found.title == "As it was kept"
+    assert found["board"].title == "As it was kept"
 
 
 def test_page_of_leaders_that_take_too_long_says_what_to_do(result_store, monkeypatch):
@@ -122,13 +129,13 @@ def test_runaway_analysis_is_killed(view):
 
     async def work(computing, pool):
         started = []
-        start = pool._new
+        start = pool.seats.new
 
         async def new():
             started.append(await start())
             return started[-1]
 
-        pool._new = new
+        pool.seats.new = new
         with pytest.raises(Refused) as refused:
             await computing.get(view, "leaderboard", suite=SUITE)
         return refused.value, started[0]._process.pid
@@ -146,9 +153,9 @@ def test_what_is_asked_for_twice_is_computed_once(view):
         jobs = []
         run = pool.run
 
-        async def counted(job):
+        async def counted(job, *, held):
             jobs.append(job)
-            return await run(job)
+            return await run(job, held=held)
 
         pool.run = counted
         tasks = [asyncio.create_task(computing.get(view, "overview")) for _ in range(5)]
@@ -171,7 +178,7 @@ def test_missing_and_broken_are_told_apart(view):
         statuses = []
         for analysis, given in (
             ("example", {"asked": {"name": "nonesuch"}}),
-            ("comparison", {"suite": SUITE, "a": "x", "b": "y"}),
+            ("comparison", {"suite": SUITE, "names": ["x", "y"]}),
             ("leaderboard", {"unknown": 1}),
         ):
             with pytest.raises(Refused) as refused:

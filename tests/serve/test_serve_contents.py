@@ -8,8 +8,9 @@ import json
 import pyoxigraph as ox
 import pytest
 
+from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.errors import StoreError
-from kgbench.pages import contents, rendering, snapshot, things
+from kgbench.pages import contents, home, rendering, scored, snapshot, things
 from kgbench.pages.snapshot import Memory
 from kgbench.vocab import BASE, DCTERMS, KGB, PROV, RDF, RDFS, SKOS
 from tests.analysis_store import GraphStore
@@ -104,7 +105,7 @@ def test_models():
 def test_tasks():
     """A task shows its metrics, its cases of all suites, and the scores of each suite."""
     found = shown(view(), SPELL)
-    assert {metric.name for metric, _ in found["metrics"]} == {"f1", "lengthDifference"}
+    assert {metric.name for metric in found["metrics"]} == {"f1", "lengthDifference"}
     assert found["definition"] == "Spell a local name."
     assert found["parameters"] == '{"size":10}'
     assert found["cases"] == [
@@ -128,7 +129,7 @@ def test_tasks_without_a_main_metric():
 def test_suites_without_a_pass_have_no_scores():
     """A suite of which nothing was judged yet is passed over."""
     of = view(f"DROP GRAPH <{BASE}graph/pass/3>", without(f"{BASE}graph/pass/3", "?any"))
-    assert [suite for suite, *_ in contents.selections(of)] == [OWN]
+    assert [suite for suite, *_ in scored.selections(of)] == [OWN]
 
 
 def test_dialogues():
@@ -137,11 +138,11 @@ def test_dialogues():
     assert found["title"] == "Mend-turtle by Parrot"
     assert found["facts"]["run"] == RUN
     assert [one["turn"].round for one in found["rounds"]] == [0, 1]
-    assert [[v.outcome for v in one["verdicts"]] for one in found["rounds"]] == [
+    assert [[v.verdict.outcome for v in one["verdicts"]] for one in found["rounds"]] == [
         ["unparsable"],
         ["truncated"],
     ]
-    assert [dict(one.scores) for one in found["whole"]] == [{"mean_combined": 0.375}]
+    assert [dict(one.verdict.scores) for one in found["whole"]] == [{"mean_combined": 0.375}]
     assert (found["expected"], found["reasons"]) == ([], [])
     nodes = {node.iri for node in found["drawing"].nodes}
     judged = {f"{BASE}pass/1/parrot-2/Mend-turtle/0-d2d2d2d2/{number}" for number in (0, 1)}
@@ -177,13 +178,19 @@ def test_dialogues_that_do_not_count():
 
 def test_expected_answers_are_shown_on_demand():
     """Reference answers, and how the answer differs from the first, are for those who ask."""
-    of = view(case_data({"solution": "a-n-n-a", "expected": {"n": 1}, "refSparql": ""}))
+    of = view(case_data({"word": "a-n-n-a", "words": ["b"], "solution": "not declared"}))
     assert shown(of, ONE_SHOT)["expected"] == []
+    assert shown(of, ONE_SHOT)["rounds"][0]["differences"] == []
     found = shown(of, ONE_SHOT, reveal=True)
-    assert found["expected"] == [("expected", '{\n  "n": 1\n}'), ("solution", "a-n-n-a")]
-    (difference,) = (one["difference"] for one in found["rounds"])
-    assert [line for line in difference if line[0] == "+"] == [("+", "a-n-n-e")]
-    assert ("-", '  "n": 1') in difference
+    assert found["expected"] == [
+        ("Reference text: word", "a-n-n-a"),
+        ("Reference values: words", "b"),
+    ]
+    ((difference,),) = (one["differences"] for one in found["rounds"])
+    assert [(line.kind, line.text) for line in difference.lines] == [
+        ("removed", "a-n-n-a"),
+        ("added", "a-n-n-e"),
+    ]
 
 
 @pytest.mark.parametrize("data", ["{", "[" * 100_000, ["solution"]])
@@ -194,9 +201,11 @@ def test_cases_without_an_expected_answer(data):
 
 def test_long_texts_are_not_compared():
     """A comparison that would take long is left out; what was expected is shown."""
-    found = shown(view(case_data({"solution": "x" * 20_001})), ONE_SHOT, reveal=True)
-    assert [name for name, _ in found["expected"]] == ["solution"]
-    assert [one["difference"] for one in found["rounds"]] == [[]]
+    found = shown(view(case_data({"word": "x" * 20_001})), ONE_SHOT, reveal=True)
+    assert [name for name, _ in found["expected"]] == ["Reference text: word"]
+    ((difference,),) = (one["differences"] for one in found["rounds"])
+    assert "too long" in difference.note
+    assert not difference.lines
 
 
 def test_any_thing():
@@ -222,9 +231,13 @@ def test_any_thing():
 
 def test_overview():
     """The front page has what there is of each, the newest run first."""
-    found = contents.overview(view())
-    assert [run["iri"] for run in found["runs"]] == [f"{BASE}run/2", RUN]
-    assert [one.name for one in found["models"]] == ["Oracle", "Parrot", "Parrot 2026-01-01"]
+    found = home.overview(view())
+    assert [run["iri"] for run in found["runs"]] == [RUN, f"{BASE}run/2"]
+    assert [run["began"] for run in found["runs"]] == [
+        "20 Nov 2026, 12:00 UTC",
+        "19 Dec 2024, 06:29",
+    ]
+    assert [name for _, name, _ in found["models"]] == ["Oracle", "Parrot", "Parrot 2026-01-01"]
     assert [one.iri for one in found["tasks"]] == [MEND, SPELL]
     assert found["dialogues"] == 4
 
@@ -244,3 +257,43 @@ def test_folders_without_a_snapshot_are_refused(tmp_path):
     """Where nothing was published by a store there is nothing to read, which is told."""
     with pytest.raises(StoreError, match="has no snapshot to read"):
         snapshot.newest(tmp_path, BASE)
+
+
+def test_things_without_labels_have_names():
+    """Dialogues, verdicts and executions are called by task and model, passes by kind and time."""
+    store = view()
+    verdict = f"{BASE}pass/1/oracle/Spell-10/0-d1d1d1d1"
+    found = [
+        things.label(store, one)
+        for one in (f"{RUN}/oracle/Spell-10", ONE_SHOT, f"{verdict}/0", f"{BASE}pass/1")
+    ]
+    assert found == [
+        "Spell-10 by Oracle",
+        "Spell-10 by Oracle #0",
+        "verdict on Spell-10 by Oracle #0, answer 0",
+        "live pass of 20 Nov 2026, 12:00 UTC",
+    ]
+
+
+def test_analyses():
+    """The page of an analysis shows its table, with links from the names in it."""
+    table = Table(
+        "Scores",
+        (Column("model", "Model"), Column("mean", "Mean", Kind.SCORE)),
+        (("Oracle", 0.5),),
+        queries=("score-histograms",),
+        iris={"model": {"Oracle": ORACLE}},
+    )
+    recorded = ox.Literal(json.dumps(table.as_json()), datatype=ox.NamedNode(RDF.JSON))
+    analysis = f"{BASE}analysis/1"
+    said = f"GRAPH <graph/analysis/1> {{ <{analysis}> kgb:tableJson {recorded} }}"
+    found = shown(view(without(analysis, "kgb:tableJson"), f"INSERT DATA {{ {said} }}"), analysis)
+    assert found["sheet"].rows[0][0] == ("Oracle", ORACLE, False)
+    assert found["sheet"].rows[0][1].text == "0.500"
+    assert found["sheet"].queries == [("score-histograms", {"suite": OWN})]
+    assert found["choice"] == "first"
+
+
+def test_analyses_without_a_readable_table():
+    """A table that is none of ours is not shown, and stops no page."""
+    assert shown(view(), f"{BASE}analysis/1")["sheet"] is None

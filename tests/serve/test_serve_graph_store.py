@@ -147,6 +147,23 @@ def test_reading_server_writes_nothing(client, method):
     assert 405 == client.request("PATCH", "/sparql").status_code
 
 
+def test_stamps_grow_whatever_the_clock_says(writable, monkeypatch):
+    """A graph that is written again after the clock was set back has a greater change stamp."""
+    graph = "http://example.org/rdf-graphs/clock"
+    query = (
+        f"SELECT (MAX(?n) AS ?last) {{ GRAPH <{BASE}graph/catalogue> "
+        f"{{ <{graph}> <{KGB.changeStamp}> ?n }} }}"
+    )
+    stamps = []
+    for now in (2_000_000_000_000_000_000, 1_000_000_000_000_000_000):
+        monkeypatch.setattr("kgbench.serve.graph_store.time.time_ns", lambda now=now: now)
+        writable.post("/store", **at(graph), content=DATA, headers=TURTLE)
+        found = writable.get("/sparql", params={"query": query}, headers={"Accept": "text/csv"})
+        stamps.append(int(found.text.split()[1]))
+
+    assert stamps[0] < stamps[1]
+
+
 def test_written_graph_is_registered(writable):
     """A graph below the base is in the registry while it is there, so that no start sweeps it."""
     graph = f"{BASE}graph/registered"

@@ -77,13 +77,14 @@ def test_slow_senders_are_ended(server):
     """Heads, bodies and reads that never come to an end take no place, and are closed."""
     place = urllib.parse.urlsplit(server.url)
     long = urllib.parse.quote("SELECT * { GRAPH ?g { ?s ?p ?o } GRAPH ?h { ?a ?b ?c } }")
-    post = b"POST /sparql HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\nContent-Type: application/"
+    post = b"POST /sparql HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n"
+    post += b"Content-Type: application/"
     starts = (
         b"",
         b"\r\n\r\n",
         post[:-5],
         post + b"sparql-query\r\n\r\nSELECT",
-        f"GET /sparql?query={long} HTTP/1.1\r\nHost: x\r\n\r\n".encode(),
+        f"GET /sparql?query={long} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode(),
     )
     slow = []
     try:

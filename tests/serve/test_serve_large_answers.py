@@ -88,22 +88,21 @@ def test_statistics_are_counted_once_per_snapshot():
     """Whoever asks at the same time or later shares one count; a new snapshot is counted anew."""
     counted = []
 
-    async def run(job):
+    async def run(job, *, held):
         counted.append(job)
         row = {"class": {"value": "urn:c"}, "property": {"value": "urn:p"}, "count": {"value": "3"}}
         return Answer(json.dumps({"results": {"bindings": [row]}}).encode())
 
     service = SimpleNamespace(
         pool=SimpleNamespace(run=run),
-        view=SimpleNamespace(name="one"),
         job=lambda view, form, query: (view.name, form, query),
     )
 
     async def work():
         statistics = Statistics(service)
-        found = [*await asyncio.gather(statistics.get(), statistics.get()), await statistics.get()]
-        service.view = SimpleNamespace(name="two")
-        return [*found, await statistics.get()]
+        one, two = SimpleNamespace(name="one"), SimpleNamespace(name="two")
+        found = await asyncio.gather(statistics.get(one), statistics.get(one))
+        return [*found, await statistics.get(one), await statistics.get(two)]
 
     found = asyncio.run(work())
     assert found == [{"classes": {"urn:c": 3}, "properties": {"urn:p": 3}}] * 4

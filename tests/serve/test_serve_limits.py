@@ -128,7 +128,7 @@ def test_memory_has_a_limit(strict):
 
 def test_deep_nesting_is_refused(strict):
     """Brackets that would exhaust the stack of the engine do not reach it."""
-    response = ask(strict, "ASK { FILTER(" + "(" * 5_000 + "1" + ")" * 5_000 + ") }")
+    response = asked(strict, "ASK { FILTER(" + "(" * 5_000 + "1" + ")" * 5_000 + ") }")
     assert 400 == response.status_code
     assert "nested" in response.text
 
@@ -148,10 +148,11 @@ def test_nothing_reaches_the_network(strict, query, lexing, monkeypatch):
     if not lexing:
         if sys.platform != "linux":
             pytest.skip("only Linux keeps the workers from the network")
-        monkeypatch.setattr(lexer, "refusal", lambda _: None)
+        monkeypatch.setattr(lexer, "refusal", lambda *_: None)
         monkeypatch.setattr(admission, "_of_shape", admission._admit)  # remembers nothing of this
+    of = asked if lexing else ask
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        response = ask(strict, query % f"http://127.0.0.1:{listener.getsockname()[1]}/sparql")
+        response = of(strict, query % f"http://127.0.0.1:{listener.getsockname()[1]}/sparql")
         listener.settimeout(0)  # who had come before the answer would be waiting
         with pytest.raises(BlockingIOError):
             listener.accept()

@@ -11,9 +11,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from kgbench.pages.rendering import local
+from kgbench.rdf import queries
 from kgbench.serve.app import application
 from kgbench.serve.settings import Settings
-from kgbench.vocab import BASE
+from kgbench.vocab import BASE, PREFIXES
 from tests.serve.conftest import LIMITS
 
 DIALOGUE = "/run/1/oracle/Spell-10/0-d1d1d1d1"
@@ -125,3 +126,39 @@ def test_unknown_things_are_not_here(client):
     assert 404 == response.status_code
     assert "<script>" not in response.text
     assert 414 == client.get("/" + "x" * 3_000).status_code
+
+
+def test_questions_are_published_with_their_texts(client):
+    """Endpoint and .well-known have each query as sh:select, with what it asks and where."""
+    found = ox.Store()
+    response = client.get("/.well-known/sparql-examples", headers={"Accept": "text/turtle"})
+    assert response.headers["content-type"].startswith("text/turtle")
+    found.load(response.content, ox.RdfFormat.TURTLE)
+    asked = (
+        "SELECT ?text ?comment ?target WHERE { GRAPH ?g { ?q a sh:SPARQLSelectExecutable ; "
+        "sh:select ?text ; rdfs:comment ?comment } OPTIONAL { GRAPH ?g { ?q schema:target ?target "
+        "} } } ORDER BY ?text"
+    )
+    prefixes = "".join(f"PREFIX {name}: <{space}> " for name, space in PREFIXES.items())
+    alone = prefixes + re.sub(r"GRAPH \?g \{(.*?)\}", r"\1", asked)
+    there = list(found.query(alone))
+    texts = [queries.load(name).text for name in queries.names()]
+    assert [row["text"].value for row in there] == sorted(texts)
+    assert {row["target"].value for row in there} == {f"{client.base_url}/sparql"}
+    headers = {"Accept": "application/sparql-results+json"}
+    answer = client.get("/sparql", params={"query": prefixes + asked}, headers=headers)
+    rows = answer.json()["results"]["bindings"]
+    assert [row["text"]["value"] for row in rows] == sorted(texts)
+    assert all(row["comment"]["xml:lang"] == "en" for row in rows)
+    described = client.get("/sparql", headers={"Accept": "text/turtle"}).text
+    assert "/.well-known/sparql-examples" in described
+    assert 406 == client.get("/.well-known/sparql-examples", headers={"Accept": "a/b"}).status_code
+    again = {"If-None-Match": response.headers["etag"], "Accept": "text/turtle"}
+    assert 304 == client.get("/.well-known/sparql-examples", headers=again).status_code
+
+
+def test_pages_have_the_places_that_publications_name(client):
+    """The page of a dialogue has each part at the fragment that is its IRI in publications."""
+    text = client.get(DIALOGUE, headers={"Accept": "text/html"}).text
+    for place in ("0-prompt", "0-call-0", "0-answer", "0-evaluation-1", "0-evaluation-2"):
+        assert f'id="{place}"' in text, place

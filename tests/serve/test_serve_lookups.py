@@ -129,9 +129,11 @@ def spoken(place, *pieces):
 
 def test_requests_sent_together_are_answered_in_order(place):
     """Look-ups and other requests in one piece get their answers one after the other."""
-    one = f"GET /sparql?query={quote(LOOKUP)} HTTP/1.1\r\nHost: x\r\nAccept: text/csv\r\n\r\n"
-    other = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
-    last = "GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    one = (
+        f"GET /sparql?query={quote(LOOKUP)} HTTP/1.1\r\nHost: localhost\r\nAccept: text/csv\r\n\r\n"
+    )
+    other = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    last = "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     received = spoken(place, (one + other + one + one + other + one + last).encode())
 
     assert 7 == received.count(b"HTTP/1.1 200 OK")
@@ -141,27 +143,28 @@ def test_requests_sent_together_are_answered_in_order(place):
 
 def test_body_of_a_look_up_is_passed_over(place):
     """A GET with a body is answered once, and what follows is the next request."""
-    head = f"GET /sparql?query={quote(LOOKUP)} HTTP/1.1\r\nHost: x\r\nContent-Length: 20\r\n\r\n"
-    after = b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    head = f"GET /sparql?query={quote(LOOKUP)} HTTP/1.1\r\n"
+    head += "Host: localhost\r\nContent-Length: 20\r\n\r\n"
+    after = b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     received = spoken(place, head.encode(), b"GET /sparql HTTP/1.1", after)
 
     assert 2 == received.count(b"HTTP/1.1 200 OK")
     assert b'"snapshot"' in received
 
 
-TWO_LENGTHS = b"Host: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n"
+TWO_LENGTHS = b"Host: localhost\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 @pytest.mark.parametrize(
     ("pieces", "status"),
     [
-        ([b"GET /sparql?query=" + b"A" * 66_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n"], b"414"),
+        ([b"GET /sparql?query=" + b"A" * 66_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n"], b"414"),
         ([b"GET /" + b"A" * 50_000] * 6, b"4"),
         ([b"GET / HTTP/1.1\r\n", *[b"X: " + b"a" * 30_000 + b"\r\n"] * 30], b"431"),
         ([b"GET / HTTP/1.1\r\nX: " + b"a" * 300_000, b"a" * 300_000], b"431"),
-        ([b"CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n"], b"4"),
+        ([b"CONNECT x:1 HTTP/1.1\r\nHost: localhost\r\n\r\n"], b"4"),
         ([b"POST / HTTP/1.1\r\n" + TWO_LENGTHS], b"4"),
-        ([b"GET / HTTP/1.1\r\nHost: x\r\nA\x00: b\r\n\r\n"], b"400"),
+        ([b"GET / HTTP/1.1\r\nHost: localhost\r\nA\x00: b\r\n\r\n"], b"400"),
     ],
 )
 def test_heads_have_an_end(place, pieces, status):
@@ -190,7 +193,7 @@ def test_who_does_not_read_is_let_go(place, monkeypatch):
     long = quote("SELECT * { GRAPH ?g { ?s ?p ?o } GRAPH ?h { ?a ?b ?c } }")
     host, _, port = place.partition(":")
     with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
-        connection.sendall(f"GET /sparql?query={long} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        connection.sendall(f"GET /sparql?query={long} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         eventually(lambda: stalled and stalled[0].transport.is_closing())
 
     assert 200 == get(place, f"/sparql?query={quote(LOOKUP)}&way=long")[0]
@@ -200,7 +203,7 @@ def test_who_begins_another_request_must_send_it(place, monkeypatch):
     """After a request was answered, the head of the next one has its time, too."""
     host, _, port = place.partition(":")
     with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
-        connection.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
         response = http.client.HTTPResponse(connection)
         response.begin()
         assert b"snapshot" in response.read()
@@ -226,7 +229,8 @@ def test_who_reads_late_gets_the_whole_answer(place, monkeypatch):
         connection.settimeout(PATIENCE)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
         connection.connect((host, int(port)))
-        head = f"GET /sparql?query={quote(long)} HTTP/1.1\r\nHost: x\r\nAccept: text/csv\r\n\r\n"
+        head = f"GET /sparql?query={quote(long)} HTTP/1.1\r\n"
+        head += "Host: localhost\r\nAccept: text/csv\r\n\r\n"
         connection.sendall(head.encode())
         eventually(lambda: stalled)
         monkeypatch.setattr(connections, "HEAD_SECONDS", 0.01)

@@ -26,7 +26,6 @@ def test_options_name_what_can_be_done(server, path, request):
     }
 
     assert told.status_code == 204
-    assert told.headers["access-control-allow-methods"] == named
     assert {*METHODS, "OPTIONS"} - refused == set(named.split(", "))
 
 

@@ -22,7 +22,7 @@ PAGES = [
     *("/", "/leaderboard", "/compare", "/search?q=a", "/editor", "/ns", "/run/1", DIALOGUE),
     *("/model/oracle", "/task/Spell/1.0/Spell-10/11aa22bb", "/case/kgbench-1/Spell/case/a1"),
     *("/metric/Spell/1.0/f1", "/pass/1", "/suite/kgbench-1", "/graph/run/1"),
-    *("/compare?a=model/oracle&b=model/oracle",),
+    *("/dialogues", "/compare?a=model/oracle&b=model/oracle"),
 ]
 ELEMENTS = {"script", "img", "svg", "iframe", "object", "embed", "a", "form", "link", "style"}
 
@@ -145,6 +145,7 @@ FIGURES = [
     "/",
     "/leaderboard",
     "/run/1",
+    "/dialogues",
     "/model/oracle",
     TASK,
     DIALOGUE,
@@ -174,7 +175,7 @@ def test_tables_and_figures_lead_to_their_queries(client, path):
 
 def test_invalid_results_are_said_to_be(client):
     """A run says how many dialogues do not count, and such a dialogue why."""
-    assert re.search(r"1 invalid\s+and not counted", page(client, "/run/2").text)
+    assert re.search(r">1</strong>\s+invalid\s+and not counted", page(client, "/run/2").text)
     wrong = page(client, "/run/2/parrot-2-2026-01-01/Spell-10/0-e1e1e1e1").text
     assert "This dialogue is not counted" in wrong
     assert "another model answered" in wrong
@@ -197,7 +198,7 @@ def test_editor_runs_without_javascript(client):
 
 def test_every_declared_query_is_an_example(client):
     """All of queries/ stands in the editor, and each opens."""
-    from kgbench.analysis import queries
+    from kgbench.rdf import queries
 
     text = page(client, "/editor").text
     for name in queries.names():

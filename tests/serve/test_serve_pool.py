@@ -17,6 +17,7 @@ import pytest
 from kgbench.errors import StoreError
 from kgbench.serve import computing, service, workers
 from kgbench.serve.computing import Computing
+from kgbench.serve.costs import Cost
 from kgbench.serve.following import Following
 from kgbench.serve.pool import QUERIES, Answer, Pool
 from kgbench.serve.refusals import Refused
@@ -54,7 +55,7 @@ def run(limits, work):
             return await work(pool)
         finally:
             await pool.close()
-            assert not pool._all
+            assert not pool.seats.all
 
     return asyncio.run(running())
 
@@ -70,7 +71,7 @@ def test_slow_job_starts_again_when_there_is_a_place(job):
     async def work(pool):
         await pool._heavy.acquire()
         task = asyncio.create_task(pool.run(job))
-        await comes(lambda: pool._waiting)
+        await comes(lambda: pool._waiting[Cost.HEAVY])
         assert not pool._quick.locked()
         pool._heavy.release()
         answer = await task
@@ -91,8 +92,8 @@ def test_worker_that_cannot_start_keeps_no_place(job):
         await pool.start()
         await pool._heavy.acquire()
         task = asyncio.create_task(pool.run(job))
-        pool._module = NOBODY
-        await comes(lambda: pool._waiting)
+        pool.seats.module = NOBODY
+        await comes(lambda: pool._waiting[Cost.HEAVY])
         pool._heavy.release()
         with pytest.raises(StoreError, match="no query worker could be started"):
             await task
@@ -120,13 +121,13 @@ def test_worker_that_died_at_rest_is_replaced(job):
 
     async def work(pool):
         await pool.start()
-        (worker,) = pool._idle
+        (worker,) = pool.seats.idle
         os.kill(worker._process.pid, signal.SIGKILL)
         await comes(lambda: not worker.alive)
         answer = await pool.run(job)
-        pool._seat()
-        await asyncio.gather(*pool._seats)
-        return answer.head, len(pool._all), worker in pool._all
+        pool.seats.refill()
+        await asyncio.gather(*pool.seats._background)
+        return answer.head, len(pool.seats.all), worker in pool.seats.all
 
     head, left, dead = run(LIMITS, work)
     assert b"run/1" in head
@@ -143,7 +144,7 @@ def test_worker_that_ends_at_work_is_replaced(job, leaves):
 
     async def work(pool):
         await pool.start()
-        (worker,) = pool._idle
+        (worker,) = pool.seats.idle
         task = asyncio.create_task(pool.run(endless))
         await comes(lambda: worker._coming is not None)
         if leaves:
@@ -214,7 +215,7 @@ class Answering:
         self.jobs = []
         self.go_on = asyncio.Event()
 
-    async def run(self, job):
+    async def run(self, job, *, held):  # noqa: ARG002 - as a pool's
         """An answer that names its job."""
         self.jobs.append(job)
         await self.go_on.wait()

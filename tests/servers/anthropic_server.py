@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from kgbench.tools import wording
 from tests.servers import process, scripts
 from tests.servers.loopback import Response, tokens
 from tests.servers.scripts import Behaviour, Entry
@@ -27,6 +28,9 @@ _ERRORS = {
 }
 
 
+SIGNATURE = "+//+c2ln"  # of a block of thinking
+
+
 class AnthropicSpeech:
     """Words responses as Anthropic does. ``reasoning`` becomes a thinking block where it is set."""
 
@@ -39,7 +43,8 @@ class AnthropicSpeech:
 
     def prompt(self, body: Any) -> str:
         """The contents of all messages, each on its own."""
-        return "\n\n".join(message["content"] for message in body["messages"])
+        said = [message["content"] for message in body["messages"]]
+        return "\n\n".join(one if isinstance(one, str) else json.dumps(one) for one in said)
 
     def respond(self, entry: Entry, behaviour: Behaviour, answer: str) -> Response:
         """See :class:`tests.servers.loopback.Speech`."""
@@ -72,10 +77,16 @@ class AnthropicSpeech:
 
     def _message(self, entry: Entry, kind: str, text: str) -> dict[str, Any]:
         content: list[dict[str, Any]] = []
+        text, calls = wording.spoken(text) if entry.body.get("tools") else (text, ())
         if self._reasoning is not None:
-            content.append({"type": "thinking", "thinking": self._reasoning, "signature": "sig"})
+            content.append(
+                {"type": "thinking", "thinking": self._reasoning, "signature": SIGNATURE}
+            )
         if text:
             content.append({"type": "text", "text": text, "citations": None})
+        for call in calls:
+            given = json.loads(call.arguments)
+            content.append({"type": "tool_use", "id": call.id, "name": call.name, "input": given})
         reasons = {
             scripts.TRUNCATION: "max_tokens",
             scripts.REFUSAL: "refusal",
@@ -89,7 +100,7 @@ class AnthropicSpeech:
             "role": "assistant",
             "model": f"{entry.body['model']}-20250101",
             "content": content,
-            "stop_reason": reasons.get(kind, "end_turn"),
+            "stop_reason": reasons.get(kind, "tool_use" if calls else "end_turn"),
             "stop_sequence": None,
             "usage": {
                 "input_tokens": asked,

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from kgbench.tools import wording
 from tests.servers import process, scripts
 from tests.servers.loopback import Response, tokens
 from tests.servers.scripts import Behaviour, Entry
@@ -27,6 +28,9 @@ _ERRORS = {
 }
 
 
+SIGNATURE = "+//+c2ln"  # of a thought
+
+
 class GoogleSpeech:
     """Words responses as Google does. ``reasoning`` becomes a thought part where it is set.
 
@@ -46,7 +50,8 @@ class GoogleSpeech:
 
     def prompt(self, body: Any) -> str:
         """The texts of all contents, each on its own."""
-        return "\n\n".join(part["text"] for turn in body["contents"] for part in turn["parts"])
+        parts = [part for turn in body["contents"] for part in turn["parts"]]
+        return "\n\n".join(part.get("text") or json.dumps(part) for part in parts)
 
     def respond(self, entry: Entry, behaviour: Behaviour, answer: str) -> Response:
         """See :class:`tests.servers.loopback.Speech`."""
@@ -100,8 +105,13 @@ class GoogleSpeech:
         if self._reasoning is not None:
             parts.append({"text": self._reasoning, "thought": True})
             body["usageMetadata"]["thoughtsTokenCount"] = thought
+        text, calls = wording.spoken(text) if entry.body.get("tools") else (text, ())
         if text:
             parts.append({"text": text})
+        for k, call in enumerate(calls):
+            made = {"functionCall": {"name": call.name, "args": json.loads(call.arguments)}}
+            signed = self._reasoning is not None and k == 0  # as Google signs parallel calls
+            parts.append({**made, **({"thoughtSignature": SIGNATURE} if signed else {})})
         reasons = {scripts.TRUNCATION: "MAX_TOKENS", scripts.FILTER: "SAFETY"}
         candidate: dict[str, Any] = {"index": 0, "finishReason": reasons.get(kind, "STOP")}
         if kind != scripts.FILTER:

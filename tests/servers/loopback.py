@@ -16,6 +16,7 @@ import asyncio
 import contextlib
 import hashlib
 import json
+import ssl
 import subprocess
 import sys
 import threading
@@ -91,12 +92,14 @@ class LoopbackServer:
         script: Script | None = None,
         answer: Answerer = echo,
         port: int = 0,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self.ledger: list[Entry] = []
         self._speech = speech
         self._script = script or scripts.always()
         self._answer = answer
         self._port = port
+        self._tls = tls
         self._parallel = 0
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
@@ -109,7 +112,7 @@ class LoopbackServer:
     @property
     def root(self) -> str:
         """The URL of the server itself."""
-        return f"http://127.0.0.1:{self._port}"
+        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self._port}"
 
     @property
     def acknowledged(self) -> list[Entry]:
@@ -148,7 +151,9 @@ class LoopbackServer:
                 connections.discard(task)
                 writer.close()
 
-        server = await asyncio.start_server(connected, "127.0.0.1", self._port, backlog=1024)
+        server = await asyncio.start_server(
+            connected, "127.0.0.1", self._port, backlog=1024, ssl=self._tls
+        )
         self._port = server.sockets[0].getsockname()[1]
         self._ready.set()
         await self._stop.wait()

@@ -11,6 +11,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from kgbench.tool_calls import ToolCall
+from kgbench.tools import wording
 from tests.servers import process, scripts
 from tests.servers.loopback import Response, tokens
 from tests.servers.scripts import Behaviour, Entry
@@ -32,9 +34,13 @@ _ERRORS = {
 }
 
 
+ENCRYPTED = "gAAAAABo"  # reasoning, of the responses interface
+
+
 class OpenAISpeech:
     """Words responses as OpenAI does. ``reasoning`` is sent along where it is set.
 
+    ``field`` is what servers of chat completions call it: vLLM ``reasoning`` since version 0.12.
     ``echo_key`` puts the key that came into error messages, as some gateways do.
     """
 
@@ -45,10 +51,12 @@ class OpenAISpeech:
         self,
         reasoning: str | None = None,
         *,
+        field: str = "reasoning_content",
         echo_key: bool = False,
         embed: Callable[[str], list[float]] | None = None,
     ) -> None:
         self._reasoning = reasoning
+        self._field = field
         self._embed = embed or _vector
         self._echo_key = echo_key
 
@@ -89,9 +97,18 @@ class OpenAISpeech:
         self, entry: Entry, behaviour: Behaviour, answer: str, headers: dict[str, str]
     ) -> Response:
         kind = behaviour.kind
-        text = "" if kind == scripts.EMPTY_TEXT else answer
+        text, calls = _spoken(entry, "" if kind == scripts.EMPTY_TEXT else answer)
         message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": None}
-        reason = "stop"
+        reason = "tool_calls" if calls else "stop"
+        if calls:
+            message["tool_calls"] = [
+                {
+                    "id": call.id,
+                    "type": "function",
+                    "function": {"name": call.name, "arguments": call.arguments},
+                }
+                for call in calls
+            ]
         if kind == scripts.REFUSAL:
             message |= {"content": None, "refusal": "I cannot help with that."}
         elif kind == scripts.FILTER:
@@ -99,7 +116,7 @@ class OpenAISpeech:
         elif kind == scripts.TRUNCATION:
             message["content"], reason = text[: len(text) // 2], "length"
         if self._reasoning is not None:
-            message["reasoning_content"] = self._reasoning
+            message[self._field] = self._reasoning
         usage, details = self._usage(entry, message["content"] or message["refusal"] or "")
         choices = [{"index": 0, "message": message, "logprobs": None, "finish_reason": reason}]
         body = {
@@ -123,7 +140,7 @@ class OpenAISpeech:
         self, entry: Entry, behaviour: Behaviour, answer: str, headers: dict[str, str]
     ) -> Response:
         kind = behaviour.kind
-        text = "" if kind == scripts.EMPTY_TEXT else answer
+        text, calls = _spoken(entry, "" if kind == scripts.EMPTY_TEXT else answer)
         text = text[: len(text) // 2] if kind == scripts.TRUNCATION else text
         part: dict[str, Any] = {"type": "output_text", "text": text, "annotations": []}
         if kind == scripts.REFUSAL:
@@ -131,10 +148,23 @@ class OpenAISpeech:
         output: list[dict[str, Any]] = []
         if self._reasoning is not None:
             summary = [{"type": "summary_text", "text": self._reasoning}]
-            output.append({"type": "reasoning", "id": "rs_1", "summary": summary})
+            thought = {"type": "reasoning", "id": "rs_1", "summary": summary}
+            if "reasoning.encrypted_content" in entry.body.get("include", ()):
+                thought["encrypted_content"] = ENCRYPTED
+            output.append(thought)
         if kind not in (scripts.FILTER, scripts.EMPTY_CHOICES):
             message = {"type": "message", "id": "msg_1", "role": "assistant", "content": [part]}
             output.append({**message, "status": "completed"})
+        output += [
+            {
+                "type": "function_call",
+                "id": f"fc_{call.id}",
+                "call_id": call.id,
+                "name": call.name,
+                "arguments": call.arguments,
+            }
+            for call in calls
+        ]
         cut = {scripts.FILTER: "content_filter", scripts.TRUNCATION: "max_output_tokens"}.get(kind)
         usage, details = self._usage(entry, text)
         body = {
@@ -192,8 +222,15 @@ def _vector(text: str) -> list[float]:
     return [byte / 255 for byte in hashlib.sha256(text.encode()).digest()[:8]]
 
 
+def _spoken(entry: Entry, answer: str) -> tuple[str, tuple[ToolCall, ...]]:
+    """An answer as text and tool calls, where tools were offered; see ``kgbench.tools.wording``."""
+    return wording.spoken(answer) if entry.body.get("tools") else (answer, ())
+
+
 def _text(message: Any) -> str:
     content = message if isinstance(message, str) else message.get("content", "")
+    if isinstance(message, dict) and "output" in message:
+        content = message["output"]
     return content if isinstance(content, str) else json.dumps(content, sort_keys=True)
 
 

@@ -7,14 +7,18 @@ then also on an Oxigraph server and on Virtuoso, which are programs of their own
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from kgbench.rdf import integer
-from kgbench.store import Block, declared, layouts
+from kgbench.store import Block, declared, layouts, open_store
 from kgbench.store.back_ends import find
 from kgbench.store.client import Client
 from kgbench.vocab import KGB
 from tests.store import servers
+from tests.store.damages import GRAPH, MANY, described, triples
 from tests.store.in_process import InProcess
 from tests.store.servers import Oxigraph, empty
 
@@ -102,3 +106,22 @@ def virtuoso_url(tmp_path_factory):
         if url is None:
             pytest.skip("Virtuoso is not installed (Debian: virtuoso-opensource)")
         yield url
+
+
+@pytest.fixture(scope="module")
+def whole_store(tmp_path_factory) -> Path:
+    """A store whose older snapshot lacks what the newest has."""
+    place = tmp_path_factory.mktemp("template") / "store"
+    for number in range(2):
+        with open_store(str(place)) as store:
+            if number == 0:
+                store.write(described())
+            store.write([Block(GRAPH, triples(MANY, number * MANY))])
+    return place
+
+
+@pytest.fixture
+def place(whole_store, tmp_path) -> Path:
+    """A copy of the store, in which files are shared as they were."""
+    subprocess.run(["cp", "-a", str(whole_store), str(tmp_path / "s")], check=True)
+    return tmp_path / "s"

@@ -30,8 +30,9 @@ TransactionFile = {folder}/virtuoso-temp.trx
 [Parameters]
 ServerPort = 127.0.0.1:{sql}
 DisableUnixSocket = 1
-NumberOfBuffers = 10000
-MaxDirtyBuffers = 6000
+NumberOfBuffers = {buffers}
+MaxDirtyBuffers = {dirty}
+DirsAllowed = {folder}
 [HTTPServer]
 ServerPort = 127.0.0.1:{port}
 ServerRoot = {folder}
@@ -81,29 +82,64 @@ class Oxigraph:
         self.stop()
 
 
+class Virtuoso:
+    """A Virtuoso server with an empty database in ``folder``; each buffer takes 8 KB of memory."""
+
+    def __init__(self, folder, rows=1_000_000, buffers=10_000):
+        self.port, self.sql = free_port(), free_port()
+        self.url = f"http://127.0.0.1:{self.port}/sparql"
+        self._folder = folder
+        self._settings = folder / "virtuoso.ini"
+        self._settings.write_text(
+            _VIRTUOSO.format(
+                folder=folder,
+                port=self.port,
+                sql=self.sql,
+                rows=rows,
+                buffers=buffers,
+                dirty=buffers * 6 // 10,
+            )
+        )
+        self._process = None
+
+    def __enter__(self):
+        self._process = subprocess.Popen(
+            [shutil.which("virtuoso-t"), "+foreground", "+configfile", self._settings],
+            cwd=self._folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            wait(f"{self.url}?query=ASK%7B%7D", self._process)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *exception):
+        self._process.kill()
+        self._process.wait(PATIENCE)
+
+    def load(self, file, seconds):
+        """Load a file of N-Quads in the folder of the database, as its manual recommends."""
+        words = f"ld_dir('{file.parent}', '{file.name}', ''); rdf_loader_run(); checkpoint;"
+        subprocess.run(
+            [shutil.which("isql-vt"), str(self.sql), "dba", "dba", f"EXEC={words}"],
+            check=True,
+            capture_output=True,
+            timeout=seconds,
+        )
+
+
 @contextlib.contextmanager
 def virtuoso(folder, rows=1_000_000):
     """A Virtuoso server with an empty database in ``folder``: its URL; ``None`` without one."""
-    program = shutil.which("virtuoso-t")
-    if program is None:
+    if shutil.which("virtuoso-t") is None:
         yield None
         return
-    port = free_port()
-    settings = folder / "virtuoso.ini"
-    settings.write_text(_VIRTUOSO.format(folder=folder, port=port, sql=free_port(), rows=rows))
-    process = subprocess.Popen(
-        [program, "+foreground", "+configfile", settings],
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        wait(f"http://127.0.0.1:{port}/sparql?query=ASK%7B%7D", process)
-        yield f"http://127.0.0.1:{port}/sparql"
-    finally:
-        process.kill()
-        process.wait(PATIENCE)
+    with Virtuoso(folder, rows) as server:
+        yield server.url
 
 
 def wait(url, process):

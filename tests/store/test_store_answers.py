@@ -4,18 +4,25 @@
 from __future__ import annotations
 
 import base64
+import gc
 import json
+import re
+import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from types import SimpleNamespace
 from urllib.parse import parse_qs
 
 import pyoxigraph as ox
 import pytest
 
+from kgbench.cli import main
 from kgbench.errors import QueryError, StoreError
+from kgbench.store import back_ends, layouts, open_store
 from kgbench.store.back_ends import BackEnd
 from kgbench.store.client import Client
 from kgbench.vocab import XSD
+from tests.store.in_process import InProcess
 from tests.store.scripted import JSON, Scripted, said
 
 SELECT = "SELECT ?o WHERE { GRAPH ?g { ?s ?p ?o } }"
@@ -45,6 +52,8 @@ def credentials(monkeypatch):
     """Credentials that no message may show."""
     monkeypatch.setenv("KGBENCH_STORE_USER", "ada")
     monkeypatch.setenv("KGBENCH_STORE_PASSWORD", PASSWORD)
+    yield
+    gc.collect()  # here, because rows may be freed by the thread alone that made them
 
 
 @pytest.mark.parametrize("form", ["json", "tsv"])
@@ -71,6 +80,132 @@ def test_a_graph_that_cannot_be_read_is_refused():
             with pytest.raises(StoreError, match="no readable answer") as error:
                 list(asking())
             assert PASSWORD not in str(error.value)
+
+
+XML = "application/sparql-results+xml"
+HEAD = '<sparql xmlns="http://www.w3.org/2005/sparql-results#"><head><variable name="o"/></head>'
+ROW = "<results><result><binding name='o'><literal>&b;</literal></binding></result></results>"
+TRUE = '{"head": {}, "boolean": true}'
+OF_ANOTHER = [
+    (JSON, TRUE),
+    (XML, f"{HEAD}<boolean>true</boolean></sparql>"),
+    (XML, f'<!DOCTYPE s [<!ENTITY b SYSTEM "file:///etc/hostname">]>{HEAD}{ROW}</sparql>'),
+    (XML, f'<!DOCTYPE s [<!ENTITY b "lol">]>{HEAD}{ROW}</sparql>'),
+    ("text/tab-separated-values", "true"),
+    ("text/tab-separated-values", '?o\n"a"\t"b"\n'),
+    (JSON, '{"head": {"vars": ["o"]}, "results": {"bindings": [{"x": {}}]}}'),
+    (JSON, '{"head": {"vars": ["o"]}, "results": {"bindings": [{"o": {"type": "uri"'),
+    (JSON, '{"head": {"vars": "o"}, "results": {"bindings": 1, "x": "XMLSchema#double"}}'),
+    (JSON, '{"results": "XMLSchema#double", "a": ' + "[" * 100_000),
+]
+
+
+@pytest.mark.parametrize("form", ["json", "tsv"])
+@pytest.mark.parametrize(("kind", "content"), OF_ANOTHER)
+def test_rows_of_another_shape_are_refused(form, kind, content):
+    """A truth value, entities, other columns or half a row in answer to SELECT: always words."""
+    with client([said(200, content, kind)], form) as (made, _):
+        with pytest.raises(StoreError, match="no readable answer"):
+            list(made.query(SELECT))
+        with pytest.raises(StoreError, match="no readable answer"):
+            made.query(SELECT).serialize(format=ox.QueryResultsFormat.CSV)
+
+
+@pytest.mark.parametrize("rows", ["[{}, {}]", '[{"o": {"type": "uri", "value": "urn:a"}}]'])
+def test_rows_in_answer_to_ask_are_refused(rows):
+    """More than one cell, or one that is no literal, is no truth value."""
+    document = f'{{"head": {{"vars": ["o"]}}, "results": {{"bindings": {rows}}}}}'
+    with (
+        client([said(200, document, JSON)]) as (made, _),
+        pytest.raises(StoreError, match="is no boolean"),
+    ):
+        made.query("ASK {}")
+
+
+@pytest.mark.parametrize("word", ["<!DOCTYPE", "<!doctype"])
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("form", ["CONSTRUCT WHERE { ?s ?p ?o }", "DESCRIBE <urn:a>", "GET"])
+def test_entities_of_a_graph_are_never_unfolded(form, inside, word):
+    """RDF/XML that declares entities is refused wherever it does, before a hundred GB unfold."""
+    entities = "".join(f'<!ENTITY e{k} "{f"&e{k - 1};" * 10}">' for k in range(1, 12))
+    declared = f'{word} r [<!ENTITY e0 "lol">{entities}]>'
+    begin = '<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#">'
+    node = '<r:Description r:about="urn:a"><r:value>&e11;</r:value></r:Description>'
+    content = (begin + declared if inside else declared + begin) + node + "</r:RDF>"
+    with (
+        client([said(200, content, "application/rdf+xml")]) as (made, _),
+        pytest.raises(StoreError, match=r"no readable answer.*declares entities"),
+    ):
+        list(made.triples(GRAPH) if form == "GET" else made.query(form))
+
+
+def test_plain_rdf_xml_is_read():
+    """RDF/XML without entities is a graph, its CDATA included."""
+    content = (
+        '<?xml version="1.0"?><r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#">'
+        '<r:Description r:about="urn:a"><r:value><![CDATA[<!DOCTYPE html>]]></r:value>'
+        "</r:Description></r:RDF>"
+    )
+    with client([said(200, content, "application/rdf+xml")]) as (made, _):
+        (triple,) = made.triples(GRAPH)
+
+    assert triple.object == ox.Literal("<!DOCTYPE html>")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(("status",), ("dialogues",), ("analyze", "leaderboard")),
+        *(("store", "check"), ("run", "c.yaml")),
+    ],
+)
+@pytest.mark.parametrize("cell", [None, "text", "bnode"])
+def test_commands_end_with_words_for_rows_that_do_not_fit(command, cell, tmp_path, monkeypatch):
+    """Rows whose values are missing or of another kind end a command in one line."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KGBENCH_WRITE_AHEAD", str(tmp_path))
+    (tmp_path / "c.yaml").write_text(
+        'name: c\ntasks: [RdfFriendCount-turtle-1]\nmodels: ["baseline:oracle"]\n'
+    )
+
+    def answer(asked):
+        if b"query=" not in asked.body:
+            return said(204)
+        text = parse_qs(asked.body.decode())["query"][0]
+        if text.lstrip().startswith("ASK") or "ASK {" in text:
+            return said(200, TRUE, JSON)
+        names = list(dict.fromkeys(re.findall(r"\?(\w+)", text)))
+        value = {"type": "bnode" if cell == "bnode" else "literal", "value": "no"}
+        row = {} if cell is None else dict.fromkeys(names, value)
+        if "layoutVersion" in text and cell == "text":
+            version = {"type": "literal", "value": str(layouts.current())}
+            row = dict.fromkeys(names, version)
+        document = {"head": {"vars": names}, "results": {"bindings": [row, row]}}
+        return said(200, json.dumps(document), JSON)
+
+    with Scripted(answer) as server:
+        monkeypatch.setattr(sys, "argv", ["kgbench", *command, "--store", server.url])
+        monkeypatch.setattr(
+            back_ends,
+            "find",
+            lambda place, find=back_ends.find: replace(find(place), result_format="json"),
+        )
+        with pytest.raises(SystemExit) as ended:
+            main()
+
+    assert ended.value.code == 1
+
+
+def test_errors_of_others_stay_as_they_are():
+    """What a program raises that has a store on a server open is not taken for a fault of it."""
+    with InProcess() as server, open_store(server.url):
+        pass
+    with (
+        InProcess() as server,
+        pytest.raises(KeyError, match="mine"),
+        open_store(server.url),
+    ):
+        raise KeyError("mine")
 
 
 def test_a_graph_that_the_server_cut_is_refused():

@@ -94,7 +94,6 @@ def test_answers_are_of_the_same_classes(any_store):
             "SELECT ?s ?o ?no WHERE { GRAPH ?g { ?s <urn:p> ?o OPTIONAL { ?s <urn:q> ?no } } } "
             "ORDER BY DESC(?o)"
         )
-        assert isinstance(select, ox.QuerySolutions)
         assert [variable.value for variable in select.variables] == ["s", "o", "no"]
         rows = [(row["s"], row[1], row["no"]) for row in select]
         assert rows[0] == (ox.NamedNode("urn:s1"), ox.Literal("1"), None)

@@ -4,26 +4,22 @@
 from __future__ import annotations
 
 import gzip
-import ipaddress
 import logging
 import select
 import socket
 import ssl
 import threading
 import time
-from datetime import UTC, datetime, timedelta
 from email.utils import formatdate
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from kgbench.errors import StoreError, StoreUnreachable
+from kgbench.net import transport
 from kgbench.store import connections
 from kgbench.store.connections import Connections
 from kgbench.store.credentials import Credentials
+from tests.servers import certificates
 from tests.store.scripted import Scripted, said
 
 TEXT = b"<urn:a> <urn:b> <urn:c> .\n" * 50
@@ -59,7 +55,7 @@ def ask(made, server):
 
 def idle(made):
     """How many connections are kept."""
-    return sum(map(len, made._idle.values()))
+    return made._http.transport.idle_connections()
 
 
 # --- answers that are cut -------------------------------------------------------------------
@@ -115,6 +111,16 @@ def test_an_answer_that_stops_is_not_waited_for(monkeypatch):
     assert idle(made) == 0
 
 
+def test_a_large_answer_that_asks_for_credentials_is_not_read():
+    """What comes with a challenge is read whole, so it is refused where it is large."""
+    asking = said(401, b"x" * (3 << 20), WWW_Authenticate='Basic realm="r"')
+    made = Connections(Credentials("ada", "s3cret", None, None), agent="tests")
+    with Scripted([asking, said(200)]) as server:
+        with pytest.raises(StoreError, match="more than 1 MB"):
+            ask(made, server)
+        assert len(server.seen) == 1
+
+
 # --- connections ----------------------------------------------------------------------------
 
 
@@ -141,9 +147,10 @@ def test_what_ends_after_closing_is_not_kept(made):
             ask(made, server)
 
 
-def test_a_server_that_takes_no_connection(made, monkeypatch):
+def test_a_server_that_takes_no_connection(monkeypatch):
     """A connection that does not come about in time is a server that is not there."""
     monkeypatch.setattr(connections, "_CONNECTING", 0.2)
+    made = Connections(Credentials(None, None, None, None), agent="tests")
     with socket.socket() as full, socket.socket() as first, socket.socket() as second:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
@@ -167,30 +174,10 @@ def test_plain_http_is_no_https(made):
     assert server.seen == []
 
 
-@pytest.fixture
-def certificate(tmp_path):
-    """A certificate of this machine that nobody but itself vouches for, with its key: two files."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "tests")])
-    now = datetime.now(UTC)
-    host = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
-    made = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(host, critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    plain = serialization.NoEncryption()
-    pem, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
-    (tmp_path / "certificate.pem").write_bytes(made.public_bytes(pem))
-    (tmp_path / "key.pem").write_bytes(key.private_bytes(pem, form, plain))
-    return tmp_path / "certificate.pem", tmp_path / "key.pem"
-
-
-def test_certificates_are_checked(made, certificate, monkeypatch):
+def test_certificates_are_checked(made, tmp_path, monkeypatch):
     """A server whose certificate nobody vouches for hears nothing, and is not waited for."""
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    certificate = certificates.made(tmp_path)
     tls.load_cert_chain(*certificate)
     with Scripted([said(200, TEXT)], tls=tls) as server:
         with pytest.raises(StoreError, match=r"is not trusted: .*certificate") as error:
@@ -198,8 +185,11 @@ def test_certificates_are_checked(made, certificate, monkeypatch):
         assert not isinstance(error.value, StoreUnreachable)
         assert server.seen == []
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
+        transport._tls.cache_clear()
+        made = Connections(Credentials(None, None, None, None), agent="tests")
         assert ask(made, server) == TEXT
         made.close()
+    transport._tls.cache_clear()
 
 
 # --- servers that ask for time --------------------------------------------------------------

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -20,6 +21,7 @@ BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 COMMANDS = [line for kind, text in BLOCKS if kind == "sh" for line in text.splitlines()]
 (DESCRIPTION,) = (text for kind, text in BLOCKS if kind == "turtle")
 SERVER = "http://localhost:7878"
+STATUS = ["status", "--store", "results", "--json"]
 
 
 @pytest.mark.slow
@@ -32,13 +34,19 @@ def test_all_commands_of_the_page_run(remote, tmp_path, monkeypatch):
     small += ["--executor", "local:1"]
     filling = "kgbench store copy results http://localhost:7878"
     for line in (one for one in COMMANDS if one != filling):
-        words = shlex.split(line.replace(SERVER, remote).replace("RUN", "quick-start"))[1:]
+        words = shlex.split(line.replace(SERVER, remote))[1:]
+        words = [newest() if word == "RUN" else word for word in words]
         if words[:2] == ["store", "optimize"]:
             run(["run", *small, "--store", "results"])
         run([*words, *(small if words[0] == "run" else ())])
     empty(remote)
     run(["run", *small, "--store", "results"])
     run(shlex.split(filling.replace(SERVER, remote))[1:])
+
+
+def newest():
+    """The newest run of the store that the page fills."""
+    return json.loads(CliRunner().invoke(app, STATUS).stdout)[0]["run"]
 
 
 def run(words):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import json
 
+import httpx2
 import pyoxigraph as ox
 import pytest
 
@@ -117,7 +118,7 @@ def test_what_is_no_boolean_is_refused():
 )
 def test_media_types(claimed, expected):
     """Whatever the header's name and letters, the type and charset are found."""
-    assert quirks.media({"content-TYPE": claimed}) == expected
+    assert quirks.media(httpx2.Headers({"content-TYPE": claimed})) == expected
     assert quirks.media({}) == ("", "utf-8")
 
 

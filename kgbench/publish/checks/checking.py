@@ -7,19 +7,25 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from kgbench.errors import KgbenchError
+from kgbench.publish import disclosing, recipe
 from kgbench.publish.checks import (
     cubes,
     declared,
     fair,
     files,
     graphs,
+    guessing,
     privacy,
     provenance,
+    recomputing,
     withheld,
 )
 from kgbench.publish.checks.links import Links
 from kgbench.publish.checks.published import Published
 from kgbench.publish.checks.report import Entry, Fault, Report
+from kgbench.publish.checks.resolving import Subjects
+from kgbench.publish.checks.signatures import Signatures
 from kgbench.vocab import QB
 
 
@@ -29,18 +35,33 @@ def check(
     mldcat_shapes: Path | None = None,
     unprotected: Collection[str] = (),
     names: Iterable[str] | None = None,
+    disclosed: Path | None = None,
+    keys: Collection[str] = (),
 ) -> Report:
     """Check a published folder, or RDF files of one.
 
     ``password`` opens encrypted dumps; without it they are not checked. ``mldcat_shapes`` is a file
     of shapes for the catalogue, which come before ours. ``unprotected`` are the notations of
     protected suites that may be told. ``names`` are names of machines and users to look for; those
-    of this machine where nothing is said. Raises :class:`~kgbench.errors.ResourceError` where there
-    is nothing to check.
+    of this machine where nothing is said. ``disclosed`` is a file of values that were left
+    out, to be compared. ``keys`` are public keys (Multikeys) of which one must vouch for the
+    signatures. Raises :class:`~kgbench.errors.ResourceError` where there is nothing to
+    check.
     """
     report = Report(", ".join(map(str, paths)))
     with Published(list(paths), password) as published:
         report.entries.extend(_entries(published, mldcat_shapes, unprotected, names))
+        signatures = Signatures(published, keys)
+        if published.root is not None and signatures.wanted:
+            entry = _entry("signatures", "signatures fit", signatures.check())
+            entry.note = "" if signatures.signer is None else f"by {signatures.signer}"
+            report.entries.append(entry)
+        if disclosed is not None:
+            openings = list(disclosing.read(disclosed))
+            faults = guessing.disclosed(published, openings, disclosed.name)
+            entry = _entry("disclosed", "disclosed values are those that were left out", faults)
+            entry.note = f"{len(openings)} values"
+            report.entries.append(entry)
     return report
 
 
@@ -63,17 +84,31 @@ def _entries(
         yield _entry(
             "withheld", "protected suites are withheld", withheld.check(published, unprotected)
         )
+        attack = guessing.Attack(published)
+        entry = _entry("guesses", "what was left out cannot be guessed", attack.faults())
+        entry.note = f"{attack.guesses} guesses at {len(attack.attacked)} values"
+        yield entry
     yield _entry(
         "privacy", "no keys, hosts, users or paths are told", privacy.check(published, names)
     )
     if published.root is None:
         return
     yield _catalogue(published, mldcat_shapes)
+    yield _entry(
+        "companions",
+        "claims, change feed, keys and signatures conform to their shapes",
+        graphs.companions(published),
+    )
     yield _entry("files", "checksums, sizes and media types are true", files.check(published))
     yield _entry("dumps", "dumps agree with each other", files.agreement(published))
+    yield _recomputed(published)
     links = Links(published)
     entry = _entry("links", "links lead somewhere", links.check())
     entry.note = f"{links.followed} links"
+    yield entry
+    subjects = Subjects(published, links)
+    entry = _entry("subjects", "what is described is found", subjects.check())
+    entry.note = f"{subjects.followed} subjects"
     yield entry
     yield _entry("marks", "canaries and rules for crawlers", withheld.marks(published))
     yield from fair.checklist(published)
@@ -102,6 +137,27 @@ def _cubes(published: Published) -> Entry:
     observations = _number(store, QB.Observation)
     entry = _entry("cubes", "tables are Data Cubes", cubes.check(store, published.file_of))
     entry.note = f"{observations} observations"
+    return entry
+
+
+def _recomputed(published: Published) -> Entry:
+    entry = Entry("recomputed", "everything follows from the dumps")
+    if published.unread or published.password is not None:
+        entry.note = "encrypted dumps: pages cannot be made from them"
+        return entry
+    try:
+        with recomputing.anew(published) as (made, alike):
+            entry.add(recomputing.check(published, made, alike=alike))
+    except KgbenchError as error:
+        message = f"The documents cannot be made from the dumps: {error}."
+        entry.add([Fault("recomputed", "", recipe.FILE, message, "Publish again.")])
+        return entry
+    entry.note = "made again by the same software"
+    if not alike:
+        entry.note = ""
+        message = "The publication was made by other software: pages and figures are not compared."
+        remedy = "Check it with the versions that publication.json names."
+        entry.add([Fault("other-software", "", recipe.FILE, message, remedy, advice=True)])
     return entry
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import pyoxigraph as ox
 
 from kgbench import resources
-from kgbench.errors import ResourceError
 from kgbench.publish.checks.report import Fault
+from kgbench.rdf.declared import Declared, shipped
 from kgbench.validation.components import shown
 from kgbench.vocab import BASE, DCTERMS, RDFS, SH, SKOS
 
@@ -64,12 +64,9 @@ def query(name: str) -> str:
 @cache
 def group(name: str) -> dict[str, Constraint]:
     """The constraints of one group, by name, in the order of their declaration."""
-    graph = ox.Store()
-    graph.load(resources.text(*FOLDER, f"{name}.ttl"), format=ox.RdfFormat.TURTLE)
-    part_of, whole = ox.NamedNode(DCTERMS.isPartOf), ox.NamedNode(_CONSTRAINTS + name)
-    found = [
-        _constraint(graph, quad.subject) for quad in graph.quads_for_pattern(None, part_of, whole)
-    ]
+    declared = shipped(*FOLDER, f"{name}.ttl")
+    whole = ox.NamedNode(_CONSTRAINTS + name)
+    found = [_constraint(declared, node) for node in declared.subjects(DCTERMS.isPartOf, whole)]
     return {constraint.name: constraint for constraint in sorted(found, key=_order)}
 
 
@@ -78,19 +75,13 @@ def _order(constraint: Constraint) -> tuple[str, int]:
     return (stem, int(number)) if number.isdigit() else (constraint.name, 0)
 
 
-def _constraint(graph: ox.Store, node: Any) -> Constraint:
-    def text(predicate: str) -> str:
-        for quad in graph.quads_for_pattern(node, ox.NamedNode(predicate), None):
-            return str(getattr(quad.object, "value", ""))
-        raise ResourceError(f"the constraint {node} has no {predicate}: reinstall kgbench")
-
-    warning = ox.Quad(node, ox.NamedNode(SH.severity), ox.NamedNode(SH.Warning))
+def _constraint(declared: Declared, node: Any) -> Constraint:
     return Constraint(
-        name=text(SKOS.notation),
-        label=text(RDFS.label),
-        message=text(SH.message),
-        remedy=text(RDFS.comment),
-        advice=warning in graph,
+        name=declared.required(node, SKOS.notation),
+        label=declared.required(node, RDFS.label),
+        message=declared.required(node, SH.message),
+        remedy=declared.required(node, RDFS.comment),
+        advice=declared.text(node, SH.severity) == SH.Warning,
     )
 
 

@@ -20,7 +20,8 @@ from kgbench.publish.checks.report import Entry, Fault
 _JSON_LD = re.compile(
     r"""<script[^>]*type\s*=\s*["']application/ld\+json["'][^>]*>(.*?)</script>""", re.DOTALL
 )
-_TYPED = re.compile(r"<link\b[^>]*>", re.IGNORECASE)
+# Links to metadata; ``item`` leads to data, which are in RDF as well.
+_TYPED = re.compile(r'<link\b[^>]*\brel="?(?:alternate|describedby)\b[^>]*>', re.IGNORECASE)
 _AGAIN = "Publish again."
 _PAGE = "index.html"
 

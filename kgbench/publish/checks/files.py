@@ -13,6 +13,7 @@ from typing import Any
 import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused
+from kgbench.publish.addresses import OWN, RECORDED
 from kgbench.publish.checks import reading
 from kgbench.publish.checks.published import Published
 from kgbench.publish.checks.report import Fault
@@ -20,6 +21,7 @@ from kgbench.vocab import DCAT, FOAF, SPDX, VOID
 
 _AGAIN = "Publish again."
 _SUMS = "SHA256SUMS"
+_SIGNATURE = "signature.jsonld"  # it signs the checksums
 _LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
 _IANA = re.compile(r"https?://www\.iana\.org/assignments/media-types/")
 _LEADS = [
@@ -98,9 +100,16 @@ def _sums(published: Published, digest: Any) -> Iterator[Fault]:
         elif digest(path) != wanted:
             message = "The content is not what its checksum says."
             yield Fault("checksum", "", name, message, "Take the file anew, or publish again.")
+    ours = OWN | RECORDED | {name.partition("/")[0] for name in listed if "/" in name}
     for name in published.files:
-        if name.startswith(("data/", "queries/", "catalog.", "void.")) and name not in listed:
-            yield Fault("checksum", "", name, f"The file is not in {_SUMS}.", _AGAIN)
+        if name in listed or name in (_SUMS, _SIGNATURE):
+            continue
+        first = name.partition("/")[0]
+        advice = ours.isdisjoint(
+            (first, first.partition(".")[0])
+        )  # beside the publication, not in it
+        remedy = "Remove it unless you have put it there." if advice else _AGAIN
+        yield Fault("checksum", "", name, f"The file is not in {_SUMS}.", remedy, advice)
 
 
 def _distributions(published: Published, digest: Any) -> Iterator[Fault]:

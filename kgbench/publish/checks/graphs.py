@@ -10,10 +10,17 @@ from typing import Any
 import pyoxigraph as ox
 
 from kgbench.errors import ResourceError
+from kgbench.publish.changes import PLACE as CHANGES
+from kgbench.publish.checks import reading
+from kgbench.publish.checks.published import Published
 from kgbench.publish.checks.report import Fault
+from kgbench.publish.claims import PLACE as CLAIMS
+from kgbench.publish.signing import KEYS, SIGNATURE, SIGNED
+from kgbench.shapes import SHAPE_FILES
 from kgbench.validation import Data, Memory, compiled, complaints, declared_shapes, result_shapes
 from kgbench.validation.checking import Complaint
 
+_COMPANIONS = (f"{CLAIMS}.ttl", f"{CHANGES}.ttl", KEYS, SIGNATURE)
 _FileOf = Callable[[Any], str]
 _REMEDIES = {
     "MinCount": "Add what is missing.",
@@ -38,7 +45,29 @@ def results(data: Data, file_of: _FileOf) -> Iterator[Fault]:
 
 def catalogue(quads: Iterable[ox.Quad], file_of: _FileOf) -> Iterator[Fault]:
     """What our shapes of a published catalogue complain about."""
-    shapes = compiled(declared_shapes(["published.ttl"]))
+    yield from _declared("published", quads, file_of)
+
+
+def companions(published: Published) -> Iterator[Fault]:
+    """What our shapes of claims, change feeds, keys and signatures complain about."""
+
+    def file_of(node: Any) -> str:
+        path = published.path(getattr(node, "value", ""))
+        return "" if path is None else published.name(path)
+
+    stated: dict[ox.Quad, None] = {}
+    for name, path in published.files.items():
+        if name in _COMPANIONS or name.startswith((f"{CLAIMS}/", f"{SIGNED}/")):
+            try:
+                for quad in reading.quads(path):
+                    stated[ox.Quad(quad.subject, quad.predicate, quad.object)] = None
+            except reading.Unreadable as error:
+                yield Fault("readable", "", name, f"The file {error}.", "Publish again.")
+    yield from _declared("companions", stated, file_of)
+
+
+def _declared(which: str, quads: Iterable[ox.Quad], file_of: _FileOf) -> Iterator[Fault]:
+    shapes = compiled(declared_shapes(SHAPE_FILES[which]))
     for complaint in complaints(Data(Memory(quads)), shapes):
         yield _fault(complaint, file_of(complaint.focus))
 

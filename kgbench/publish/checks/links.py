@@ -37,11 +37,11 @@ class Links:
     def _page(self, name: str, path: Path) -> Iterator[Fault]:
         text = path.read_text(encoding="utf-8", errors="replace")
         for link in dict.fromkeys(html.unescape(a or b) for a, b in _LINK.findall(text)):
-            wrong = self._wrong(name, link)
+            wrong = self.wrong(name, link)
             if wrong is not None:
                 yield Fault("dead-link", "", name, f"The link {link[:300]} {wrong}.", _REMEDY)
 
-    def _wrong(self, page: str, link: str) -> str | None:
+    def wrong(self, page: str, link: str) -> str | None:
         """What is wrong with a link; ``None`` where it leads somewhere, or out of the folder."""
         base = self._published.base
         if base is not None and link.startswith(base):
@@ -56,7 +56,7 @@ class Links:
         if parts.path.startswith("/"):
             return "is not relative, and works at one address only"
         target = self._target(page, unquote(parts.path)) if parts.path else page
-        if target is None:
+        if target is None or target not in self._published.files:
             return "leads to no file"
         if parts.fragment and target.endswith(".html"):
             place = unquote(parts.fragment)

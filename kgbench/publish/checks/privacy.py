@@ -17,6 +17,7 @@ import pyoxigraph as ox
 from kgbench.publish.checks.published import TEXT_VALUES, Published
 from kgbench.publish.checks.report import Fault
 from kgbench.publish.scrubbing import here, is_private
+from kgbench.secrets import shapes
 from kgbench.vocab import KGB
 
 
@@ -36,26 +37,6 @@ class _Finder(NamedTuple):
 
 
 _is_private = cache(is_private)  # of the beginning of an IRI, up to the path
-_END = r"(?![A-Za-z0-9_-])"
-_KEYS = (
-    *(
-        # What a pattern begins with is found quickest; so what comes before is looked at last.
-        _Finder("a key", (name,), re.compile(rf"{name}(?<![A-Za-z0-9_-]{name}){rest}"))
-        for name, rest in (
-            *((f"{kind}-", r"[A-Za-z0-9_-]{20,}") for kind in ("sk", "pk", "rk", "csk")),
-            *((f"{kind}_", r"(?:live_|test_)?[A-Za-z0-9]{16,}") for kind in ("sk", "pk", "rk")),
-            *((f"{kind}_", r"[A-Za-z0-9]{20,}") for kind in ("gsk", "hf", "r8")),
-            *((f"gh{kind}_", r"[A-Za-z0-9]{20,}") for kind in "pousr"),
-            *((f"{kind}-", r"[A-Za-z0-9_-]{20,}") for kind in ("xai", "glpat", "pplx", "nvapi")),
-            ("github_pat_", r"\w{20,}"),
-            ("AIza", r"[\w-]{30,}"),
-            ("AKIA", rf"[A-Z0-9]{{16}}{_END}"),
-            ("eyJ", r"[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]+"),
-        )
-    ),
-    _Finder("a key", ("earer ",), re.compile(r"[Bb]earer [\w.~+/=-]{16,}")),
-    _Finder("a key", ("PRIVATE KEY",), re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")),
-)
 _PLACES = (
     _Finder(
         "a local path",
@@ -87,7 +68,6 @@ _SHORTEST = 4
 _REMEDY = "Remove it from the store or from what is published, and withdraw a key that was told."
 _TEXTS = (".html", ".svg", ".json", ".ttl", ".rq", ".txt")
 _SAME = (".jsonld", ".nt")  # what the Turtle beside them says, too
-_KEY_LENGTH = 17  # characters of the shortest key that is looked for
 
 
 def check(published: Published, names: Iterable[str] | None = None) -> Iterator[Fault]:
@@ -98,7 +78,7 @@ def check(published: Published, names: Iterable[str] | None = None) -> Iterator[
         if path.suffix not in _TEXTS and ("/" in name or path.suffix not in _SAME):
             continue
         text = path.read_text(encoding="utf-8", errors="replace")
-        for key in filter(None, (finder.find(text) for finder in _KEYS)):
+        for key in shapes.published(text):
             yield _fault("secret", "", name, "a key", key)
         if "/" not in name or name.startswith(("version/", "queries/")):
             yield from _private("", name, text, private)
@@ -115,8 +95,7 @@ def _dumps(published: Published, private: tuple[_Finder, ...]) -> Iterator[Fault
         if not isinstance(value, ox.Literal) or len(value.value) < _SHORTEST:
             continue
         text = value.value
-        long = _KEYS if len(text) >= _KEY_LENGTH else ()
-        for key in filter(None, (finder.find(text) for finder in long)):
+        for key in shapes.published(text):
             yield from _found(published, quad, "secret", "a key", key)
         if quad.predicate.value in TEXT_VALUES or quad.predicate.value in _MEANT:
             continue

@@ -41,6 +41,9 @@ class Published:
         self._file_of: dict[Any, str] = {}
         for path in self.dumps:
             self._load(path)
+        if self.root is not None:  # tables, which are in no dump
+            for path in sorted((self.root / "leaderboard").glob("*.ttl")):
+                self._load(path)
         for name in ("catalog.ttl", "void.ttl"):
             if self.root is not None and (self.root / name).is_file():
                 self._describe(self.root / name)

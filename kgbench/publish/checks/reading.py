@@ -127,11 +127,16 @@ class _Zstandard(io.RawIOBase):
         return number
 
 
+def refuse_too_deep(path: Path, password: str | None) -> None:
+    """Raise :class:`Unreadable` for a file that no parser survives."""
+    if _may_nest(path, password):
+        _count_apart(path, password)
+
+
 def load(store: ox.Store, path: Path, password: str | None, graph: ox.NamedNode) -> None:
     """Load an RDF file into ``store``, its triples into ``graph``; raises as :func:`opened`."""
     kind = _kind(path)
-    if _may_nest(path, password):
-        _count_apart(path, password)
+    refuse_too_deep(path, password)
     with opened(path, password) as content:
         if kind.supports_datasets:
             store.bulk_load(content, kind)
@@ -142,8 +147,7 @@ def load(store: ox.Store, path: Path, password: str | None, graph: ox.NamedNode)
 def quads(path: Path) -> list[ox.Quad]:
     """What an RDF file states, as it was written; raises as :func:`opened`."""
     kind = _kind(path)
-    if _may_nest(path, None):
-        _count_apart(path, None)
+    refuse_too_deep(path, None)
     with opened(path, None) as content:
         return list(ox.parse(content, kind))
 

@@ -9,11 +9,11 @@ from typing import Any
 import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused
-from kgbench.model import Json
 from kgbench.publish.checks import declared, reading
 from kgbench.publish.checks.published import Published, suites
 from kgbench.publish.checks.report import Fault
 from kgbench.publish.withholding import parsed
+from kgbench.secrets.commitments import is_withheld
 from kgbench.validation.components import shown
 from kgbench.vocab import KGB, SKOS
 
@@ -100,12 +100,7 @@ def _in_the_clear(text: str) -> Iterator[str]:
     data = parsed(text)
     if not isinstance(data, dict):
         yield "all"
-    elif not _is_withheld(data):
+    elif not is_withheld(data):
         for name, value in data.items():
-            if name not in _IDENTITY and not _is_withheld(value) and value is not None:
+            if name not in _IDENTITY and not is_withheld(value) and value is not None:
                 yield name
-
-
-def _is_withheld(value: Json) -> bool:
-    """Whether a digest stands in the place of a value."""
-    return isinstance(value, dict) and set(value) == {"sha256"}

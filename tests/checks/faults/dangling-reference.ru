@@ -4,4 +4,4 @@
 # also: shapes/*; never-generated
 BASE <https://w3id.org/example/bench/>
 
-DELETE WHERE { GRAPH ?g { <https://w3id.org/kgbench/case/kgbench-1/Spell/case/a1> ?p ?o } }
+DELETE WHERE { GRAPH ?g { <https://w3id.org/kgbench/case/kgbench-1/Spell/case/wefe1d3180ae2> ?p ?o } }

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # constraint: derivation-cycle
-# node: run/1/Parrot-b82d84a6/Mend-turtle/0-d2d2d2d2/1/answer
+# node: run/1/Parrot-d808ae23/Mend-turtle/0-wcc76b172/1/answer
 # also: shapes/*; derived-before-generated
 BASE <https://w3id.org/example/bench/>
 PREFIX prov: <http://www.w3.org/ns/prov#>
 
-DELETE DATA { GRAPH <graph/run/1> { <run/1/Parrot-b82d84a6/Mend-turtle/0-d2d2d2d2/1/prompt> prov:wasDerivedFrom <run/1/Parrot-b82d84a6/Mend-turtle/0-d2d2d2d2/0/answer> } } ;
-INSERT DATA { GRAPH <graph/run/1> { <run/1/Parrot-b82d84a6/Mend-turtle/0-d2d2d2d2/1/prompt> prov:wasDerivedFrom <run/1/Parrot-b82d84a6/Mend-turtle/0-d2d2d2d2/1/answer> } }
+DELETE DATA { GRAPH <graph/run/1> { <run/1/Parrot-d808ae23/Mend-turtle/0-wcc76b172/1/prompt> prov:wasDerivedFrom <run/1/Parrot-d808ae23/Mend-turtle/0-wcc76b172/0/answer> } } ;
+INSERT DATA { GRAPH <graph/run/1> { <run/1/Parrot-d808ae23/Mend-turtle/0-wcc76b172/1/prompt> prov:wasDerivedFrom <run/1/Parrot-d808ae23/Mend-turtle/0-wcc76b172/1/answer> } }

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # constraint: shapes/Dialogue MinInclusive
-# node: run/1/Parrot-b82d84a6/Mend-turtle/0-d2d2d2d2
+# node: run/1/Parrot-d808ae23/Mend-turtle/0-wcc76b172
 # also: shapes/Evaluation Equals
 BASE <https://w3id.org/example/bench/>
 PREFIX kgb: <https://w3id.org/kgbench/ns#>
 
-DELETE DATA { GRAPH <graph/run/1> { <run/1/Parrot-b82d84a6/Mend-turtle/0-d2d2d2d2> kgb:iteration 0 } } ;
-INSERT DATA { GRAPH <graph/run/1> { <run/1/Parrot-b82d84a6/Mend-turtle/0-d2d2d2d2> kgb:iteration -1 } }
+DELETE DATA { GRAPH <graph/run/1> { <run/1/Parrot-d808ae23/Mend-turtle/0-wcc76b172> kgb:iteration 0 } } ;
+INSERT DATA { GRAPH <graph/run/1> { <run/1/Parrot-d808ae23/Mend-turtle/0-wcc76b172> kgb:iteration -1 } }

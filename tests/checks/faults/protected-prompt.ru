@@ -10,6 +10,6 @@ INSERT { GRAPH ?g { ?text prov:value "What is the name of the dragon?" } }
 WHERE {
   GRAPH ?g {
     ?prompt kgb:text ?text ;
-      prov:wasDerivedFrom <https://w3id.org/kgbench/case/llm-kg-bench-3/Spell/case/c3> .
+      prov:wasDerivedFrom <https://w3id.org/kgbench/case/llm-kg-bench-3/Spell/case/wf9a663d71632> .
   }
 }

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # constraint: revises-no-earlier
-# node: pass/1/oracle/Spell-10/0-d1d1d1d1/0
+# node: pass/1/oracle/Spell-10/0-w3c452462/0
 # also: derivation-cycle
 BASE <https://w3id.org/example/bench/>
 PREFIX prov: <http://www.w3.org/ns/prov#>
 
-DELETE { GRAPH ?g { ?later prov:wasRevisionOf <pass/1/oracle/Spell-10/0-d1d1d1d1/0> } }
-INSERT { GRAPH <graph/pass/1> { <pass/1/oracle/Spell-10/0-d1d1d1d1/0> prov:wasRevisionOf ?later } }
-WHERE { GRAPH ?g { ?later prov:wasRevisionOf <pass/1/oracle/Spell-10/0-d1d1d1d1/0> } }
+DELETE { GRAPH ?g { ?later prov:wasRevisionOf <pass/1/oracle/Spell-10/0-w3c452462/0> } }
+INSERT { GRAPH <graph/pass/1> { <pass/1/oracle/Spell-10/0-w3c452462/0> prov:wasRevisionOf ?later } }
+WHERE { GRAPH ?g { ?later prov:wasRevisionOf <pass/1/oracle/Spell-10/0-w3c452462/0> } }

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # constraint: agent-and-activity
-# node: run/1/Parrot-b82d84a6/Mend-turtle/0-d2d2d2d2/0/call/1
-# also: shapes/*
+# node: run/1/Parrot-d808ae23/Mend-turtle/0-wcc76b172/0/call/1
+# also: shapes/*; entity-and-activity
 BASE <https://w3id.org/example/bench/>
 PREFIX prov: <http://www.w3.org/ns/prov#>
 
-DELETE DATA { GRAPH <graph/run/1> { <run/1/Parrot-b82d84a6/Mend-turtle/0-d2d2d2d2/0/call/1> prov:wasAssociatedWith <https://w3id.org/kgbench/model/Parrot-b82d84a6> } } ;
-INSERT DATA { GRAPH <graph/run/1> { <https://w3id.org/kgbench/model/Parrot-b82d84a6> prov:wasAssociatedWith <run/1/Parrot-b82d84a6/Mend-turtle/0-d2d2d2d2/0/call/1> } }
+DELETE DATA { GRAPH <graph/run/1> { <run/1/Parrot-d808ae23/Mend-turtle/0-wcc76b172/0/call/1> prov:wasAssociatedWith <https://w3id.org/kgbench/model/Parrot-d808ae23> } } ;
+INSERT DATA { GRAPH <graph/run/1> { <https://w3id.org/kgbench/model/Parrot-d808ae23> prov:wasAssociatedWith <run/1/Parrot-d808ae23/Mend-turtle/0-wcc76b172/0/call/1> } }

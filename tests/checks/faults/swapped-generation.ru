@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # constraint: entity-and-activity
-# node: run/1/Parrot-b82d84a6/Mend-turtle/0-d2d2d2d2/0/call/1
+# node: run/1/Parrot-d808ae23/Mend-turtle/0-wcc76b172/0/call/1
 # also: shapes/*; generated-by-no-activity; derivation-cycle; never-generated
 BASE <https://w3id.org/example/bench/>
 PREFIX prov: <http://www.w3.org/ns/prov#>
 
-DELETE DATA { GRAPH <graph/run/1> { <run/1/Parrot-b82d84a6/Mend-turtle/0-d2d2d2d2/0/answer> prov:wasGeneratedBy <run/1/Parrot-b82d84a6/Mend-turtle/0-d2d2d2d2/0/call/1> } } ;
-INSERT DATA { GRAPH <graph/run/1> { <run/1/Parrot-b82d84a6/Mend-turtle/0-d2d2d2d2/0/call/1> prov:wasGeneratedBy <run/1/Parrot-b82d84a6/Mend-turtle/0-d2d2d2d2/0/answer> } }
+DELETE DATA { GRAPH <graph/run/1> { <run/1/Parrot-d808ae23/Mend-turtle/0-wcc76b172/0/answer> prov:wasGeneratedBy <run/1/Parrot-d808ae23/Mend-turtle/0-wcc76b172/0/call/1> } } ;
+INSERT DATA { GRAPH <graph/run/1> { <run/1/Parrot-d808ae23/Mend-turtle/0-wcc76b172/0/call/1> prov:wasGeneratedBy <run/1/Parrot-d808ae23/Mend-turtle/0-wcc76b172/0/answer> } }

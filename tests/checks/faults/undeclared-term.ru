@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # constraint: undeclared-term
-# node: run/1/Parrot-b82d84a6/Mend-turtle/0-d2d2d2d2
+# node: run/1/Parrot-d808ae23/Mend-turtle/0-wcc76b172
 # also: shapes/Dialogue Closed
 BASE <https://w3id.org/example/bench/>
 PREFIX kgb: <https://w3id.org/kgbench/ns#>
 
-INSERT DATA { GRAPH <graph/run/1> { <run/1/Parrot-b82d84a6/Mend-turtle/0-d2d2d2d2> kgb:colour "green" } }
+INSERT DATA { GRAPH <graph/run/1> { <run/1/Parrot-d808ae23/Mend-turtle/0-wcc76b172> kgb:colour "green" } }

@@ -1,0 +1,381 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SIGKILLs and full disks in mid-run, against the ledger of a provider that fails often.
+
+``python -m bench.attack_kills --kills 100 --full-disks 20`` ends with a table, and with exit code 1
+where anything was lost. A provider on the loopback interface notes every request, and when each
+answer went out. An answer is lost when it had gone out more than ``--window`` seconds before the
+process was killed and is asked for again, or is missing from the store at the end. What had gone
+out later may have been on its way through the process; how long that takes is measured, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import random
+import signal
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.small_disk import ROOM, Disk, small_disk
+from kgbench.record import accounts, reading
+from kgbench.store import open_reader
+from tests.servers import certificates
+from tests.servers.loopback import LoopbackServer
+from tests.servers.openai_server import OpenAISpeech
+from tests.servers.scripts import Entry, chaos, slowed
+
+CONCURRENCY = 8
+WINDOW = 0.05  # seconds from the last byte of a reply to its safety, on a machine under load
+_PATIENCE = 300.0  # seconds for what a session does next, and for its end
+_CONFIGURATION = """\
+name: attacked
+iterations: {iterations}
+concurrency: {concurrency}
+callTimeout: 5
+maxRetries: 8
+tasks: [RdfFriendCount-turtle-1, RdfFriendCount-nt-1]
+models:
+  - label: loopback
+    spec: "openai:loopback@{url}"
+"""
+# The receiver, which also notes how long after its coming the last of each response was safe. The
+# system says when it came (SO_TIMESTAMPNS, which Linux has for TCP, too).
+_RECEIVE = """
+import os, socket, struct, sys, time
+from kgbench.net import arrivals, links, receiver
+came = [0.0]
+class Stamped:
+    def __init__(self, plain):
+        self.plain = plain
+        plain.setsockopt(socket.SOL_SOCKET, 35, 1)
+    def recv(self, size):
+        data, ancillary, *_ = self.plain.recvmsg(size, 64)
+        self.stamp(ancillary)
+        return data
+    def recv_into(self, buffer):
+        size, ancillary, *_ = self.plain.recvmsg_into([buffer], 64)
+        self.stamp(ancillary)
+        return size
+    def stamp(self, ancillary):
+        if ancillary:
+            seconds, nanoseconds = struct.unpack("qq", ancillary[0][2])
+            came[0] = seconds + nanoseconds / 1e9
+    def __getattr__(self, name):
+        return getattr(self.plain, name)
+def connected(self, transport):
+    transport._sock = Stamped(transport._sock)
+links.Upstream.connection_made = connected
+safe = open(sys.argv.pop(1), "a", buffering=1 << 24)  # at the end: a write takes time
+append, names = arrivals.Arrivals.append, {}
+def noted(self, number, about, data, seal):
+    append(self, number, about, data, seal)
+    moment = time.time()
+    _, header, rest = data.partition(b"x-request-id: ")
+    if header:
+        names[number] = rest.partition(b"\\r")[0].decode()
+    if number in names:
+        safe.write(f"safe {names[number]} {moment - came[0]}\\n")
+arrivals.Arrivals.append = noted
+receiver.main(sys.argv[1:])
+safe.close()
+"""
+# The command, which also notes when each reply was read.
+_RUN = f"""
+import os, resource, sys, time
+from kgbench.engine import replies
+from kgbench.net import receiving
+receiving.PROGRAM = ("-c", {_RECEIVE!r}, sys.argv[1])
+safe = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+def note(*words):
+    os.write(safe, (" ".join(map(str, words)) + "\\n").encode())
+received, take = replies.Replies.received, replies.Replies.take
+def noted(self, call, *rest):
+    received(self, call, *rest)
+    note("read", call.reply.request_id, time.time())
+def taken(self, *rest):
+    call = take(self, *rest)
+    if call is not None:
+        note("recovered", call.reply.request_id, 0)
+    return call
+replies.Replies.received, replies.Replies.take = noted, taken
+arrived = replies.Replies.arrived
+def unread(self, *rest):
+    found = arrived(self, *rest)
+    if found is not None:
+        note("recovered", "unread", 0)
+    return found
+replies.Replies.arrived = unread
+if int(sys.argv[2]):
+    sys.dont_write_bytecode = True  # what is cut off could not be imported again
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+sys.argv = ["kgbench", "run", *sys.argv[3:]]
+from kgbench.cli import main
+main()
+"""
+_STORED = """
+PREFIX kgb: <https://w3id.org/kgbench/ns#> PREFIX prov: <http://www.w3.org/ns/prov#>
+SELECT ?id WHERE { GRAPH ?g { ?answer a kgb:Answer ; prov:wasGeneratedBy/kgb:requestId ?id } }
+"""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of an attacked run; ages are in seconds, before the kill.
+
+    ``asked_again`` are the ages of answers that went out and were asked for again, ``in_flight``
+    how many were asked again after a disk was full. ``windows`` are the seconds from the
+    last byte of a reply to its safety, ``read`` from its going out to its being read. ``faults``
+    are tracebacks and exit codes that should not be.
+    """
+
+    dialogues: int = 0
+    kills: int = 0
+    full_disks: int = 0
+    answers: int = 0
+    stored: int = 0
+    recovered: int = 0
+    missing: int = 0
+    wrong_usage: int = 0
+    in_flight: int = 0
+    asked_again: list[float] = field(default_factory=list)
+    windows: list[float] = field(default_factory=list)
+    read: list[float] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+    def lost(self, window: float) -> int:
+        """Answers that had gone out at least ``window`` seconds before a kill, and were lost."""
+        return sum(age > window for age in self.asked_again) + self.missing
+
+
+class Attack:
+    """A run of ``dialogues`` in ``folder``, and what is done to it."""
+
+    def __init__(
+        self, folder: Path, dialogues: int, seed: int, failing: float, *, tls: bool = False
+    ) -> None:
+        self._certificate = certificates.made(folder) if tls else None
+        self.tally = Tally(dialogues=dialogues)
+        self._folder = folder
+        self._chance = random.Random(seed)  # noqa: S311 - reproducible, not secret
+        self._script = slowed(chaos(failing, seed), 0.05)
+        self._killed: list[float] = []  # when each session that was killed ended
+        self._filled: list[tuple[float, float]] = []  # begin and end of sessions on a full disk
+
+    def carry_out(self, kills: int, full_disks: int) -> Tally:
+        """Kill, fill, and let the run end; what came of it."""
+        speech: Any = OpenAISpeech()
+        with contextlib.ExitStack() as stack:
+            secure = None
+            if self._certificate is not None:
+                secure = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+                secure.load_cert_chain(*self._certificate)
+            server = stack.enter_context(LoopbackServer(speech, script=self._script, tls=secure))
+            disk = stack.enter_context(small_disk(self._folder / "disk"))
+            iterations = self.tally.dialogues // 2
+            (self._folder / "c.yaml").write_text(
+                _CONFIGURATION.format(
+                    iterations=iterations, concurrency=CONCURRENCY, url=server.url
+                )
+            )
+            attacks = [self._kill] * kills + [self._fill] * full_disks
+            self._chance.shuffle(attacks)
+            for number, attack in enumerate(attacks):
+                left = self.tally.dialogues - len(_answered(server))
+                each = max(1, left // (len(attacks) - number))
+                attack(server, disk, each)
+            self._finish()
+            self._settle(server, disk.store)
+        return self.tally
+
+    # --- what is done -------------------------------------------------------------------------
+
+    def _kill(self, server: LoopbackServer, disk: Disk, each: int) -> None:
+        wanted = len(_answered(server)) + self._chance.randint(0, each)
+        with self._session(disk.store) as process:
+            end = time.monotonic() + _PATIENCE
+            while len(_answered(server)) < wanted and time.monotonic() < end:
+                if process.poll() is not None:
+                    break
+                time.sleep(0.002)
+            time.sleep(self._chance.uniform(0.0, 0.1))
+            process.send_signal(signal.SIGKILL)
+            self._killed.append(time.time())
+        self.tally.kills += 1
+        self._look_at(process, full=False)
+
+    def _fill(self, server: LoopbackServer, disk: Disk, each: int) -> None:
+        del server, each
+        began = time.time()
+        with (
+            disk.filled(self._chance.randint(*ROOM)) as limit,
+            self._session(disk.store, limit) as p,
+        ):
+            try:
+                p.wait(_PATIENCE)
+            except subprocess.TimeoutExpired:
+                p.kill()
+                self.tally.faults.append("a session on a full disk did not end")
+        self._filled.append((began, time.time()))
+        self.tally.full_disks += 1
+        self._look_at(p, full=True)
+
+    def _finish(self) -> None:
+        for _ in range(20):
+            with self._session(self._folder / "disk" / "store") as process:
+                process.wait(_PATIENCE)
+            self._look_at(process, full=False)
+            if process.returncode == 0:
+                return
+        self.tally.faults.append("the run did not end")
+
+    @contextlib.contextmanager
+    def _session(self, store: Path, limit: int | None = None) -> Iterator[subprocess.Popen[bytes]]:
+        options = [str(self._folder / "c.yaml"), "--store", str(store), "--json", "--no-preflight"]
+        words = [sys.executable, "-c", _RUN, str(self._folder / "safe"), str(limit or 0), *options]
+        environment = {**os.environ, "OPENAI_API_KEY": "sk-loopback-attack"}
+        if self._certificate is not None:
+            environment["SSL_CERT_FILE"] = str(self._certificate[0])
+        with (self._folder / "out").open("wb") as out, (self._folder / "err").open("wb") as err:
+            process = subprocess.Popen(  # noqa: S603 - ours
+                words, stdout=out, stderr=err, env=environment
+            )
+            try:
+                yield process
+            finally:
+                if process.poll() is None and sys.exc_info()[0] is not None:
+                    process.kill()
+                process.wait()
+
+    def _look_at(self, process: subprocess.Popen[bytes], *, full: bool) -> None:
+        """Note what a session that has ended said, where it should not have."""
+        said = (self._folder / "err").read_text(encoding="utf-8", errors="replace")
+        code = process.returncode
+        allowed = {0, 1, 3, 4} if full else {0, 3, -signal.SIGKILL}
+        if "Traceback" in said or code not in allowed or (code == 4 and not said.strip()):  # noqa: PLR2004
+            self.tally.faults.append(f"exit code {code}: {said[-2000:]}")
+
+    # --- what came of it ------------------------------------------------------------------------
+
+    def _settle(self, server: LoopbackServer, store: Path) -> None:
+        tally, answers = self.tally, _answered(server)
+        tally.answers = len(answers)
+        with open_reader(str(store)) as reader:
+            stored = {row["id"].value for row in reader.query(_STORED)}
+            (run,) = reading.runs(reader)
+            states = reading.dialogue_states(reader, run.graph)
+            usage = sum(accounts.usage(reader, run.graph).values(), accounts.Usage())
+        tally.stored = len(stored)
+        tally.missing = tally.dialogues - sum(state.complete for state in states.values())
+        charged = [entry.usage for entry in answers if entry.request_id in stored]
+        read, written = (sum((u or {})[kind] for u in charged) for kind in ("input", "output"))
+        tally.wrong_usage = abs(usage.input - read) + abs(usage.output - written)
+        for entry in answers:
+            if entry.request_id not in stored:
+                self._asked_again(entry)
+        sent = {entry.request_id: entry.acknowledged for entry in answers}
+        windows: dict[str, float] = {}  # of the last piece of each response
+        for line in (self._folder / "safe").read_text(encoding="ascii").splitlines():
+            what, name, moment = line.split()
+            tally.recovered += what == "recovered"
+            began = sent.get(name)
+            if what == "read" and began is not None:
+                tally.read.append(float(moment) - began)
+            elif what == "safe" and began is not None:
+                windows[name] = float(moment)
+        tally.windows = list(windows.values())
+
+    def _asked_again(self, entry: Entry) -> None:
+        """Note how long before the next kill an answer went out that is not in the store.
+
+        Each dialogue has its answer at the end, so another one was asked for in its place.
+        """
+        assert entry.acknowledged is not None
+        if any(begin <= entry.started <= end for begin, end in self._filled):
+            self.tally.in_flight += 1
+            return
+        if any(0 <= entry.started - moment < 1 for moment in self._killed):
+            return  # it was still on its way when the process was killed
+        kills = [moment for moment in self._killed if entry.started <= moment]
+        if not kills:
+            self.tally.faults.append(f"not stored, and no kill after it: {entry.request_id}")
+        elif kills[0] >= entry.acknowledged:  # else it went out to a process that was gone
+            self.tally.asked_again.append(kills[0] - entry.acknowledged)
+
+
+@contextlib.contextmanager
+def _beside(busy: int) -> Iterator[None]:
+    """So many processes that compute without end, each in a session of its own."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(busy):
+            process = stack.enter_context(
+                subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True)
+            )
+            stack.callback(process.kill)
+        yield
+
+
+def _answered(server: LoopbackServer) -> list[Entry]:
+    return [entry for entry in list(server.ledger) if entry.acknowledged is not None]
+
+
+def _percentile(values: list[float], share: float) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
+
+
+def _spread(seconds: list[float]) -> str:
+    shown = (f"{_percentile(seconds, share) * 1000:.2f}" for share in (0.5, 0.95, 0.99, 1.0))
+    return ", ".join(shown) + " ms"
+
+
+def table(tally: Tally, window: float) -> str:
+    """The tally in words, a line for each figure."""
+    late = [age for age in tally.asked_again if age <= window]
+    worst = max(tally.asked_again, default=0.0)
+    lines = [
+        f"dialogues                      {tally.dialogues:,}",
+        f"SIGKILLs, full disks           {tally.kills}, {tally.full_disks}",
+        f"answers that went out          {tally.answers:,}",
+        f"answers stored                 {tally.stored:,}",
+        f"taken from the write-ahead log {tally.recovered:,}",
+        f"lost                           {tally.lost(window)} (oldest asked again {worst:.4f} s)",
+        f"killed within {window:g} s of arrival {len(late)}",
+        f"asked again, on a full disk    {tally.in_flight}",
+        f"tokens that differ             {tally.wrong_usage}",
+        f"safe after p50, p95, p99, most {_spread(tally.windows)}",
+        f"read after p50, p95, p99, most {_spread(tally.read)}",
+        f"faults                         {len(tally.faults)}",
+    ]
+    return "\n".join([*lines, *tally.faults])
+
+
+def main(arguments: list[str]) -> int:
+    """Attack as asked, and print the table; 1 where something was lost."""
+    parser = argparse.ArgumentParser(prog="python -m bench.attack_kills", description=__doc__)
+    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--full-disks", type=int, default=20)
+    parser.add_argument("--dialogues", type=int, default=2000)
+    parser.add_argument("--failing", type=float, default=0.25, help="the share of calls that fail")
+    parser.add_argument("--window", type=float, default=WINDOW, help="seconds")
+    parser.add_argument("--busy", type=int, default=0, help="processes that compute beside it")
+    parser.add_argument("--tls", action="store_true", help="have the provider speak HTTPS")
+    parser.add_argument("--seed", type=int, default=1)
+    chosen = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as folder, _beside(chosen.busy):
+        attack = Attack(Path(folder), chosen.dialogues, chosen.seed, chosen.failing, tls=chosen.tls)
+        tally = attack.carry_out(chosen.kills, chosen.full_disks)
+    print(table(tally, chosen.window))
+    return 1 if tally.lost(chosen.window) or tally.faults or tally.wrong_usage else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How light requests fare while many clients send heavy queries, without a pause, to our server.
+
+Look-ups, small aggregates and ``/health`` are asked at a fixed pace from this process; the heavy
+queries, of fourteen kinds and each with constants of its own, come from another one. All talk to
+loopback only, for :data:`SECONDS` per siege. After a refusal a heavy client waits for 100 ms,
+which is far less than the server tells it to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import multiprocessing
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote, urlsplit
+
+from bench.harness import Result
+from bench.serving import look_up, ours, serving
+
+SECONDS = float(os.environ.get("KGBENCH_SIEGE_SECONDS", "20"))
+SIZES = (0, 50, 200)
+#: Pieces of texts that a reader with quadratic patterns would never come to the end of.
+FREEZING = ("a.", '\\"', "1.a.", "<a", "_:a..", "?", "\\u0041.", "service ", "([{")
+_MIB = 1 << 20
+ITERATIONS = 40
+_AFTER_REFUSAL = 0.1  # seconds
+_PATIENCE = 60.0
+_ALL = "GRAPH ?g { ?s ?p ?o }"
+_OTHER = "GRAPH ?h { ?a ?b ?c }"
+#: Heavy queries; ``%d`` makes each differ from all others.
+HEAVY = (
+    f"SELECT (COUNT(*) AS ?n) {{ {_ALL} {_OTHER} FILTER(?o != %d) }}",
+    f"SELECT (COUNT(DISTINCT ?c) AS ?n) {{ {_ALL} {_OTHER} FILTER(?c != %d) }}",
+    f"SELECT ?s {{ {_ALL} {_OTHER} FILTER(STR(?o) = STR(?b) && ?c != %d) }} ORDER BY ?a",
+    f"SELECT * {{ {_ALL} {_OTHER} FILTER(?c != %d) }} LIMIT 900000",
+    f"SELECT (MAX(?c) AS ?m) {{ {_ALL} OPTIONAL {{ {_OTHER} FILTER(?c > ?o && ?c != %d) }} }}",
+    f"SELECT (COUNT(*) AS ?n) {{ {_ALL} FILTER EXISTS {{ {_OTHER} FILTER(?c > %d && ?b = ?o) }} }}",
+    f"SELECT (COUNT(*) AS ?n) {{ {_ALL} MINUS {{ {_OTHER} FILTER(?c != %d) }} {_OTHER} }}",
+    "SELECT (COUNT(*) AS ?n) { ?s (<urn:x>|!<urn:y%d>)* ?o }",
+    "SELECT (COUNT(*) AS ?n) { ?s (!<urn:z%d>/!<urn:y>)+ ?o . ?o !<urn:x> ?q }",
+    f"SELECT (GROUP_CONCAT(?c; separator='%d') AS ?n) {{ {_ALL} {_OTHER} }} GROUP BY ?s",
+    f"SELECT (COUNT(*) AS ?n) {{ {_ALL} {_OTHER} FILTER regex(CONCAT(STR(?o), STR(?c)), '%d$') }}",
+    f"CONSTRUCT {{ ?s ?b ?o, %d }} WHERE {{ {_ALL} {_OTHER} }}",
+    f"ASK {{ {_ALL} {_OTHER} GRAPH ?i {{ ?d ?e ?f }} FILTER(?f = %d && ?o = ?c) }}",
+    f"SELECT ?s (SUM(STRLEN(STR(?o)) + %d) AS ?n) {{ {_ALL} {_OTHER} }} GROUP BY ?s",
+)
+_KGB = "https://w3id.org/kgbench/ns#"
+AGGREGATES = (
+    f"SELECT ?g (COUNT(?d) AS ?n) {{ GRAPH ?g {{ ?d a <{_KGB}Dialogue> }} }} GROUP BY ?g",
+    f"SELECT ?m (COUNT(*) AS ?n) {{ GRAPH ?g {{ ?d <{_KGB}model> ?m }} }} GROUP BY ?m",
+    "SELECT ?c (COUNT(*) AS ?n) { GRAPH ?g { ?t a ?c } } GROUP BY ?c ORDER BY ?c",
+)
+
+
+class Kind(NamedTuple):
+    """A kind of light request: its paths in turn, clients, seconds between requests, its goals."""
+
+    name: str
+    paths: tuple[str, ...]
+    clients: int
+    pause: float
+    goals: dict[int, str]
+
+
+def run() -> list[Result]:
+    """Times and refusals of light requests, without a siege, under two, and beside long texts."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = Path(folder) / "results"
+        results(store, ITERATIONS)
+        found: list[Result] = []
+        for many in SIZES:
+            with serving(ours(store)) as url:
+                found += _siege(url, many)
+        with serving(ours(store)) as url:
+            times, healthy = asyncio.run(freeze(url))
+    goal, note = "under 1,000 ms", f"of {len(times)}"
+    return [
+        *found,
+        Result("freezing texts of 1 MiB, longest", max(times) * 1e3, "ms", "", goal, note),
+        Result("health beside freezing texts, longest", max(healthy) * 1e3, "ms"),
+    ]
+
+
+def results(store: Path, iterations: int) -> None:
+    """Make a store with the results of the quick start, so many iterations of it."""
+    words = [sys.executable, "-m", "kgbench", "run", "--store", str(store)]
+    words += ["--iterations", str(iterations)]
+    subprocess.run(words, check=True, capture_output=True)  # noqa: S603 - fixed words
+
+
+def _siege(url: str, many: int) -> list[Result]:
+    light = asyncio.run(_settled(url))
+    process = None
+    if many:
+        process = multiprocessing.get_context("spawn").Process(
+            target=_besiege, args=(url, many, SECONDS + 5), daemon=True
+        )
+        process.start()
+    try:
+        time.sleep(5)  # until all heavy clients have asked
+        measured = asyncio.run(_measure(url, light))
+    finally:
+        if process is not None:
+            process.terminate()
+            process.join()
+    found = []
+    for kind, (times, statuses) in zip(light, measured, strict=True):
+        what = f"{kind.name} beside {many} heavy queries"
+        refused = sum(statuses.values()) - statuses["200"]
+        note = f"median {statistics.median(times) * 1e3:.0f} ms of {len(times)}; {refused} refused"
+        p95 = sorted(times)[int(len(times) * 0.95)] * 1e3
+        found.append(Result(f"{what}, p95", p95, "ms", "", kind.goals.get(many, ""), note))
+        found.append(Result(f"{what}, longest", max(times) * 1e3, "ms"))
+    return found
+
+
+async def freeze(url: str) -> tuple[list[float], list[float]]:
+    """The times of texts that could freeze a server, and of ``/health`` beside them, in seconds."""
+    times: list[float] = []
+    healthy: list[float] = []
+
+    async def texts() -> None:
+        for piece in FREEZING:
+            text = ('ASK { "' + piece * _MIB)[: _MIB - 1]
+            begin = time.monotonic()
+            status = await _get(url, "/sparql", text.encode("ascii"))
+            if not status.isdigit():
+                raise ConnectionError(f"{url}sparql answers {piece!r} repeated with {status}")
+            times.append(time.monotonic() - begin)
+
+    async with asyncio.TaskGroup() as group:
+        reading = group.create_task(texts())
+        while not reading.done():
+            begin = time.monotonic()
+            await _get(url, "/health")
+            healthy.append(time.monotonic() - begin)
+            await asyncio.sleep(0.02)
+    return times, healthy
+
+
+async def _settled(url: str) -> list[Kind]:
+    """The kinds of light requests, once each of them was answered."""
+    things = [f"{_KGB}{name}" for name in ("Run", "Dialogue", "Evaluation", "Model", "Task")]
+    lookups = tuple(f"/sparql?query={quote(look_up(thing), safe='')}" for thing in things)
+    aggregates = tuple(f"/sparql?query={quote(text, safe='')}" for text in AGGREGATES)
+    kinds = [
+        Kind("look-ups", lookups, 4, 0.02, {50: "under 100 ms", 200: "under 500 ms"}),
+        Kind("small aggregates", aggregates, 2, 0.2, {50: "under 1 s"}),
+        Kind("health", ("/health",), 1, 0.05, {50: "under 100 ms", 200: "under 100 ms"}),
+    ]
+    for kind in kinds:
+        for path in kind.paths:
+            status = await _get(url, path)
+            if status != "200":
+                raise ConnectionError(f"{url}{path} is answered with {status}")
+    return kinds
+
+
+async def _measure(url: str, kinds: list[Kind]) -> list[tuple[list[float], Counter[str]]]:
+    """Times (seconds) and statuses of each kind."""
+    end = time.monotonic() + SECONDS
+
+    async def client(kind: Kind, times: list[float], statuses: Counter[str]) -> None:
+        for path in itertools.cycle(kind.paths):
+            begin = time.monotonic()
+            if begin > end:
+                return
+            statuses[await _get(url, path)] += 1
+            times.append(time.monotonic() - begin)
+            await asyncio.sleep(kind.pause)
+
+    found: list[tuple[list[float], Counter[str]]] = [([], Counter()) for _ in kinds]
+    async with asyncio.TaskGroup() as group:
+        for kind, (times, statuses) in zip(kinds, found, strict=True):
+            for _ in range(kind.clients):
+                group.create_task(client(kind, times, statuses))
+    return found
+
+
+def _besiege(url: str, many: int, seconds: float) -> None:
+    """Keep ``many`` clients busy with heavy queries for so long."""
+
+    async def client(queries: Iterator[str], end: float) -> None:
+        for query in queries:
+            left = end - time.monotonic()
+            if left <= 0:
+                return
+            path = f"/sparql?query={quote(query, safe='')}"
+            try:
+                status = await asyncio.wait_for(_get(url, path), left)
+            except TimeoutError:
+                return
+            if status != "200":
+                await asyncio.sleep(_AFTER_REFUSAL)
+
+    async def clients() -> None:
+        end = time.monotonic() + seconds
+        queries = (kind % number for number, kind in enumerate(itertools.cycle(HEAVY)))
+        await asyncio.gather(*(client(queries, end) for _ in range(many)))
+
+    asyncio.run(clients())
+
+
+async def _get(url: str, path: str, body: bytes | None = None) -> str:
+    """The status of the answer over a connection of its own, or why there is none.
+
+    A ``body`` is sent by POST, as a query.
+    """
+    place = urlsplit(url)
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            reader, writer = await asyncio.open_connection(place.hostname, place.port)
+            try:
+                head = f"{path} HTTP/1.1\r\nHost: {place.netloc}\r\nConnection: close\r\n"
+                if body is None:
+                    writer.write(f"GET {head}\r\n".encode("ascii"))
+                else:
+                    head += f"Content-Length: {len(body)}\r\n"
+                    head += "Content-Type: application/sparql-query\r\n\r\n"
+                    writer.write(f"POST {head}".encode("ascii") + body)
+                line = await reader.readline()
+                while await reader.read(1 << 18):
+                    pass
+            finally:
+                writer.close()
+    except (OSError, asyncio.IncompleteReadError) as error:
+        return type(error).__name__
+    return line.split()[1].decode("ascii") if line.count(b" ") > 1 else "nothing"

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The part of ``docs/connectors.md`` that comes from what connectors declare.
+
+It stands in the page between two marks, where a test compares it with the declarations.
+``python -m docs.reference_pages.connectors`` writes it anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from docs.reference_pages.declared import cell
+from kgbench.connectors.declared import Declaration, declarations
+from kgbench.connectors.options import COMMON, Option
+
+PAGE = Path(__file__).resolve().parent.parent / "connectors.md"
+BEGIN = "<!-- declared: python -m docs.reference_pages.connectors writes this part -->\n"
+END = "<!-- end of what is declared -->\n"
+ORDER = (
+    "openai",
+    "anthropic",
+    "google",
+    "google_legacy",
+    "vllm",
+    "text2sparql",
+    "baseline",
+    "replay",
+)
+
+_KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
+
+
+def part() -> str:
+    """What is declared, in Markdown."""
+    known = declarations()
+    assert set(known) >= set(ORDER), "a built-in connector has no declaration"
+    lines = list(_servers(known))
+    for name in ORDER:
+        lines += _options(name, known[name])
+    lines += ["### All connectors", "", *_table(COMMON), ""]
+    return "\n".join(lines)
+
+
+def renewed(page: str) -> str:
+    """``page`` with this part as it is now."""
+    before, _, rest = page.partition(BEGIN)
+    return f"{before}{BEGIN}\n{part()}\n{END}{rest.partition(END)[2]}"
+
+
+def _servers(known: dict[str, Declaration]) -> Iterator[str]:
+    yield "| connector | extra | server | address in | key in | version |"
+    yield "|---|---|---|---|---|---|"
+    for name in ORDER:
+        service = known[name].service
+        if service is not None:
+            keys = " or ".join(f"`{key}`" for key in service.keys)
+            version = f"`{service.version}`" + (", no other" if service.fixed else "")
+            own = f"`{service.own}`" if service.own else "the address in the specification"
+            variable = f"`{service.variable}`" if service.variable else ""
+            yield f"| `{name}` | `{known[name].extra}` | {own} | {variable} | {keys} | {version} |"
+    yield ""
+
+
+def _options(name: str, declared: Declaration) -> Iterator[str]:
+    forms = " or ".join(f"`{form}`" for form in declared.specifications)
+    yield from (f"### {name}", "", f"Specification: {forms}.")
+    if declared.sampling:
+        taken = ", ".join(f"`{each}`" for each in sorted(declared.sampling))
+        yield f"Sampling parameters: {taken}."
+    elif declared.sampling is None:
+        yield "Sampling parameters: those that the server takes, passed on as they are written."
+    yield ""
+    yield from _table(declared.options)
+    yield ""
+
+
+def _table(options: Mapping[str, Option]) -> Iterator[str]:
+    yield "| option | value | default | meaning |"
+    yield "|---|---|---|---|"
+    for name, option in options.items():
+        default = "" if option.default in (None, "") else f"`{option.default}`"
+        yield f"| `{name}` | {_values(option)} | {default} | {cell(option.meaning)} |"
+
+
+def _values(option: Option) -> str:
+    if option.allowed:
+        return " or ".join(f"`{each}`" for each in option.allowed)
+    kind = _KINDS[option.kind]
+    if option.maximum is not None:
+        return f"{kind} from {option.minimum:g} to {option.maximum:g}"
+    return kind if option.minimum is None else f"{kind}, at least {option.minimum:g}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(renewed(PAGE.read_text("utf-8")), encoding="utf-8")

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What task classes read, write and demand, as their descriptions declare it.
+
+The columns on SPARQL are table 2 of LLM-KG-Bench 3 (Semantic Web Journal 2025), the last three its
+table 4.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+from kgbench.analysis.selection import Selection
+from kgbench.analysis.tables import Column, Table, Value
+from kgbench.errors import QueryError
+from kgbench.rdf import queries
+from kgbench.store.protocol import Store
+from kgbench.vocab import KGB
+
+SPARQL_ASPECTS = ("syntax-read", "syntax-create", "semantics-read", "semantics-create")
+_LISTED = {
+    "reads": KGB.reads,
+    "writes": KGB.writes,
+    "cognitive_process": KGB.cognitiveProcess,
+    "knowledge_dimension": KGB.knowledgeDimension,
+    "relational_complexity": KGB.relationalComplexity,
+}
+COLUMNS = (
+    Column("task_class", "Task class"),
+    Column("reads", "Reads"),
+    Column("writes", "Writes"),
+    Column("syntax_read", "SPARQL syntax read"),
+    Column("syntax_create", "created"),
+    Column("semantics_read", "SPARQL semantics read"),
+    Column("semantics_create", "created"),
+    Column("cognitive_process", "Cognitive process"),
+    Column("knowledge_dimension", "Knowledge needed"),
+    Column("relational_complexity", "Relational complexity"),
+)
+QUERIES = ("task-aspects",)
+
+
+def task_aspects(
+    store: Store,
+    selection: Selection,  # noqa: ARG001 - the signature of all analyses
+    *,
+    tasks: str = "*",
+) -> Table:
+    """One row per task class of the catalogue whose description says anything of its aspects.
+
+    Aspects of SPARQL are ``x`` where a task class tests them, else ``-``; several values are
+    separated by commas. ``tasks`` is a glob over names of task classes. Raises
+    :class:`~kgbench.errors.QueryError` where no class fits.
+    """
+    facts: dict[str, dict[str, set[str]]] = {}
+    for _, name, aspect, value in queries.rows(store, "task-aspects"):
+        if fnmatchcase(str(name), tasks):
+            facts.setdefault(str(name), {}).setdefault(str(aspect), set()).add(str(value))
+    if not facts:
+        raise QueryError(f"no task class that fits '{tasks}' declares its aspects")
+    return Table(
+        title="Aspects of task classes",
+        columns=COLUMNS,
+        rows=tuple(_row(name, found) for name, found in sorted(facts.items())),
+        queries=QUERIES,
+    )
+
+
+def _row(name: str, found: dict[str, set[str]]) -> tuple[Value, ...]:
+    listed = {
+        column: ", ".join(sorted(found.get(prop, ()))) or None for column, prop in _LISTED.items()
+    }
+    tested = found.get(KGB.sparqlAspect, set())
+    marks = {a.replace("-", "_"): "x" if a in tested else "-" for a in SPARQL_ASPECTS}
+    row: dict[str, Value] = {"task_class": name, **listed, **marks}
+    return tuple(row[column.name] for column in COLUMNS)

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Means and their tests where values come in clusters, such as all answers to one case.
+
+Values of a cluster are not independent, clusters are. Clusters are drawn within strata (tasks) that
+stay as they are. A stratum with one cluster tells nothing of how clusters differ, so none of its
+values are used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from kgbench.analysis.intervals import (
+    Bounds,
+    Interval,
+    combined_interval,
+    half_width,
+    normal_quantile,
+    t_quantile,
+    wilson,
+)
+from kgbench.analysis.significance import two_sided
+
+FEWEST_FOR_T = 10
+"""Below this number of clusters tests are permutation tests, and only bounded means get intervals.
+
+Cameron and Miller (Journal of Human Resources 50, 2015, section VI) discuss few clusters.
+"""
+FEWEST_FOR_INTERVAL = 6
+"""Below this number of clusters no interval is given.
+
+Sign flips of five clusters cannot give a p below 0.0625, and simulated intervals cover too little.
+"""
+_FLIPS, _SEED = 9_999, 0
+_ROUNDING = 1e-12  # of scores of the size of 1
+
+
+def least_p(number: int) -> float:
+    """The least p that the test of so many clusters can give, whatever their values.
+
+    Of 2^G patterns of signs two are as far from 0 as the values themselves can be.
+
+    >>> least_p(5), least_p(6), least_p(10)
+    (0.0625, 0.03125, 0.0)
+    """
+    return 0.0 if number >= FEWEST_FOR_T else min(1.0, 2.0 ** (1 - number))
+
+
+class Value(NamedTuple):
+    """A value with the names of its stratum and cluster, and its weight in the mean."""
+
+    stratum: Hashable
+    cluster: Hashable
+    value: float
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """A weighted mean of values in clusters, of strata that have at least two of them.
+
+    For each cluster, ``strata`` has the place of its stratum, ``weights`` the sum of the weights of
+    its values, and ``totals`` their weighted sum (arrays of the same length). ``left_out`` are the
+    names of the strata with one cluster, whose values are not in the mean.
+    """
+
+    strata: Any
+    weights: Any
+    totals: Any
+    left_out: tuple[Hashable, ...] = ()
+
+    @classmethod
+    def of(cls, values: Iterable[Value]) -> Clusters:
+        """The clusters of some values."""
+        import numpy as np
+
+        places: dict[Hashable, int] = {}
+        found: dict[tuple[int, Hashable], tuple[list[float], list[float]]] = {}
+        for one in values:
+            stratum = places.setdefault(one.stratum, len(places))
+            weights, totals = found.setdefault((stratum, one.cluster), ([], []))
+            weights.append(one.weight)
+            totals.append(one.weight * one.value)
+        made = cls.of_sums(
+            np.array([stratum for stratum, _ in found], dtype=int),
+            np.array([math.fsum(weights) for weights, _ in found.values()]),
+            np.array([math.fsum(totals) for _, totals in found.values()]),
+        )
+        numbers = Counter(stratum for stratum, _ in found)
+        single = tuple(name for name, place in places.items() if numbers[place] == 1)
+        return replace(made, left_out=single)
+
+    @classmethod
+    def of_sums(cls, strata: Any, weights: Any, totals: Any) -> Clusters:
+        """The clusters with these sums, each in a stratum numbered from 0.
+
+        They are sorted, so that no sum depends on the order of rows, which differs between a store
+        and a publication of it.
+        """
+        import numpy as np
+
+        several = np.bincount(strata)[strata] > 1
+        _, places = np.unique(strata[several], return_inverse=True)
+        weights, totals = weights[several], totals[several]
+        order = np.lexsort((weights, totals, places))
+        return cls(places[order], weights[order], totals[order])
+
+    @property
+    def number(self) -> int:
+        """How many clusters there are."""
+        return len(self.totals)
+
+    @property
+    def lone(self) -> int:
+        """How many strata have one cluster, so that their values are not in the mean."""
+        return len(self.left_out)
+
+    @property
+    def freedom(self) -> int:
+        """Degrees of freedom: clusters less strata, so G - 1 in one stratum."""
+        return self.number - (int(self.strata.max()) + 1 if self.number else 0)
+
+    @cached_property
+    def mean(self) -> float | None:
+        """The weighted mean; ``None`` without clusters."""
+        return _sum(self.totals) / _sum(self.weights) if self.number else None
+
+    @cached_property
+    def error(self) -> float | None:
+        """The cluster-robust standard error of the mean; ``None`` without clusters.
+
+        Per stratum, G / (G - 1) times the sum over clusters of the squared sum of residuals from
+        the mean of the stratum (Liang and Zeger, Biometrika 73, 1986; Miller, arXiv 2411.00640,
+        section 2.2, with the correction for G).
+        """
+        import numpy as np
+
+        if not self.number:
+            return None
+        centres = np.bincount(self.strata, self.totals) / np.bincount(self.strata, self.weights)
+        expected = self.weights * centres[self.strata]
+        residuals = self.totals - expected
+        rounding = _ROUNDING * (np.abs(self.totals) + np.abs(expected) + self.weights)
+        squares = np.where(np.abs(residuals) > rounding, residuals, 0.0) ** 2
+        numbers = np.bincount(self.strata)
+        of_strata = numbers / (numbers - 1) * np.bincount(self.strata, squares)
+        return math.sqrt(_sum(of_strata)) / _sum(self.weights)
+
+    @property
+    def p(self) -> float | None:
+        """Two-sided p of the hypothesis that clusters come from a population with mean 0.
+
+        By t with :attr:`freedom`; below :data:`FEWEST_FOR_T` clusters, and where clusters do not
+        vary, by flipping signs of whole clusters. ``None`` without clusters.
+        """
+        if self.mean is None or self.error is None:
+            return None
+        if self.number < FEWEST_FOR_T or self.error == 0:
+            return self._flipped()
+        return self.p_of_t
+
+    @property
+    def p_of_t(self) -> float | None:
+        """Two-sided p by t whatever the number of clusters; ``None`` where they do not vary."""
+        if self.mean is None or not self.error:
+            return None
+        return two_sided(self.mean / self.error, self.freedom)
+
+    def p_equivalent(self, margin: float) -> float | None:
+        """P of the two one-sided t-tests that the mean lies between -``margin`` and ``margin``.
+
+        A p below the level says that it does (Schuirmann, J. Pharmacokinetics and Biopharmaceutics
+        15, 1987). ``None`` below :data:`FEWEST_FOR_T` clusters, and where they do not vary.
+        """
+        if self.mean is None or not self.error or self.number < FEWEST_FOR_T:
+            return None
+        return _equivalent(self.mean, self.error, self.freedom, margin)
+
+    def _flipped(self) -> float:
+        """P of the sum of clusters when the sign of each is drawn; exact up to 13 clusters."""
+        import numpy as np
+        from scipy import stats  # type: ignore[import-untyped]
+
+        found = stats.permutation_test(
+            (np.sort(self.totals),),
+            lambda sums, axis: np.sum(sums, axis=axis),
+            permutation_type="samples",
+            vectorized=True,
+            n_resamples=_FLIPS,
+            rng=np.random.default_rng(_SEED),
+        )
+        return float(found.pvalue)
+
+    def interval(self, bounds: Bounds) -> Interval | None:
+        """The 95 % interval of the mean, inside ``bounds`` where these have two ends.
+
+        Wilson's, with the effective number of values from the standard error and Student's t with
+        :attr:`freedom` (Korn and Graubard 1998). Where clusters do not vary, a further cluster
+        deviates with a probability of at most Wilson's bound for none of them, and then reaches
+        the end of the range. Without bounds it is Student's t. ``None`` below
+        :data:`FEWEST_FOR_INTERVAL` clusters, and without bounds below :data:`FEWEST_FOR_T` or
+        where clusters do not vary.
+        """
+        low, high = bounds
+        if self.mean is None or self.error is None or self.number < FEWEST_FOR_INTERVAL:
+            return None
+        inside = low is not None and high is not None and low <= self.mean <= high
+        if not inside or low is None or high is None:
+            if self.number < FEWEST_FOR_T or self.error == 0:
+                return None
+            half = half_width(self.error, self.freedom)
+            return Interval(self.mean - half, self.mean + half)
+        if self.error == 0:
+            square = normal_quantile() ** 2
+            reach = square / (self.number + square)
+            return Interval(
+                self.mean - reach * (self.mean - low), self.mean + reach * (high - self.mean)
+            )
+        share = (self.mean - low) / (high - low)
+        effective = share * (1 - share) * ((high - low) / self.error) ** 2
+        return wilson(self.mean, effective, t_quantile(self.freedom), low, high)
+
+
+@dataclass(frozen=True)
+class Apart:
+    """The difference of two means over different clusters, first less second."""
+
+    first: Clusters
+    second: Clusters
+
+    @property
+    def number(self) -> int:
+        """How many clusters there are on both sides."""
+        return sum(self.sides)
+
+    @property
+    def sides(self) -> tuple[int, int]:
+        """How many clusters each side has."""
+        return self.first.number, self.second.number
+
+    @property
+    def lone(self) -> int:
+        """How many strata have one cluster on a side."""
+        return len({*self.first.left_out, *self.second.left_out})
+
+    @property
+    def p(self) -> float | None:
+        """Two-sided p of the hypothesis that the means are equal.
+
+        By t with Welch's degrees of freedom. ``None`` where a side has fewer than
+        :data:`FEWEST_FOR_T` clusters, or neither varies.
+        """
+        found = self._estimated()
+        return None if found is None else two_sided(found[0] / found[1], found[2])
+
+    def p_equivalent(self, margin: float) -> float | None:
+        """P of the two one-sided tests, as :meth:`Clusters.p_equivalent`."""
+        found = self._estimated()
+        return None if found is None else _equivalent(*found, margin)
+
+    def interval(self, bounds: Bounds) -> Interval | None:
+        """The 95 % interval of the difference of means within ``bounds``, from those of both.
+
+        Zou and Donner (Statistics in Medicine 27, 2008). ``None`` where a side has none.
+        """
+        ours, theirs = self.first.interval(bounds), self.second.interval(bounds)
+        if ours is None or theirs is None:
+            return None
+        assert self.first.mean is not None
+        assert self.second.mean is not None
+        return combined_interval(self.first.mean, ours, self.second.mean, theirs)
+
+    def _estimated(self) -> tuple[float, float, float] | None:
+        """The difference, its standard error and degrees of freedom; ``None`` as in :attr:`p`."""
+        first, second = self.first, self.second
+        if first.mean is None or second.mean is None or first.error is None or second.error is None:
+            return None
+        squares = ((first.error**2, first.freedom), (second.error**2, second.freedom))
+        total = sum(square for square, _ in squares)
+        if total == 0 or min(first.number, second.number) < FEWEST_FOR_T:
+            return None
+        freedom = total**2 / sum(square**2 / of for square, of in squares)
+        return first.mean - second.mean, math.sqrt(total), freedom
+
+
+def _sum(values: Any) -> float:
+    """The sum of an array, whatever its order (the order of strata is that of rows)."""
+    return math.fsum(values.tolist())
+
+
+def _equivalent(mean: float, error: float, freedom: float, margin: float) -> float:
+    from scipy.special import stdtr  # type: ignore[import-untyped]
+
+    return float(stdtr(freedom, (abs(mean) - margin) / error))

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Confusion tables of judges: which verdicts they give, by what execution or another judge says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from kgbench.analysis import scores as fetch
+from kgbench.analysis.judge_agreement import NO_JUDGES, rater_names, rater_sets
+from kgbench.analysis.judge_analyses import By
+from kgbench.analysis.judge_groups import by_rubric, grouped, judges_of
+from kgbench.analysis.selection import Selection
+from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.analysis.verdicts import EXECUTION, QUERIES, Judgement, judgements, verdicts
+from kgbench.store.protocol import Store
+
+UNDECIDED = "undecided"
+_COLUMNS = (
+    Column("rubric", "Rubric"),
+    Column("judge", "Judge"),
+    Column("against", "Against"),
+    Column("group", "Group"),
+    Column("expected", "Expected"),
+    Column("said", "Said"),
+    Column("items", "Items", Kind.COUNT),
+    Column("share", "Share", Kind.SHARE),
+)
+_NOTES = (
+    (
+        "Expected is the verdict of what the judge is held against, said that of the judge. "
+        "Undecided are items about which the judge cannot tell, or its repeated samples tie."
+    ),
+    (
+        "The share is of the items with the same expected verdict. Answers of the judge that end "
+        "with no verdict are not counted here: `kgbench analyze agreement` has their share."
+    ),
+)
+
+
+def confusion(store: Store, selection: Selection, *, by: By = By.NOTHING) -> Table:
+    """One row per rubric, judge, what it is held against, group, expected and said verdict.
+
+    Every verdict of a rubric that something is expected to have has a row for each verdict that
+    can be said, those that never were included.
+    """
+    found = judgements(verdicts(store, selection))
+    models, tasks = fetch.models(store), fetch.tasks(store)
+    rows: list[tuple[Value, ...]] = []
+    for rubric, of_rubric in by_rubric(found):
+        pairs = [pair for pair in rater_sets(judges_of(of_rubric, models)) if len(pair) == 2]  # noqa: PLR2004
+        for group, items in sorted(grouped(of_rubric, by, tasks, models).items()):
+            name = None if by is By.NOTHING else group
+            for judge, against in pairs:
+                named = rater_names((judge, against), models)
+                cells = _cells(items, judge, against)
+                rows += [(rubric, *named, name, *cell) for cell in cells]
+    return Table(
+        title=f"Confusion of judges ({selection.suite_name})",
+        columns=_COLUMNS,
+        rows=tuple(rows),
+        notes=_NOTES if found else (NO_JUDGES,),
+        queries=QUERIES,
+        context={**selection.context, "by": str(by)},
+    )
+
+
+def _cells(
+    items: Sequence[Judgement], judge: str, against: str
+) -> Iterator[tuple[str, str, int, float]]:
+    counts: Counter[tuple[str, str]] = Counter()
+    for one in items:
+        expected = one.executed if against == EXECUTION else one.by_judge.get(against)
+        if expected is not None and any(given.judge == judge for given in one.given):
+            counts[expected, one.by_judge.get(judge, UNDECIDED)] += 1
+    names = [option.name for option in items[0].rubric.options if not option.undecided]
+    for expected in names:
+        of_row = {said: counts[expected, said] for said in (*names, UNDECIDED)}
+        total = sum(of_row.values())
+        for said, number in of_row.items():
+            if total:
+                yield expected, said, number, number / total

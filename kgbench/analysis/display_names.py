@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Display names of models, for the tables and figures that people read.
+
+Programs read the names of the catalogue; CSV and JSON keep them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+
+from kgbench.analysis import scores as fetch
+from kgbench.analysis.scaling import recorded, records
+from kgbench.analysis.scores import ModelInfo
+from kgbench.analysis.tables import Table
+from kgbench.store.protocol import Store
+
+COLUMN = "model"
+
+
+def display_names(store: Store) -> dict[str, str]:
+    """The name to show for each model of a store, by its name in the catalogue.
+
+    It is the label of the model's record (``queries/models.ttl``), else the last segment of a path
+    on a model hub. A name that two models would share is given to neither of them.
+    """
+    known = records()
+
+    def shown(model: ModelInfo) -> str:
+        record = recorded(model.id, known)
+        return model.name.rpartition("/")[2] if record is None else record.label
+
+    names = {model.name: shown(model) for model in fetch.models(store).values()}
+    taken = Counter(names.values()) + Counter(name for name in names if names[name] != name)
+    return {name: new if taken[new] == 1 and new else name for name, new in names.items()}
+
+
+def model_names(store: Store) -> dict[str, str]:
+    """The display name of each model, by its IRI."""
+    shown = display_names(store)
+    return {one.iri: shown.get(one.name, one.name) for one in fetch.models(store).values()}
+
+
+def displayed(table: Table, names: Mapping[str, str]) -> Table:
+    """The table with display names in its column of models.
+
+    >>> from kgbench.analysis.tables import Column
+    >>> table = Table("Scores", (Column("model", "Model"),), (("org/small-7b",),))
+    >>> displayed(table, {"org/small-7b": "Small 7B"}).rows
+    (('Small 7B',),)
+    """
+    if COLUMN not in table.names:
+        return table
+    place = table.names.index(COLUMN)
+
+    return replace(
+        table,
+        rows=tuple(
+            (*row[:place], names.get(str(row[place]), row[place]), *row[place + 1 :])
+            for row in table.rows
+        ),
+        iris={
+            column: {names.get(name, name): iri for name, iri in iris.items()}
+            if column == COLUMN
+            else iris
+            for column, iris in table.iris.items()
+        },
+    )

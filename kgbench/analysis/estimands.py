@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What intervals and tests generalise to, as declared in ``queries/estimands.ttl``."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+
+import pyoxigraph as ox
+
+from kgbench.analysis.clusters import FEWEST_FOR_T, Apart, Clusters, Value, least_p
+from kgbench.analysis.intervals import CONFIDENCE
+from kgbench.analysis.scores import ScoreRow
+from kgbench.rdf.declared import Declared, Node, shipped
+from kgbench.vocab import DCTERMS, KGB, RDFS, SKOS
+
+CASES, REPETITIONS, TASKS, DIALOGUES = "cases", "repetitions", "tasks", "dialogues"
+ASKED = (CASES, REPETITIONS, TASKS, DIALOGUES)
+"""The estimands that an analysis can be asked for; the others belong to a method."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimand:
+    """What another measurement would draw anew (``sampled``) and keep (``fixed``)."""
+
+    name: str
+    iri: str
+    label: str
+    description: str
+    sampled: str
+    fixed: str | None = None
+
+    @property
+    def clustered(self) -> bool:
+        """Whether there are clusters; else every dialogue counts as independent."""
+        return self.name != DIALOGUES
+
+    @property
+    def informative(self) -> str:
+        """What a claim rests on where a part supports none: ``Tasks with several cases``."""
+        return f"{(self.fixed or 'result').capitalize()}s with several {self.sampled}s"
+
+    def clusters(self, values: Iterable[tuple[ScoreRow, float]]) -> Clusters:
+        """The clusters of values of dialogues; all dialogues weigh the same."""
+        return Clusters.of(self.value(row, value) for row, value in values)
+
+    def value(self, row: ScoreRow, value: float) -> Value:
+        """A value of a dialogue with the names of its stratum and its cluster."""
+        return Value(self.stratum(row), _unit(self.sampled, row), value)
+
+    def stratum(self, row: ScoreRow) -> Hashable:
+        """The fixed unit that a dialogue belongs to."""
+        return None if self.fixed is None else _unit(self.fixed, row)
+
+    def no_claim(self, clusters: Clusters | Apart, alpha: float = 1 - CONFIDENCE) -> str | None:
+        """Why clusters cannot tell anything at a level, in words; ``None`` where they can.
+
+        >>> estimand("cases").no_claim(Clusters.of(Value("t", case, 1.0) for case in range(5)))
+        '5 cases: p is never below 0.0625'
+        """
+        if clusters.lone:
+            several = clusters.lone > 1 or clusters.number
+            plural = "" if clusters.lone == 1 else "s"
+            kept = f"{clusters.lone} {self.fixed}{plural} with " if several and self.fixed else ""
+            return f"{kept}one {self.sampled}"
+        if isinstance(clusters, Apart) and min(clusters.sides) < FEWEST_FOR_T:
+            return f"fewer than {FEWEST_FOR_T} {self.sampled}s on a side"
+        least = least_p(clusters.number)
+        if least < alpha:
+            return None
+        return f"{clusters.number} {self.sampled}s: p is never below {least:g}"
+
+
+def estimand(name: str = CASES) -> Estimand:
+    """The declared estimand called ``name``.
+
+    Raises :class:`~kgbench.errors.QueryError` where there is none.
+    """
+    source = shipped("queries", "estimands.ttl")
+    return _read(source, source.named(KGB.Estimand, name))
+
+
+def estimands() -> list[Estimand]:
+    """Every declared estimand."""
+    source = shipped("queries", "estimands.ttl")
+    return [_read(source, node) for node in source.instances(KGB.Estimand)]
+
+
+def _read(source: Declared, node: Node) -> Estimand:
+    assert isinstance(node, ox.NamedNode)
+    return Estimand(
+        name=source.required(node, SKOS.notation),
+        iri=node.value,
+        label=source.required(node, RDFS.label),
+        description=source.required(node, DCTERMS.description),
+        sampled=source.required(node, KGB.sampledUnit),
+        fixed=source.text(node, KGB.fixedUnit),
+    )
+
+
+def _unit(kind: str, row: ScoreRow) -> Hashable:
+    """What names the unit of a dialogue; cases are those of one task."""
+    if kind == "task":
+        return row.task
+    if kind == "case":
+        return row.task, row.case
+    return row.dialogue

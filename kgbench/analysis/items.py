@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which cases are suspect: item analysis of cases by the models that were scored on them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from kgbench.analysis import scores as fetch
+from kgbench.analysis.choosing import chosen_scores, score_name
+from kgbench.analysis.histogram import mean
+from kgbench.analysis.inference import inference
+from kgbench.analysis.item_response import MODELS_NEEDED, ItemParameters, two_parameters
+from kgbench.analysis.repetitions import (
+    Answers,
+    Item,
+    Repetitions,
+    repetitions,
+    threshold,
+    undeclared_note,
+)
+from kgbench.analysis.scores import MetricInfo
+from kgbench.analysis.selection import Selection
+from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.comparison import TOLERANCE
+from kgbench.errors import QueryError
+from kgbench.store.protocol import Store
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+CORRELATED = 4
+"""The least number of models that an item is correlated with the rest by."""
+COLUMNS = (
+    Column("task", "Task"),
+    Column("case", "Case"),
+    Column("metric", "Metric"),
+    Column("models", "Models", Kind.COUNT),
+    Column("n", "n", Kind.COUNT),
+    Column("mean", "Mean", Kind.SCORE),
+    Column("solved", "Solved", Kind.SHARE),
+    Column("item_rest", "Item-rest r", Kind.SCORE),
+    Column("p", "p", Kind.P),
+)
+PARAMETERS = (
+    Column("discrimination", "Discrimination", Kind.SCORE),
+    Column("difficulty", "Difficulty", Kind.SCORE),
+)
+LAST = (Column("finding", "Finding"), Column("dialogue", "kgbench show"))
+QUERIES = (*fetch.CHOOSING, *fetch.CASES)
+
+
+class Finding(StrEnum):
+    """Why a case deserves a look."""
+
+    REVERSED = "better models score lower"
+    NOBODY = "nobody solves it"
+    EVERYBODY = "everybody solves it"
+
+
+@dataclass(frozen=True, slots=True)
+class ItemStatistics:
+    """A case among the others: its correlation with the rest, and the chance of one so low.
+
+    ``best`` is the model that did best on the rest.
+    """
+
+    correlation: float | None
+    p: float | None
+    best: str
+
+
+def items(
+    store: Store,
+    selection: Selection,
+    *,
+    solved: float | None = None,
+    metric: str | None = None,
+    answers: str | None = None,
+    alpha: float = 0.05,
+    irt: bool = False,
+    suspect: bool = False,
+) -> Table:
+    """One row per case of a task: how hard it is, and whether it agrees with all other cases.
+
+    ``item_rest`` is the corrected item-total correlation: over models, of the mean score on the
+    case with the mean over all other selected cases. Negative values mean that better models score
+    lower; ``p`` is the one-sided chance of a value so low if case and rest were unrelated (t-test
+    of a correlation), and below ``alpha`` it is a finding. ``solved`` is as in
+    :func:`~kgbench.analysis.reliability.reliability`; ``irt`` adds the parameters of the 2PL model
+    (:mod:`~kgbench.analysis.item_response`); ``suspect`` leaves only cases with a finding.
+
+    Raises :class:`~kgbench.errors.QueryError` when no task or metric fits, and with ``irt`` for
+    fewer than 30 models.
+    """
+    how = inference(by="correlation", confidence=None, alpha=alpha)
+    chosen = chosen_scores(store, selection.tasks, metric, answers)
+    metrics, tasks = fetch.metrics(store), fetch.tasks(store)
+    reached = repetitions(store, selection, chosen)
+    of = {item: metrics[chosen[item.task].metric] for item in reached}
+    models = sorted({model for by_model in reached.values() for model in by_model})
+    shares = {item: _solved(reached[item], of[item], solved) for item in reached}
+    parameters = _parameters(shares, models) if irt else None
+    related = statistics(reached, of, models)
+    rows = []
+    for item, by_model in reached.items():
+        about = related[item]
+        finding = _finding(by_model, shares[item], about, alpha)
+        if suspect and finding is None:
+            continue
+        row = (
+            tasks[item.task].name,
+            item.case.removeprefix(store.iris.base),
+            *_values(by_model, shares[item], score_name(chosen[item.task], metrics)),
+            about.correlation,
+            about.p,
+            *(() if parameters is None else parameters.get(item, (None, None))),
+            finding,
+            worst(by_model[about.best], of[item]).removeprefix(store.iris.base),
+        )
+        rows.append((finding, about, row))
+    rows.sort(key=lambda one: _order(*one))
+    return Table(
+        title=f"Cases ({selection.suite_name})",
+        columns=(*COLUMNS, *(() if parameters is None else PARAMETERS), *LAST),
+        rows=tuple(row for *_, row in rows),
+        notes=(*_notes(reached, of, models, alpha=alpha, solved=solved, irt=irt), how.note),
+        queries=QUERIES,
+        context={
+            **selection.context,
+            "solved": solved,
+            "metric": metric or "main",
+            **how.context,
+            "irt": irt,
+            "suspect": suspect,
+        },
+        iris={"case": {item.case.removeprefix(store.iris.base): item.case for item in reached}},
+    )
+
+
+def worst(answers: Answers, metric: MetricInfo) -> str:
+    """The dialogue (IRI) of the worst value by the metric; of equal ones the first by its IRI."""
+    lowest = min(answers.counts) if metric.higher_is_better else max(answers.counts)
+    return answers.dialogues[lowest]
+
+
+def statistics(
+    reached: Repetitions, metrics: Mapping[Item, MetricInfo], models: Sequence[str]
+) -> dict[Item, ItemStatistics]:
+    """How each item agrees with the rest.
+
+    Scores are turned so that higher is better, and put on the declared range of their metric where
+    it has two ends. The rest of a model is its mean distance from the means of all other items that
+    it was scored on. Where all models have all items, that differs from the mean of the rest by a
+    constant, and the correlation is the usual one.
+    """
+    import numpy as np
+
+    values = np.full((len(reached), len(models)), np.nan)
+    places = {model: place for place, model in enumerate(models)}
+    for number, (item, by_model) in enumerate(reached.items()):
+        for model, answers in by_model.items():
+            values[number, places[model]] = _scaled(answers.values.mean or 0.0, metrics[item])
+    there = ~np.isnan(values)
+    distances = np.where(there, values - np.nanmean(values, axis=1, keepdims=True), 0.0)
+    others = there.sum(axis=0) - there
+    rest = (distances.sum(axis=0) - distances) / np.where(others > 0, others, 1)
+    counted = there & (others > 0)
+    return {
+        item: _statistics(values[number], rest[number], counted[number], models)
+        for number, item in enumerate(reached)
+    }
+
+
+def _statistics(
+    values: NDArray[np.float64],
+    rest: NDArray[np.float64],
+    there: NDArray[np.bool_],
+    models: Sequence[str],
+) -> ItemStatistics:
+    import numpy as np
+    from scipy.special import stdtr  # type: ignore[import-untyped]
+
+    scored = ~np.isnan(values)
+    best = models[int(np.argmax(np.where(scored, rest, -np.inf)))]
+    x, y = values[there], rest[there]
+    if len(x) < CORRELATED or np.ptp(x) < TOLERANCE or np.ptp(y) < TOLERANCE:
+        return ItemStatistics(None, None, best)
+    r = float(np.clip(np.corrcoef(x, y)[0, 1], -1, 1))
+    freedom = len(x) - 2
+    t = math.copysign(math.inf, r) if abs(r) == 1 else r * math.sqrt(freedom / (1 - r * r))
+    return ItemStatistics(r, float(stdtr(freedom, t)), best)
+
+
+def _scaled(value: float, metric: MetricInfo) -> float:
+    low, high = metric.bounds
+    if low is not None and high is not None and low < high:
+        value = (value - low) / (high - low)
+    return value if metric.higher_is_better else -value
+
+
+def _solved(
+    by_model: Mapping[str, Answers], metric: MetricInfo, solved: float | None
+) -> dict[str, float] | None:
+    """The share of tries that each model solved; ``None`` where no success is declared."""
+    success = threshold(metric, solved)
+    if success is None:
+        return None
+    return {
+        model: answers.solved(metric, success) / answers.values.n
+        for model, answers in by_model.items()
+    }
+
+
+def _parameters(
+    shares: Mapping[Item, Mapping[str, float] | None], models: Sequence[str]
+) -> dict[Item, ItemParameters]:
+    """The 2PL parameters of the items that some models solved and others did not."""
+    import numpy as np
+
+    if len(models) < MODELS_NEEDED:
+        raise QueryError(
+            f"difficulty and discrimination by the 2PL model need at least {MODELS_NEEDED} models, "
+            f"and {len(models)} have scores: leave out --irt; 'solved' and 'item_rest' say the "
+            f"same of few models"
+        )
+    known = {item: share for item, share in shares.items() if share is not None}
+    known = {item: share for item, share in known.items() if 0 < sum(share.values()) < len(share)}
+    if not known:
+        return {}
+    matrix = np.array([[share.get(model, np.nan) for model in models] for share in known.values()])
+    return dict(zip(known, two_parameters(matrix), strict=True))
+
+
+def _finding(
+    by_model: Mapping[str, Answers],
+    shares: Mapping[str, float] | None,
+    about: ItemStatistics,
+    alpha: float,
+) -> Finding | None:
+    r, p = about.correlation, about.p
+    if r is not None and p is not None and r < 0 and p < alpha:
+        return Finding.REVERSED
+    if shares is None or len(by_model) == 1:  # one model is not everybody
+        return None
+    if not any(shares.values()):
+        return Finding.NOBODY
+    return Finding.EVERYBODY if all(share == 1 for share in shares.values()) else None
+
+
+def _values(
+    by_model: Mapping[str, Answers], shares: Mapping[str, float] | None, name: str
+) -> tuple[Value, ...]:
+    """Metric, models, n, and the means over models of the mean score and of the share solved."""
+    score = mean(answers.values.mean or 0.0 for answers in by_model.values())
+    solved = None if shares is None else mean(shares.values())
+    n = sum(answers.values.n for answers in by_model.values())
+    return (name, len(by_model), n, score, solved)
+
+
+def _order(
+    finding: Finding | None, about: ItemStatistics, row: tuple[Value, ...]
+) -> tuple[object, ...]:
+    """Reversed cases first, then those that nobody solves; those that everybody solves last."""
+    places = {Finding.REVERSED: 0, Finding.NOBODY: 1, None: 2, Finding.EVERYBODY: 3}
+    r = math.inf if about.correlation is None else about.correlation
+    return (places[finding], r, str(row[0]), str(row[1]))
+
+
+def _notes(
+    reached: Repetitions,
+    metrics: Mapping[Item, MetricInfo],
+    models: Sequence[str],
+    *,
+    alpha: float,
+    solved: float | None,
+    irt: bool,
+) -> Iterator[str]:
+    if len(models) < CORRELATED:
+        yield (
+            f"Item-rest correlations need at least {CORRELATED} models; {len(models)} have scores."
+        )
+    else:
+        yield (
+            f"Item-rest r: over models, the score on a case against that on all others. "
+            f"'{Finding.REVERSED}' is r < 0 at one-sided p < {alpha:g}, not corrected for "
+            f"{len(reached)} cases: by chance alone {alpha * len(reached):.1f} are expected."
+        )
+    yield "The dialogue is the lowest on the case of the model that did best on the others."
+    if irt:
+        yield (
+            "Discrimination and difficulty: 2PL, marginal likelihood with priors; cases that all "
+            "models solve, or none, have no estimate."
+        )
+    missing = {m.iri: m for m in metrics.values() if threshold(m, solved) is None}
+    if missing:
+        yield undeclared_note(missing)

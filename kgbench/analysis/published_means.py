@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Published means of imported systems, computed anew from the published scores of their answers.
+
+A mean of TEXT2SPARQL is either plain or has the row of averages itself among its rows: the sum of
+``set_F_ndcg`` over n questions and the mean nDCG of those whose order matters, divided by n + 1
+(``text2sparql_client/utils/order_matters.py``). The table says which of the two was published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import fsum
+from typing import Final
+
+from kgbench.analysis import scores as fetch
+from kgbench.analysis.selection import Selection
+from kgbench.analysis.tables import Column, Kind, Table
+from kgbench.model import Json
+from kgbench.policies.policy import policy
+from kgbench.rdf import queries
+from kgbench.record import reading
+from kgbench.store.protocol import Store
+
+QUERIES: Final = ("published-means", "score-rows")
+POLICY: Final = "text2sparql-2025"
+COLUMNS: Final = (
+    *(Column("model", "Model"), Column("dataset", "Data set"), Column("language", "Language")),
+    *(Column("metric", "Score"), Column("n", "n", Kind.COUNT)),
+    Column("published", "Published", Kind.SCORE),
+    Column("mean", "Mean", Kind.SCORE),
+    Column("with_average", "Mean with the average row", Kind.SCORE),
+    Column("equals", "Published is"),
+    Column("rank_published", "Rank (published)", Kind.COUNT),
+    Column("rank_mean", "Rank (mean)", Kind.COUNT),
+)
+
+_RANKED: Final = "set_F_ndcg"
+_TOLERANCE: Final = 5e-7  # published tables have six digits; the files have more
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """The published scores of one answer by short name; ``gain`` is its nDCG, where it has one."""
+
+    model: str
+    dataset: str
+    language: str
+    scores: dict[str, float]
+    gain: float | None
+    copied: bool
+
+
+@dataclass(slots=True)
+class _Row:
+    model: str
+    dataset: str
+    language: str
+    metric: str
+    n: int
+    published: float
+    mean: float
+    with_average: float | None
+
+    @property
+    def equals(self) -> str:
+        """Which of the two means was published."""
+        plain = abs(self.published - self.mean) <= _TOLERANCE
+        if self.with_average is None or abs(self.published - self.with_average) > _TOLERANCE:
+            return "mean" if plain else "neither"
+        return "either" if plain else "mean with the average row"
+
+
+def published_means(store: Store, selection: Selection) -> Table:
+    """One row for each published mean, with the ranks that follow from it and from the plain mean.
+
+    Ranks are among the systems of one data set, by ``set_F_ndcg`` over all languages. A note says
+    how many published means follow from the published scores of answers, and which published
+    result sets are copies of those of the reference queries.
+    """
+    answers = _answers(store, selection)
+    rows = []
+    for run, name, language, value in queries.rows(store, "published-means"):
+        of_run = [
+            one
+            for one in answers.get(str(run), ())
+            if name in {*one.scores, "ndcg"} and language in {None, one.language}
+        ]
+        if of_run:
+            rows.append(_row(str(name), str(language or ""), float(str(value)), of_run))
+    ranks = _ranks(rows)
+    rows.sort(key=lambda one: (one.dataset, one.metric, one.language, -one.published, one.model))
+    models = fetch.models(store)
+    return Table(
+        title=f"Published means ({selection.suite_name})",
+        columns=COLUMNS,
+        rows=tuple(
+            (
+                *(models.name(one.model), one.dataset, one.language, one.metric, one.n),
+                *(one.published, one.mean, one.with_average, one.equals),
+                *ranks.get((one.dataset, one.model, one.metric, one.language), (None, None)),
+            )
+            for one in rows
+        ),
+        notes=_notes(rows, answers, models),
+        queries=QUERIES,
+        context=selection.context,
+        iris={"model": {models.name(one.model): one.model for one in rows}},
+    )
+
+
+def _answers(store: Store, selection: Selection) -> dict[str, list[_Answer]]:
+    """The published scores of every answer, by run."""
+    metrics = policy(POLICY).answer_metrics
+    names = {metric.iri: name for name, metric in metrics.items()}
+    infos = dict(_infos(store, selection))
+    tasks: dict[str, dict[str, str]] = {}
+    scores: dict[str, dict[str, float]] = {}
+    about: dict[str, tuple[str, str]] = {}
+    for row in fetch.score_rows(store, selection, names):
+        scores.setdefault(row.dialogue, {})[names[row.metric]] = row.value
+        about[row.dialogue] = row.model, row.task
+        if row.task not in tasks:
+            tasks[row.task] = dict(reading.task(store, row.task).parameters)
+    found: dict[str, list[_Answer]] = {}
+    for dialogue, (model, task) in about.items():
+        noted, parameters = infos.get(dialogue, {}), tasks[task]
+        answer = _Answer(
+            model,
+            parameters.get("dataset", ""),
+            parameters.get("language", ""),
+            scores[dialogue],
+            noted.get("ndcg"),
+            noted.get("publishedResultSetIsCopy", False),
+        )
+        found.setdefault(dialogue.rsplit("/", 3)[0], []).append(answer)
+    return found
+
+
+def _infos(store: Store, selection: Selection) -> Iterator[tuple[str, dict[str, Json]]]:
+    """What the selected passes noted, by dialogue."""
+    for run in reading.runs(store):
+        if run.graph not in selection.run_graphs:
+            continue
+        graphs = {one.graph for one in reading.passes(store, run)} & {*selection.pass_graphs}
+        for execution in reading.executions(store, run.graph):
+            for graph in graphs:
+                yield from reading.execution_infos(store, graph, execution)
+
+
+def _row(name: str, language: str, published: float, answers: Sequence[_Answer]) -> _Row:
+    gains = [one.gain for one in answers if one.gain is not None]
+    gain = fsum(gains) / len(gains) if gains else None
+    values = gains if name == "ndcg" else [one.scores[name] for one in answers]
+    total, n = fsum(values), len(values)
+    extended = name == _RANKED and gain is not None
+    return _Row(
+        model=answers[0].model,
+        dataset=answers[0].dataset,
+        language=language,
+        metric=name,
+        n=n,
+        published=published,
+        mean=total / n if n else 0.0,
+        with_average=(total + gain) / (n + 1) if extended and gain is not None else None,
+    )
+
+
+def _ranks(rows: Sequence[_Row]) -> dict[tuple[str, str, str, str], tuple[int, int]]:
+    found = {}
+    ranked = [one for one in rows if one.metric == _RANKED and not one.language]
+    for one in ranked:
+        others = [other for other in ranked if other.dataset == one.dataset]
+        found[one.dataset, one.model, one.metric, one.language] = (
+            1 + sum(other.published > one.published for other in others),
+            1 + sum(other.mean > one.mean for other in others),
+        )
+    return found
+
+
+def _notes(
+    rows: Sequence[_Row], answers: dict[str, list[_Answer]], models: fetch.Models
+) -> tuple[str, ...]:
+    if not rows:
+        return ("no published means: 'kgbench import text2sparql DIR' brings those of a challenge",)
+    main = [one for one in rows if one.metric == _RANKED and not one.language]
+    follow = sum(one.equals != "neither" for one in rows)
+    extended = sum(one.equals == "mean with the average row" for one in main)
+    copied = sorted(
+        {
+            f"{models.name(one.model)} ({one.dataset})"
+            for of_run in answers.values()
+            for one in of_run
+            if one.copied
+        }
+    )
+    how_many = (
+        f"{extended} of {len(main)} published means of {_RANKED} over all languages have the "
+        "average row among their rows."
+    )
+    notes = [
+        f"{follow} of {len(rows)} published means follow from the published scores of answers.",
+        how_many,
+    ]
+    if copied:
+        notes.append(
+            f"Published result sets that are copies of those of the reference queries: "
+            f"{', '.join(copied)}."
+        )
+    return tuple(notes)

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What variants of graphs show about a benchmark itself: its cases and reference queries.
+
+Read are the last passes on variants over each run (``kgbench reevaluate --variants K``). Of a
+dialogue with several answers the last one counts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kgbench.analysis import scores as fetch
+from kgbench.analysis.selection import Selection
+from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.execution.on_variants import FAILING, VariantOutcome
+from kgbench.policies.policy import ON_VARIANTS, policy
+from kgbench.rdf import queries
+from kgbench.record import reading
+from kgbench.store.protocol import Store
+from kgbench.variant_outcomes import (
+    SUSPECT,
+    SeenOnVariants,
+    command,
+    counts,
+    seen_on_variants,
+    suspects,
+    with_suspects,
+)
+
+_NONE = (
+    "no pass judges these dialogues on variants: 'kgbench reevaluate --variants 10 --seed 1' "
+    "makes one"
+)
+
+
+def on_variants(answers: Sequence[SeenOnVariants]) -> Table:
+    """For each model how many of its answers are right on the graph, and what variants show."""
+    found = counts(answers)
+    names = list(next(iter(found.values()), {}))
+    return Table(
+        "Answers on variants",
+        (
+            Column("model", "Model"),
+            *(Column(name, name.replace("-", " ").capitalize(), Kind.COUNT) for name in names),
+        ),
+        tuple((model, *(row[name] for name in names)) for model, row in found.items()),
+        (),
+    )
+
+
+def references(store: Store, selection: Selection) -> Table:
+    """Cases whose reference query variants call in question, the suspect ones first.
+
+    A case is *suspect* where right answers of two models, by different queries, agree with each
+    other and not with the reference on a variant; *untestable* where the reference has the same
+    result on all variants; *disputed* where any answer fails for no known reason.
+    """
+    answers = read(store, selection)
+    found = suspects(answers)
+    by_case: dict[str, list[SeenOnVariants]] = defaultdict(list)
+    for answer in with_suspects(answers):
+        by_case[answer.case].append(answer)
+    rows = [
+        row
+        for case, of_case in by_case.items()
+        if (row := _row(store, case, of_case, bool(found.get(case)))) is not None
+    ]
+    order = {"suspect": 0, "disputed": 1, "untestable": 2}
+    rows.sort(key=lambda row: (order[str(row[2])], str(row[1])))
+    notes = [f"{len(by_case):,} cases, {len(answers):,} answers"] if answers else [_NONE]
+    return Table(
+        "References that variants call in question",
+        (
+            Column("task", "Task"),
+            Column("case", "Case"),
+            Column("finding", "Finding"),
+            Column("exact", "Right on the graph", Kind.COUNT),
+            Column("failing", "Failing on a variant", Kind.COUNT),
+            Column("variant", "Variant"),
+            Column("reason", "Reason"),
+            Column("command", "Command"),
+        ),
+        tuple(rows),
+        notes=tuple(notes),
+        queries=("policy-passes", "policy-verdicts", "score-rows"),
+        context=selection.context,
+    )
+
+
+def _row(
+    store: Store, case: str, answers: Sequence[SeenOnVariants], is_suspect: bool
+) -> tuple[Value, ...] | None:
+    outcomes = Counter(answer.outcome for answer in answers)
+    exact = outcomes.total() - outcomes[VariantOutcome.WRONG]
+    failing = sum(outcomes[kind] for kind in (*FAILING, SUSPECT))
+    shown = None
+    if is_suspect:
+        finding = "suspect"
+        shown = next(answer for answer in answers if answer.outcome == SUSPECT)
+    elif outcomes[VariantOutcome.ACCIDENT]:
+        finding = "disputed"
+        shown = next(a for a in answers if a.outcome == VariantOutcome.ACCIDENT)
+    elif outcomes[VariantOutcome.UNTESTABLE]:
+        finding = "untestable"
+        shown = next(a for a in answers if a.outcome == VariantOutcome.UNTESTABLE)
+    else:
+        return None
+    return (
+        shown.task,
+        reading.case(store, case).uid or case,
+        finding,
+        exact,
+        failing,
+        shown.variant,
+        shown.reason,
+        command(shown),
+    )
+
+
+def read(store: Store, selection: Selection) -> list[SeenOnVariants]:
+    """The last answer of each selected dialogue in the last pass on variants over its run."""
+    wanted = policy(ON_VARIANTS)
+    graphs = {
+        one["runGraph"].value: one["passGraph"].value
+        for one in queries.run(store, "policy-passes", suite=selection.suite)
+        if one["policy"].value == wanted.iri and one["runGraph"].value in selection.run_graphs
+    }
+    if not graphs:
+        return []
+    passes = tuple(sorted(graphs.values()))
+    noted = {
+        row["evaluation"].value: row["infos"].value
+        for row in queries.run(store, "policy-verdicts", passGraph=list(passes))
+    }
+    tasks, models = fetch.tasks(store), fetch.models(store)
+    metric = wanted.metrics[wanted.main].iri
+    found: dict[str, tuple[int, SeenOnVariants]] = {}
+    of_passes = replace(selection, pass_graphs=passes, latest=None)
+    for row in fetch.score_rows(store, of_passes, [metric]):
+        if row.round is None or row.round < found.get(row.dialogue, (0, None))[0]:
+            continue
+        infos = json.loads(noted[row.evaluation])
+        model, task = models[row.model].id, tasks[row.task].label
+        found[row.dialogue] = (
+            row.round,
+            seen_on_variants(row.dialogue, row.case, model, task, infos),
+        )
+    return [answer for _, answer in found.values()]

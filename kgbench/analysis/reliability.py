@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How reliably models solve cases: pass@k, pass^k, and whether all repetitions agree."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from kgbench.analysis import scores as fetch
+from kgbench.analysis.choosing import chosen_scores, score_name
+from kgbench.analysis.common import common_note, common_tasks
+from kgbench.analysis.format_preference import ALL_TASKS
+from kgbench.analysis.histogram import mean
+from kgbench.analysis.repetitions import repetitions, threshold, undeclared_note
+from kgbench.analysis.scores import MetricInfo
+from kgbench.analysis.selection import Selection
+from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.store.protocol import Store
+
+QUERIES = (*fetch.CHOOSING, *fetch.CASES)
+
+
+def pass_at(k: int, n: int, solved: int) -> float | None:
+    """The chance that at least one of ``k`` tries solves a case, of ``n`` of which some did.
+
+    The unbiased estimator 1 - C(n - solved, k) / C(n, k) (Chen et al., Evaluating Large Language
+    Models Trained on Code, 2021, section 2.1); ``None`` for fewer than ``k`` tries.
+
+    >>> pass_at(2, 4, 1), pass_at(5, 4, 1)
+    (0.5, None)
+    """
+    return 1 - math.comb(n - solved, k) / math.comb(n, k) if n >= k else None
+
+
+def pass_all(k: int, n: int, solved: int) -> float | None:
+    """The chance that all of ``k`` tries solve a case, of ``n`` of which some did: pass^k.
+
+    The unbiased estimator C(solved, k) / C(n, k) (Yao et al., tau-bench, 2024, section 3);
+    ``None`` for fewer than ``k`` tries.
+
+    >>> pass_all(2, 4, 3), pass_all(2, 4, 1)
+    (0.5, 0.0)
+    """
+    return math.comb(solved, k) / math.comb(n, k) if n >= k else None
+
+
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    """What one model reached on the cases of one task, or on several tasks together.
+
+    ``repetitions`` is the smallest number of values of a case. ``enough`` counts the cases with at
+    least k of them, which pass@k (``at_least_one``) and pass^k (``all_of_them``) are about.
+    ``agree`` is the share of repeated cases of which all repetitions are solved, or none.
+    """
+
+    tasks: int
+    cases: int
+    repetitions: int
+    n: int
+    enough: int
+    once: float | None
+    at_least_one: float | None
+    all_of_them: float | None
+    agree: float | None
+
+    @classmethod
+    def of(cls, counts: Sequence[tuple[int, int]], k: int) -> Reliability:
+        """The reliability on one task; ``counts`` has tries and solved tries of each case."""
+        enough = [(n, solved) for n, solved in counts if n >= k]
+        return cls(
+            tasks=1,
+            cases=len(counts),
+            repetitions=min(n for n, _ in counts),
+            n=sum(n for n, _ in counts),
+            enough=len(enough),
+            once=_mean(pass_at(1, *count) for count in counts),
+            at_least_one=_mean(pass_at(k, *count) for count in enough),
+            all_of_them=_mean(pass_all(k, *count) for count in enough),
+            agree=_mean(float(solved in (0, n)) for n, solved in counts if n > 1),
+        )
+
+    @classmethod
+    def over(cls, tasks: Sequence[Reliability]) -> Reliability:
+        """The mean over tasks; each share is that over the tasks which have it."""
+        return cls(
+            tasks=len(tasks),
+            cases=sum(task.cases for task in tasks),
+            repetitions=min(task.repetitions for task in tasks),
+            n=sum(task.n for task in tasks),
+            enough=sum(task.enough for task in tasks),
+            once=_mean(task.once for task in tasks),
+            at_least_one=_mean(task.at_least_one for task in tasks),
+            all_of_them=_mean(task.all_of_them for task in tasks),
+            agree=_mean(task.agree for task in tasks),
+        )
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """The values as columns of a table have them."""
+        counts = (self.tasks, self.cases, self.repetitions, self.n, self.enough)
+        return (*counts, self.once, self.at_least_one, self.all_of_them, self.agree)
+
+
+def reliability(
+    store: Store,
+    selection: Selection,
+    *,
+    k: int = 2,
+    solved: float | None = None,
+    metric: str | None = None,
+    answers: str | None = None,
+    common: bool = False,
+) -> Table:
+    """One row per task and model, and one per model over all its tasks.
+
+    A dialogue is a success from the score that its metric declares, or from ``solved``; where the
+    metric declares none, the task has no row. Shares are means over cases, and those over all tasks
+    means over tasks. ``metric`` and ``answers`` are as in
+    :func:`~kgbench.analysis.task_scores.task_scores`; with ``common`` only tasks count that all
+    models were scored on. Raises :class:`~kgbench.errors.QueryError` when no task or metric fits.
+    """
+    chosen = chosen_scores(store, selection.tasks, metric, answers)
+    metrics, tasks, models = fetch.metrics(store), fetch.tasks(store), fetch.models(store)
+    counts: dict[str, dict[str, list[tuple[int, int]]]] = defaultdict(lambda: defaultdict(list))
+    undeclared: dict[str, MetricInfo] = {}
+    for item, by_model in repetitions(store, selection, chosen).items():
+        about = metrics[chosen[item.task].metric]
+        success = threshold(about, solved)
+        if success is None:
+            undeclared[about.iri] = about
+            continue
+        for model, reached in by_model.items():
+            case = (reached.values.n, reached.solved(about, success))
+            counts[model][item.task].append(case)
+    shared = common_tasks(counts) if common and counts else None
+    cells = {
+        model: {
+            task: Reliability.of(cases, k)
+            for task, cases in by_task.items()
+            if shared is None or task in shared
+        }
+        for model, by_task in sorted(counts.items(), key=lambda pair: models.name(pair[0]))
+    }
+    rows_of_tasks = [
+        (
+            tasks[task].name,
+            models.name(model),
+            score_name(chosen[task], metrics),
+            threshold(metrics[chosen[task].metric], solved),
+            *cell.values,
+        )
+        for model, by_task in cells.items()
+        for task, cell in by_task.items()
+    ]
+    rows_of_all = [
+        (ALL_TASKS, models.name(model), None, solved, *Reliability.over(list(every)).values)
+        for model, by_task in cells.items()
+        if (every := by_task.values())
+    ]
+    notes = list(_notes(cells, k))
+    if undeclared:
+        notes.append(undeclared_note(undeclared))
+    if shared is not None:
+        notes.append(common_note([tasks[task].name for task in shared], len(cells)))
+    return Table(
+        title=f"Reliability ({selection.suite_name})",
+        columns=_columns(k),
+        rows=(*sorted(rows_of_tasks, key=lambda row: (str(row[0]), str(row[1]))), *rows_of_all),
+        notes=tuple(notes),
+        queries=QUERIES,
+        context={**selection.context, "k": k, "solved": solved, "metric": metric or "main"},
+    )
+
+
+def _columns(k: int) -> tuple[Column, ...]:
+    return (
+        Column("task", "Task"),
+        Column("model", "Model"),
+        Column("metric", "Metric"),
+        Column("threshold", "Solved from", Kind.SCORE),
+        Column("tasks", "Tasks", Kind.COUNT),
+        Column("cases", "Cases", Kind.COUNT),
+        Column("repetitions", "Repetitions", Kind.COUNT),
+        Column("n", "n", Kind.COUNT),
+        Column("cases_k", f"Cases with {k}", Kind.COUNT),
+        Column("pass_1", "pass@1", Kind.SCORE),
+        Column("pass_at_k", f"pass@{k}", Kind.SCORE),
+        Column("pass_all_k", f"pass^{k}", Kind.SCORE),
+        Column("agree", "Agree", Kind.SHARE),
+    )
+
+
+def _notes(cells: Mapping[str, Mapping[str, Reliability]], k: int) -> Iterable[str]:
+    every = [cell for by_task in cells.values() for cell in by_task.values()]
+    yield (
+        f"pass@{k}: at least one of {k} tries solves the case; pass^{k}: all of them do. Means "
+        f"over cases, then over tasks; estimated without bias from the repetitions of each case."
+    )
+    short = sum(cell.cases - cell.enough for cell in every)
+    empty = sum(cell.enough == 0 for cell in every)
+    if short:
+        total = sum(cell.cases for cell in every)
+        yield (
+            f"{short} of {total} cases (counted for each model) have fewer than {k} repetitions: "
+            f"pass@{k} and pass^{k} leave them out, and are empty in {empty} of {len(every)} cells "
+            f"of tasks and models, which have no other cases."
+        )
+
+
+def _mean(shares: Iterable[float | None]) -> float | None:
+    return mean(share for share in shares if share is not None)

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tools are worth: success against tool calls, tokens and cost, per task and model."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from decimal import Decimal
+from typing import Final, NamedTuple
+
+from kgbench.analysis import scores as fetch
+from kgbench.analysis.choosing import chosen_scores, reached, score_name
+from kgbench.analysis.run_totals import spent_by_task
+from kgbench.analysis.selection import Selection
+from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.analysis.tool_usage import NONE, dialogue_counts, together, tool_calls
+from kgbench.store.protocol import Store
+
+COLUMNS: Final = (
+    Column("task", "Task"),
+    Column("model", "Model"),
+    Column("metric", "Metric"),
+    Column("dialogues", "Dialogues", Kind.COUNT),
+    Column("score", "Score", Kind.SCORE),
+    Column("right", "Right", Kind.COUNT),
+    Column("calls", "Calls", Kind.SCORE),
+    Column("tokens", "Tokens", Kind.SCORE),
+    Column("cost", "USD", Kind.SCORE),
+    Column("tokens_per_right", "Tokens per right", Kind.SCORE),
+    Column("cost_per_right", "USD per right", Kind.SCORE),
+)
+QUERIES: Final = (
+    *(*fetch.CHOOSING, "tool-calls", "dialogue-counts", *fetch.HISTOGRAMS),
+    *("dialogue-usage", "run-prices"),
+)
+NOTE: Final = (
+    "Score: mean of the metric over judged dialogues. Right: dialogues that reach the value from "
+    "which the metric counts as a success. Calls, Tokens and USD: per dialogue. Tokens and cost "
+    "are unknown where a provider counts no tokens or has no known price; without any right "
+    "answer, nothing is said per right answer."
+)
+
+
+class Spent(NamedTuple):
+    """What all dialogues of a model on a task used; ``None`` where nobody knows it."""
+
+    tokens: int | None
+    cost: Decimal | None
+
+
+def tool_success(store: Store, selection: Selection, metric: str | None = None) -> Table:
+    """One row per task and model, for the task classes with tool calls in the selection.
+
+    So the conditions without tools of the same class stand beside those with tools. ``metric`` is a
+    short name; without one, each task is shown by its main metric. Raises
+    :class:`~kgbench.errors.QueryError` where no task that fits has the metric.
+    """
+    called = tool_calls(store, selection)
+    tasks, models, metrics = fetch.tasks(store), fetch.models(store), fetch.metrics(store)
+    classes = {tasks[task].task_class for task, _ in called}
+    chosen = {
+        task: score
+        for task, score in chosen_scores(store, selection.tasks, metric).items()
+        if tasks[task].task_class in classes
+    }
+    begun = dialogue_counts(store, selection)
+    spent = _spent(store, selection)
+    rows: list[tuple[Value, ...]] = []
+    for model, by_score in reached(store, selection, chosen.values()).items():
+        for score, values in by_score.items():
+            key = (score.task, model)
+            about = metrics[score.metric]
+            right = None
+            if about.success is not None:
+                right = sum(
+                    count
+                    for value, count in values.counts.items()
+                    if about.succeeds(value, about.success)
+                )
+            calls = together(iter(called.get(key, {}).values())).number
+            tokens, cost = spent.get(key, Spent(None, None))
+            dialogues = max(begun[key], values.n)
+            rows.append(
+                (
+                    *(tasks[score.task].name, models.name(model), score_name(score, metrics)),
+                    *(dialogues, values.mean, right, calls / dialogues),
+                    *(_per(tokens, dialogues), _per(cost, dialogues)),
+                    *(_per(tokens, right), _per(cost, right)),
+                )
+            )
+    return Table(
+        title=f"Success with tools ({selection.suite_name})",
+        columns=COLUMNS,
+        rows=tuple(sorted(rows, key=lambda row: (str(row[0]), str(row[1])))),
+        notes=(NOTE,) if rows else (NONE,),
+        queries=QUERIES,
+        context={**selection.context, "by": "model", "metric": metric or "main"},
+    )
+
+
+def _per(amount: Decimal | int | None, number: int | None) -> float | None:
+    return None if amount is None or not number else float(amount / number)
+
+
+def _spent(store: Store, selection: Selection) -> dict[tuple[str, str], Spent]:
+    """What was used by task and model (IRIs), over all runs of the selection."""
+    found: dict[tuple[str, str], list[Spent]] = defaultdict(list)
+    for graph in selection.run_graphs:
+        for key, total in spent_by_task(store, graph).items():
+            used = total.usage
+            counted = None if used.uncounted else used.input + used.output
+            found[key].append(Spent(counted, total.cost))
+    return {key: _sum(parts) for key, parts in found.items()}
+
+
+def _sum(parts: list[Spent]) -> Spent:
+    tokens = [part.tokens for part in parts if part.tokens is not None]
+    costs = [part.cost for part in parts if part.cost is not None]
+    return Spent(
+        sum(tokens) if len(tokens) == len(parts) else None,
+        sum(costs, Decimal(0)) if len(costs) == len(parts) else None,
+    )

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What models asked of tools and what that brought: per task, model and tool."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from kgbench.analysis import scores as fetch
+from kgbench.analysis.choosing import chosen_scores, reached
+from kgbench.analysis.selection import Selection
+from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.errors import QueryError
+from kgbench.rdf import queries
+from kgbench.store.protocol import Store
+from kgbench.tool_calls import Fault, ToolOutcome
+from kgbench.vocab import TOOL_OUTCOME
+
+ALL_TOOLS: Final = "All tools"
+UNKNOWN: Final = "(unknown tool)"
+"""All names that are no tool's; a model can make up any number of them."""
+NAMELESS: Final = "(no tool)"
+GROUNDED: Final = "grounded"
+"""The short name of the metric that :func:`tool_usage` shows beside the calls."""
+
+NONE: Final = "No dialogue of this selection has tool calls."
+"""The note of a table without rows."""
+
+COLUMNS: Final = (
+    Column("task", "Task"),
+    Column("model", "Model"),
+    Column("tool", "Tool"),
+    Column("server", "Server"),
+    Column("calls", "Calls", Kind.COUNT),
+    *(
+        Column(one.value.replace("-", "_"), one.value.replace("-", " ").capitalize(), Kind.SHARE)
+        for one in ToolOutcome
+    ),
+    Column("repeats", "Repeats", Kind.COUNT),
+    Column("dialogues", "Dialogues", Kind.SHARE),
+    Column("seconds", "Seconds", Kind.SCORE),
+    Column("grounded", "Grounded", Kind.SCORE),
+)
+QUERIES: Final = (*fetch.CHOOSING, "tool-calls", "dialogue-counts", *fetch.HISTOGRAMS)
+NOTE: Final = (
+    "Ok to Over budget: shares of the calls. Repeats: calls with the tool and arguments of an "
+    "earlier call in the same dialogue. Dialogues: share of the dialogues with at least one call. "
+    "Seconds: mean time of a call. Grounded: mean share of the IRIs in final queries that a "
+    "prompt or result had shown."
+)
+
+
+@dataclass(slots=True)
+class Calls:
+    """The calls of one tool, or of all, by one model on one task."""
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+    dialogues: set[str] = field(default_factory=set)
+    asked: set[tuple[str, str, str]] = field(default_factory=set)
+    seconds: float = 0.0
+
+    @property
+    def number(self) -> int:
+        """How many calls there are."""
+        return self.outcomes.total()
+
+    def add(self, dialogue: str, asked: tuple[str, str], outcome: str, seconds: float) -> None:
+        """Count a call; ``asked`` are tool and arguments."""
+        self.outcomes[outcome] += 1
+        self.dialogues.add(dialogue)
+        self.asked.add((dialogue, *asked))
+        self.seconds += seconds
+
+    def values(self, dialogues: int) -> Iterator[Value]:
+        """The values as columns of a table have them, of so many dialogues in all."""
+        yield self.number
+        yield from (self.outcomes[one.value] / self.number for one in ToolOutcome)
+        yield self.number - len(self.asked)
+        yield len(self.dialogues) / dialogues if dialogues else None
+        yield self.seconds / self.number
+
+
+def tool_calls(
+    store: Store, selection: Selection
+) -> dict[tuple[str, str], dict[tuple[str, str | None], Calls]]:
+    """The calls by task and model (IRIs), then by tool and the label of its server."""
+    selected = fetch.selection_test(store, selection)
+    found: dict[tuple[str, str], dict[tuple[str, str | None], Calls]] = defaultdict(
+        lambda: defaultdict(Calls)
+    )
+    narrowed = fetch.narrowing(store, selection)
+    for row in queries.run(store, "tool-calls", runGraph=list(selection.run_graphs), **narrowed):
+        model, task = row["model"].value, row["task"].value
+        if not selected(model, task):
+            continue
+        tool = row["tool"].value
+        server = None if row["serverLabel"] is None else row["serverLabel"].value
+        known = tool or NAMELESS
+        if tool and row["fault"] is not None and row["fault"].value == Fault.UNKNOWN_TOOL:
+            known = UNKNOWN
+        started, ended = (datetime.fromisoformat(row[name].value) for name in ("started", "ended"))
+        found[task, model][known, server].add(
+            row["dialogue"].value,
+            (tool, row["arguments"].value),
+            row["toolOutcome"].value.removeprefix(TOOL_OUTCOME),
+            (ended - started).total_seconds(),
+        )
+    return found
+
+
+def together(parts: Iterator[Calls]) -> Calls:
+    """The calls of several tools as one."""
+    whole = Calls()
+    for part in parts:
+        whole.outcomes += part.outcomes
+        whole.dialogues |= part.dialogues
+        whole.asked |= part.asked
+        whole.seconds += part.seconds
+    return whole
+
+
+def dialogue_counts(store: Store, selection: Selection) -> Counter[tuple[str, str]]:
+    """The number of dialogues by task and model (IRIs)."""
+    found: Counter[tuple[str, str]] = Counter()
+    for row in queries.run(store, "dialogue-counts", runGraph=list(selection.run_graphs)):
+        found[row["task"].value, row["model"].value] += int(row["count"].value)
+    return found
+
+
+def tool_usage(store: Store, selection: Selection) -> Table:
+    """One row per task, model and tool, the most called first, and one over all tools."""
+    found = tool_calls(store, selection)
+    tasks, models = fetch.tasks(store), fetch.models(store)
+    begun = dialogue_counts(store, selection)
+    grounded = _grounded(store, selection)
+    rows: list[tuple[Value, ...]] = []
+    for (task, model), tools in sorted(
+        found.items(), key=lambda pair: (tasks[pair[0][0]].name, models.name(pair[0][1]))
+    ):
+        what = (tasks[task].name, models.name(model))
+        count = begun[task, model]
+        whole = together(iter(tools.values()))
+        share = grounded.get((task, model))
+        rows.append((*what, ALL_TOOLS, None, *whole.values(count), share))
+        by_calls = sorted(
+            tools.items(), key=lambda one: (-one[1].number, one[0][0], str(one[0][1]))
+        )
+        rows += [(*what, *named, *calls.values(count), None) for named, calls in by_calls]
+    return Table(
+        title=f"Tool calls ({selection.suite_name})",
+        columns=COLUMNS,
+        rows=tuple(rows),
+        notes=(NOTE,) if rows else (NONE,),
+        queries=QUERIES,
+        context={**selection.context, "by": "tool"},
+    )
+
+
+def _grounded(store: Store, selection: Selection) -> dict[tuple[str, str], float | None]:
+    """The mean grounded share by task and model, where the task class has that metric."""
+    try:
+        chosen = chosen_scores(store, selection.tasks, GROUNDED)
+    except QueryError:  # of no task class here
+        return {}
+    return {
+        (score.task, model): values.mean
+        for model, by_score in reached(store, selection, chosen.values()).items()
+        for score, values in by_score.items()
+    }

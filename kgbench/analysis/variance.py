@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Variance components: how much scores vary between tasks, between cases, and within cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from statistics import median
+
+from kgbench.analysis import scores as fetch
+from kgbench.analysis.choosing import chosen_scores, noted
+from kgbench.analysis.components import Components, Nested, by_model, several_cases
+from kgbench.analysis.repetitions import repetitions
+from kgbench.analysis.selection import Selection
+from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.errors import QueryError
+from kgbench.store.protocol import Store
+
+COLUMNS = (
+    Column("task", "Task"),
+    Column("model", "Model"),
+    Column("tasks", "Tasks", Kind.COUNT),
+    Column("cases", "Cases", Kind.COUNT),
+    Column("n", "n", Kind.COUNT),
+    Column("between_tasks", "Between tasks", Kind.SCORE),
+    Column("between_cases", "Between cases", Kind.SCORE),
+    Column("within_cases", "Within cases", Kind.SCORE),
+    Column("case_share", "Share of cases", Kind.SHARE),
+    Column("agree", "All answers agree", Kind.SHARE),
+    Column("design_effect", "Design effect", Kind.SCORE),
+    Column("error", "Error", Kind.SCORE),
+    Column("error_repetitions", "Repetitions x 2", Kind.SCORE),
+    Column("error_cases", "Cases x 2", Kind.SCORE),
+)
+QUERIES = (*fetch.CHOOSING, *fetch.CASES)
+
+
+def variance(
+    store: Store,
+    selection: Selection,
+    *,
+    metric: str | None = None,
+    answers: str | None = None,
+    by_task: bool = False,
+) -> Table:
+    """One row per model (``by_task``: per task and model) with its variance components.
+
+    ``metric`` and ``answers`` are as in :func:`~kgbench.analysis.task_scores.task_scores`. The
+    components between and within cases, and what follows from them, are those of tasks with at
+    least two cases, where there are any. Raises :class:`~kgbench.errors.QueryError` where nothing
+    was scored.
+    """
+    chosen = chosen_scores(store, selection.tasks, metric, answers)
+    found = by_model(repetitions(store, selection, chosen))
+    if not found:
+        raise QueryError("no scores fit")
+    models, tasks = fetch.models(store), fetch.tasks(store)
+    rows: list[tuple[Value, ...]] = []
+    shares, agreed = [], []
+    for model in sorted(found, key=models.name):
+        cells = {tasks[task].name: {task: of_task} for task, of_task in found[model].items()}
+        for cell in cells.values():
+            share, agree = Components.of(cell).case_share, _agree(cell)
+            shares += [] if share is None else [share]
+            agreed += [] if agree is None else [agree == 1.0]
+        if by_task:
+            rows += [(name, models.name(model), *_row(cells[name])) for name in cells]
+        else:
+            rows.append((None, models.name(model), *_row(found[model])))
+    columns, shown = _columns(rows, by_task=by_task)
+    table = Table(
+        title=f"Variance components ({selection.suite_name})",
+        columns=columns,
+        rows=shown,
+        notes=tuple(_notes(shares, agreed)),
+        queries=QUERIES,
+        context={**selection.context, "median_case_share": median(shares) if shares else None},
+        iris={"model": {models.name(model): model for model in found}},
+    )
+    return noted(store, table)
+
+
+def _columns(
+    rows: list[tuple[Value, ...]], *, by_task: bool
+) -> tuple[tuple[Column, ...], tuple[tuple[Value, ...], ...]]:
+    """The columns and rows without what a row per task, or per model, cannot have."""
+    absent = {"tasks", "between_tasks"} if by_task else {"task"}
+    kept = [place for place, column in enumerate(COLUMNS) if column.name not in absent]
+    ordered = sorted(rows, key=lambda row: (str(row[0]), str(row[1])))
+    return tuple(COLUMNS[k] for k in kept), tuple(tuple(row[k] for k in kept) for row in ordered)
+
+
+def _row(values: Nested) -> tuple[Value, ...]:
+    several = several_cases(values)
+    whole = Components.of(values)
+    found = Components.of(several) if several else whole
+    n = sum(case.n for cases in values.values() for case in cases.values())
+    error = found.error(several)
+    return (
+        len(values),
+        sum(map(len, values.values())),
+        n,
+        whole.tasks,
+        found.cases,
+        found.within,
+        found.case_share,
+        _agree(values),
+        _design_effect(several, found),
+        error,
+        found.error(several, repetitions=2),
+        found.error(several, cases=2),
+    )
+
+
+def _design_effect(values: Nested, found: Components) -> float | None:
+    """How many times the variance of the mean is that of as many independent values.
+
+    It is 1 + (m - 1) ICC for cases with m answers each (Kish, Survey Sampling, 1965, section 5.4).
+    """
+    share = found.case_share
+    if share is None:
+        return None
+    sizes = [case.n for cases in values.values() for case in cases.values()]
+    return 1 + (sum(size**2 for size in sizes) / sum(sizes) - 1) * share
+
+
+def _agree(values: Nested) -> float | None:
+    """The share of cases with several answers whose answers all have the same score."""
+    repeated = [case for cases in values.values() for case in cases.values() if case.n > 1]
+    if not repeated:
+        return None
+    return sum(len(case.counts) == 1 for case in repeated) / len(repeated)
+
+
+def _notes(shares: Sequence[float], agreed: Sequence[bool]) -> Iterable[str]:
+    yield (
+        "Error: standard error of the mean for cases of this kind, tasks as they are, over the "
+        "tasks with several cases; what it would be with twice the repetitions, or twice the cases."
+    )
+    if shares:
+        yield (
+            f"Share of cases in the variance within a task: median {median(shares):.2f} of "
+            f"{len(shares)} cells (model and task) with several cases that vary."
+        )
+    if agreed:
+        yield (
+            f"In {sum(agreed)} of {len(agreed)} cells with repetitions all answers to each case "
+            "have the same score."
+        )

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Declared analyses as methods: each takes the parameters of its declaration, fully typed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, Self, overload
+
+from kgbench.analysis.choosing import noted
+from kgbench.analysis.display_names import display_names
+from kgbench.analysis.registry import ANALYSES, Analysis
+from kgbench.analysis.selection import Selection
+from kgbench.analysis.stored import remembered
+from kgbench.analysis.tables import Table
+from kgbench.errors import QueryError
+from kgbench.store.protocol import Store
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+P = ParamSpec("P")
+
+
+class Selected(Protocol):
+    """What an analysis is made of: a store, and the scores in it that count."""
+
+    @property
+    def store(self) -> Store:
+        """The store."""
+        ...
+
+    @property
+    def selection(self) -> Selection:
+        """The scores that count."""
+        ...
+
+
+class AnalysisMethod(Generic[P]):
+    """A declared analysis of the scores that count: call it for its table, or draw its figure."""
+
+    def __init__(self, declared: Analysis[P], results: Selected) -> None:
+        self._declared, self._results = declared, results
+        self.__doc__ = declared.documentation
+        self.__signature__ = declared.signature
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Table:
+        """The table of the analysis, as ``kgbench analyze --format json`` prints it."""
+        asked = self._declared.asked(*args, **kwargs)
+        store, chosen = self._results.store, self._results.selection
+        table, *_ = remembered(
+            store, chosen, self._declared.name, asked.arguments, lambda: asked.made(store, chosen)
+        )
+        return noted(store, table)
+
+    def figure(
+        self,
+        size: str | tuple[float, float] | None = None,
+        title: str | None = None,
+        top: int | None = None,
+        overlay: bool = False,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> Figure:
+        """The figure of the analysis, as ``kgbench plot`` draws it; it takes the same arguments.
+
+        ``size`` is ``one-column``, ``two-columns`` or ``slide``, a text such as ``16x9cm``, or
+        width and height in inches. ``title`` replaces the title, and an empty one leaves it out.
+        ``top`` keeps the best models, and ``overlay`` puts up to eight models into one compass.
+
+        Raises :class:`~kgbench.errors.QueryError` where there is no figure of the analysis or it
+        cannot obey, and :class:`~kgbench.errors.ResourceError` where matplotlib is not installed.
+
+        >>> results = kgbench.open("kgbench-results")
+        >>> figure = results.leaderboard.figure(size=(6, 3), title="", top=1, samples=100)
+        >>> [float(inches) for inches in figure.get_size_inches()]
+        [6.0, 3.0]
+        """
+        from kgbench.plots.kinds import KINDS, Layout
+
+        kind = KINDS.get(self._declared.name)
+        if kind is None:
+            there = ", ".join(name for name in KINDS if name in ANALYSES)
+            raise QueryError(f"there is no figure of '{self._declared.name}'; there are: {there}")
+        layout = Layout(size, title, top, overlay)
+        kind.check(layout)
+        wanted: Any = {**kwargs, **kind.fixed}
+        table = self(*args, **wanted)
+        return kind.figure(table, display_names(self._results.store), layout)[0]
+
+
+class analysed(Generic[P]):  # noqa: N801 - used like `property`
+    """Makes a method of a declared analysis."""
+
+    def __init__(self, declared: Analysis[P]) -> None:
+        self._declared = declared
+        self.__doc__ = declared.documentation
+
+    @overload
+    def __get__(self, results: None, owner: type) -> Self: ...
+
+    @overload
+    def __get__(self, results: Selected, owner: type) -> AnalysisMethod[P]: ...
+
+    def __get__(self, results: Selected | None, owner: type) -> Self | AnalysisMethod[P]:
+        return self if results is None else AnalysisMethod(self._declared, results)

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Claims about models as methods of results: comparing two of them, and planning a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kgbench.analysis.tables import Table
+from kgbench.api.analysing import Selected
+
+
+class Claims(Selected):
+    """What can be claimed of the scores that count: a part of :class:`kgbench.Results`."""
+
+    _chosen: dict[str, Any]
+
+    def compare(
+        self,
+        first: str,
+        second: str,
+        *,
+        metric: str | None = None,
+        answers: str | None = None,
+        flips: bool = False,
+        estimand: str = "cases",
+        margin: float | None = None,
+        solved: float = 0.5,
+        samples: int = 10_000,
+        seed: int = 0,
+    ) -> Table:
+        """Compare two models, two runs or two evaluation passes, task by task.
+
+        ``metric`` and ``answers`` mean what they mean to :meth:`tasks`, the others what they mean
+        to ``kgbench compare``. Raises :class:`~kgbench.errors.QueryError` where the two cannot be
+        compared.
+
+        >>> results = kgbench.open("kgbench-results")
+        >>> table = results.compare("oracle", "noisy")
+        >>> table.where("task", "Text2KG-sample").column("difference")
+        [0.25]
+        """
+        from kgbench.analysis import compare as analysis
+        from kgbench.analysis.matching import matches
+        from kgbench.analysis.sides import opposed
+
+        a, b, chosen = opposed(self.store, first, second, **self._chosen)
+        found = matches(self.store, chosen, a, b, metric=metric, answers=answers)
+        if flips:
+            return analysis.flips(found, a, b, solved=solved)
+        how: dict[str, Any] = {"about": estimand, "margin": margin, "solved": solved}
+        return analysis.compare(found, a, b, samples=samples, seed=seed, **how)
+
+    def plan(
+        self,
+        detect: float,
+        *,
+        power: float = 0.8,
+        alpha: float = 0.05,
+        between: float | None = None,
+        within: float | None = None,
+        correlation: float | None = None,
+        repetitions: Sequence[int] = (1, 2, 4, 8),
+        metric: str | None = None,
+        answers: str | None = None,
+    ) -> Table:
+        """How many cases and repetitions find a difference of ``detect``, and what they take.
+
+        Variances and effort are those of the selected scores, as ``kgbench plan --from`` measures
+        them; ``between``, ``within`` and ``correlation`` take the place of measured ones.
+        ``metric`` and ``answers`` mean what they mean to :meth:`tasks`. Raises
+        :class:`~kgbench.errors.QueryError` where no task has several cases, or where no test can
+        reach the claim.
+
+        >>> results = kgbench.open("kgbench-results")
+        >>> results.plan(0.2, repetitions=[1]).column("cases")
+        [29]
+        """
+        from kgbench.analysis import planning
+
+        claim = planning.Claim(detect, power, alpha).checked()
+        declared = planning.Declared(between, within, correlation)
+        how: dict[str, Any] = {"metric": metric, "answers": answers}
+        return planning.plan_from(
+            self.store, self.selection, claim, declared, repetitions=repetitions, **how
+        )

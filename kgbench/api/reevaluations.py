@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a re-evaluation gave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kgbench.analysis.passes import changes
+from kgbench.analysis.rendering import as_html
+from kgbench.analysis.tables import Table
+from kgbench.api.connection import Connection
+from kgbench.comparison import report, together
+from kgbench.execution.judging import JudgeLimits
+from kgbench.execution.pools import executor as make_executor
+from kgbench.model import Json
+from kgbench.reevaluation import reevaluate_stored
+
+
+@dataclass(frozen=True, slots=True)
+class Reevaluation:
+    """New evaluation passes, compared with those that counted.
+
+    ``passes`` are the IRIs of the new passes. ``table`` has, per task and metric, how many values
+    were compared and changed. ``report`` is what ``kgbench reevaluate --json`` prints, with each
+    dialogue that differs and the cause.
+    """
+
+    passes: tuple[str, ...]
+    table: Table
+    report: Mapping[str, Json]
+
+    def _repr_html_(self) -> str:
+        """The table for a notebook."""
+        return as_html(self.table)
+
+
+def judge(
+    connection: Connection, executor: str, limits: JudgeLimits, **options: Any
+) -> Reevaluation:
+    """Judge stored dialogues again; see :func:`kgbench.reevaluation.reevaluate_stored`."""
+    with connection.owned() as owned, make_executor(executor) as pool:
+        done = reevaluate_stored(owned, pool, limits, **options)
+    passes = tuple(one.evaluation_pass for one in done)
+    return Reevaluation(passes, changes(together(done)), report(done))

@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A result store from Python: what :func:`kgbench.open` gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from kgbench.analysis import analyses
+from kgbench.analysis.selection import ALL, FIRST, Selection, select
+from kgbench.analysis.tables import Table
+from kgbench.api.analysing import analysed
+from kgbench.api.claims import Claims
+from kgbench.api.connection import Connection
+from kgbench.store.protocol import Store
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from kgbench.api.dialogues import Dialogues
+    from kgbench.api.reevaluations import Reevaluation
+    from kgbench.api.runs import Run
+    from kgbench.engine import Progress
+    from kgbench.model import Outcome
+
+
+class Results(Claims):
+    """The results in a store, read beside whoever writes it.
+
+    Analyses and searches use one suite and one evaluation pass per dialogue, as narrowed by
+    :meth:`select`. Each analysis of ``kgbench analyze`` is a method of the same name that gives a
+    :class:`kgbench.Table`. Use it in a ``with`` block, or close it.
+
+    >>> with kgbench.open("kgbench-results") as results:
+    ...     board = results.leaderboard()
+    >>> board.column("model")
+    ['baseline:oracle', 'baseline:noisy?rate=0.6&seed=7']
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        suite: str | None = None,
+        choice: str = FIRST,
+        run: str | None = None,
+        tasks: str = ALL,
+        models: str = ALL,
+    ) -> None:
+        self._connection = connection
+        which = {"suite": suite, "choice": choice, "run": run, "tasks": tasks, "models": models}
+        self._chosen: dict[str, Any] = which
+
+    # --- what counts ----------------------------------------------------------------------
+
+    def select(
+        self,
+        *,
+        suite: str | None = None,
+        choice: str | None = None,
+        run: str | None = None,
+        tasks: str | None = None,
+        models: str | None = None,
+    ) -> Results:
+        """The same store with fewer scores that count.
+
+        ``suite`` is a name or an IRI, needed where the store has several. ``choice`` is the
+        evaluation pass that counts: ``first``, ``latest`` or an IRI. ``run`` is the id, IRI or
+        label of the only run that counts. ``tasks`` and ``models`` are globs over task labels and
+        over model ids or names. What is ``None`` stays as it was.
+
+        >>> results = kgbench.open("kgbench-results")
+        >>> results.select(models="*oracle").tasks().column("mean")
+        [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
+        """
+        given = {"suite": suite, "choice": choice, "run": run, "tasks": tasks, "models": models}
+        named = {name: value for name, value in given.items() if value is not None}
+        return Results(self._connection, **{**self._chosen, **named})
+
+    @property
+    def selection(self) -> Selection:
+        """The scores that count; :class:`~kgbench.errors.QueryError` where that is undecided.
+
+        >>> kgbench.open("kgbench-results").selection.suite_name
+        'kgbench-1'
+        """
+        return select(self.store, **self._chosen)
+
+    @property
+    def store(self) -> Store:
+        """The store itself; :class:`~kgbench.errors.StoreError` where there is none yet.
+
+        It is open as long as the results are.
+
+        >>> results = kgbench.open("kgbench-results")
+        >>> results.store.location
+        'kgbench-results'
+        """
+        return self._connection.store
+
+    # --- analyses -------------------------------------------------------------------------
+
+    leaderboard = analysed(analyses.leaderboard)
+    tasks = analysed(analyses.tasks)
+    compass = analysed(analyses.compass)
+    format_preference = analysed(analyses.format_preference)
+    sizes = analysed(analyses.sizes)
+    feedback = analysed(analyses.dialogue)
+    characterization = analysed(analyses.characterization)
+    outcomes = analysed(analyses.outcomes)
+    tools = analysed(analyses.tools)
+    scaling = analysed(analyses.scaling)
+    text2kg = analysed(analyses.text2kg)
+    reliability = analysed(analyses.reliability)
+    agreement = analysed(analyses.agreement)
+    disagreements = analysed(analyses.disagreements)
+    confusion = analysed(analyses.confusion)
+    calibration = analysed(analyses.calibration)
+    judged_means = analysed(analyses.judged_means)
+    panels = analysed(analyses.panels)
+    items = analysed(analyses.items)
+    references = analysed(analyses.references)
+    policies = analysed(analyses.policies)
+    audit = analysed(analyses.audit)
+    published_means = analysed(analyses.published_means)
+    variance = analysed(analyses.variance)
+    pairs = analysed(analyses.pairs)
+
+    def box_plots(
+        self,
+        *,
+        metric: str | None = None,
+        answers: str | None = None,
+        size: str | tuple[float, float] | None = None,
+        title: str | None = None,
+        top: int | None = None,
+    ) -> dict[str, Figure]:
+        """A box plot for each task label, with the values of every model, as matplotlib figures.
+
+        ``metric`` and ``answers`` mean what they mean to :meth:`tasks`; ``size``, ``title`` and
+        ``top`` what they mean to the method ``figure`` of analyses.
+
+        >>> results = kgbench.open("kgbench-results")
+        >>> list(results.box_plots(metric="f1"))
+        ['RdfFriendCount-turtle-1-1000', 'RdfFriendCount-turtle-1-2000', 'Text2KG-sample']
+        """
+        from kgbench.plots.kinds import Layout, box_plots
+
+        return box_plots(self.store, self.selection, Layout(size, title, top), metric, answers)
+
+    # --- queries and dialogues ------------------------------------------------------------
+
+    def query(self, name: str, **parameters: Any) -> Table:
+        """The answer to a declared query, or to the text of a SELECT query.
+
+        Numbers are numbers of Python, other terms their text. A declared query takes
+        ``parameters``; the graphs that it needs are those of the selection unless they are given.
+        In a text the common prefixes are declared already. Raises
+        :class:`~kgbench.errors.QueryError` for an unknown or wrong query.
+
+        >>> results = kgbench.open("kgbench-results")
+        >>> sum(results.query("outcome-counts").column("count"))
+        60
+        >>> results.query("SELECT (COUNT(*) AS ?runs) { GRAPH ?g { ?run a kgb:Run } }").rows
+        ((1,),)
+        """
+        from kgbench.api.asking import any_query, declared
+        from kgbench.errors import QueryError
+
+        if len(name.split()) == 1:
+            return declared(self.store, name, parameters, lambda: self.selection)
+        if parameters:
+            raise QueryError("only declared queries have parameters")
+        return any_query(self.store, name)
+
+    def sparql(self, text: str) -> Any:
+        """The answer to any SPARQL query, as pyoxigraph gives it.
+
+        >>> bool(kgbench.open("kgbench-results").sparql("ASK { ?run a kgb:Run }"))
+        True
+        """
+        from kgbench.rdf.queries import ask
+
+        return ask(self.store, text)
+
+    def dialogues(
+        self,
+        *,
+        outcome: Outcome | str | None = None,
+        below: float | None = None,
+        search: str | None = None,
+        sort: str = "score",
+        limit: int | None = None,
+    ) -> Dialogues:
+        """The judged dialogues of the selection, as :class:`kgbench.Dialogue` objects.
+
+        ``outcome`` is that of an answer, ``below`` what the score by the task's main metric is less
+        than, ``search`` a text in an answer, whatever its case. ``sort`` is ``score`` (the lowest
+        first), ``task``, ``model`` or ``outcome``. At most ``limit`` are found.
+
+        >>> results = kgbench.open("kgbench-results")
+        >>> for dialogue in results.dialogues(below=0.5, limit=1):
+        ...     print(dialogue.turns[0].prompt[:40], dialogue.answers)
+        Below you find an RDF graph in JSON-LD f ('',)
+        """
+        from kgbench.analysis.finding import find_dialogues
+        from kgbench.api.dialogues import Dialogues
+
+        table = find_dialogues(
+            self.store,
+            self.selection,
+            outcome=outcome,
+            below=below,
+            text=search,
+            sort=sort,
+            limit=limit,
+        )
+        return Dialogues(self._connection, table)
+
+    # --- what writes ----------------------------------------------------------------------
+
+    def run(
+        self,
+        config: str | Path | None = None,
+        *,
+        models: str | Sequence[str] | None = None,
+        tasks: str | Sequence[str] | None = None,
+        iterations: int | None = None,
+        suite: str | None = None,
+        run: str | None = None,
+        new: bool = False,
+        concurrency: int | None = None,
+        call_timeout: float | None = None,
+        requests_per_minute: float | None = None,
+        tokens_per_minute: float | None = None,
+        max_cost: float | None = None,
+        max_tokens: int | None = None,
+        prices: Path | None = None,
+        batch: bool | None = None,
+        tool_protocol: str | None = None,
+        retry_errors: bool = True,
+        redo_invalidated: bool = False,
+        reuse_answers: bool = False,
+        preflight: bool = True,
+        engine: str = "oxigraph",
+        executor: str = "local",
+        endpoint: str | None = None,
+        watch: Callable[[Progress], None] | None = None,
+    ) -> Run:
+        """Run a benchmark, or continue it: what is stored already is not asked again.
+
+        The options are those of ``kgbench run``: without a ``config`` this is the quick start;
+        ``models`` are specifications or globs, ``tasks`` globs over labels; the same call continues
+        the newest run of the same name, and ``new`` begins another. ``call_timeout`` is in seconds,
+        ``max_cost`` in US dollars. ``watch`` hears of each step. An interrupt stops the run in
+        order. Raises :class:`~kgbench.errors.ConfigurationError`,
+        :class:`~kgbench.errors.ProviderError` or :class:`~kgbench.errors.StoreError` before
+        anything is asked.
+
+        >>> results = kgbench.open("memory:")
+        >>> run = results.run(models=["baseline:oracle"], tasks=["RdfFriendCount-turtle-*"])
+        >>> run.finished, run.complete
+        (True, 10)
+        """
+        from kgbench.api.runs import hold
+
+        wanted = {
+            "tasks": _several(tasks) or None,
+            "models": _several(models) or None,
+            "iterations": iterations,
+            "suite": suite,
+            "concurrency": concurrency,
+            "call_timeout": call_timeout,
+            "requests_per_minute": requests_per_minute,
+            "tokens_per_minute": tokens_per_minute,
+            "max_cost": None if max_cost is None else Decimal(str(max_cost)),
+            "max_tokens": max_tokens,
+            "prices": prices,
+            "batch": batch,
+            "tool_protocol": tool_protocol,
+        }
+        settings = {
+            "retry_errors": retry_errors,
+            "redo_invalidated": redo_invalidated,
+            "reuse_answers": reuse_answers,
+            "preflight": preflight,
+            "engine": engine,
+            "executor": executor,
+            "endpoint": endpoint,
+        }
+        return hold(self._connection, config, wanted, settings, run=run, new=new, watch=watch)
+
+    def reevaluate(
+        self,
+        run: str | None = None,
+        *,
+        tasks: str | Sequence[str] = (),
+        models: str | Sequence[str] = (),
+        against: str = "first",
+        timeout: float = 30.0,
+        engine: str = "oxigraph",
+        executor: str = "local",
+        endpoint: str | None = None,
+        watch: Callable[[int], None] | None = None,
+    ) -> Reevaluation:
+        """Judge stored dialogues again in a new evaluation pass, without a model.
+
+        The options are those of ``kgbench reevaluate``: ``run`` is an id, IRI or label (default:
+        all runs), ``tasks`` and ``models`` are globs, ``against`` is the pass to compare with,
+        ``timeout`` the seconds that judging one answer may take. ``watch`` hears how many dialogues
+        are done. Raises :class:`~kgbench.errors.StoreError` or :class:`~kgbench.errors.TaskError`
+        where nothing fits.
+
+        >>> results = kgbench.open("kgbench-results")
+        >>> again = results.reevaluate(tasks=["RdfFriendCount-turtle-*"])
+        >>> again.report["dialogues_compared"], again.report["dialogues_differing"]
+        (16, [])
+        """
+        from kgbench.api.reevaluations import judge
+        from kgbench.execution.judging import JudgeLimits
+        from kgbench.run_selection import Selection as Stored
+
+        return judge(
+            self._connection,
+            executor,
+            JudgeLimits(seconds=timeout, engine=engine),
+            run=run,
+            selection=Stored(_several(tasks), _several(models)),
+            against=against,
+            endpoint=endpoint,
+            watch=watch,
+        )
+
+    # --- opening and closing --------------------------------------------------------------
+
+    def close(self) -> None:
+        """Let the store go; a store in memory is lost.
+
+        >>> kgbench.open("kgbench-results").close()
+        """
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def _several(texts: str | Sequence[str] | None) -> tuple[str, ...]:
+    """One text or several as several: a text alone would be taken for its characters."""
+    return (texts,) if isinstance(texts, str) else tuple(texts or ())

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Running a benchmark from Python, also inside an event loop such as that of a notebook."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from kgbench.analysis.rendering import as_html
+from kgbench.analysis.run_results import run_results
+from kgbench.analysis.tables import Table
+from kgbench.analysis.worst import Scored
+from kgbench.api.connection import Connection
+from kgbench.characters import one_line
+from kgbench.engine import Progress, Settings, Stop, run_plan
+from kgbench.engine.plans import continued, plan_of
+from kgbench.model import Plan
+from kgbench.record import reading
+from kgbench.store.protocol import Store
+
+_log = logging.getLogger("kgbench.api")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a run has reached: its own leaderboard, outcomes, and what went wrong.
+
+    ``planned``, ``complete`` and ``failed`` count dialogues. ``outcomes`` counts the answers of
+    each model (its name) by outcome. ``warnings`` names models of which many answers were spoilt.
+    ``worst`` are the dialogues with the lowest scores. ``limit`` is the limit that stopped the run,
+    ``failures`` counts what connectors said by its text.
+    """
+
+    iri: str
+    name: str
+    planned: int
+    complete: int
+    failed: int
+    interrupted: bool
+    limit: str | None
+    failures: Mapping[str, int]
+    leaderboard: Table
+    outcomes: Mapping[str, Mapping[str, int]]
+    warnings: tuple[str, ...]
+    worst: tuple[Scored, ...]
+
+    @property
+    def finished(self) -> bool:
+        """Whether every planned dialogue is complete."""
+        return self.complete == self.planned
+
+    def _repr_html_(self) -> str:
+        """The run for a notebook; everything recorded is escaped."""
+        told = f"{self.complete:,} of {self.planned:,} dialogues complete, {self.failed:,} failed"
+        lines = [f"{self.name}: {told}", *self.warnings]
+        said = "".join(f"<p>{escape(one_line(line))}</p>" for line in lines)
+        return said + as_html(self.leaderboard)
+
+
+def hold(
+    connection: Connection,
+    config: str | Path | None,
+    wanted: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    *,
+    run: str | None,
+    new: bool,
+    watch: Callable[[Progress], None] | None,
+) -> Run:
+    """Run what is ``wanted`` of a configuration, or continue the run called ``run``.
+
+    ``wanted`` is what :func:`~kgbench.engine.plans.plan_of` takes; ``settings`` are those of
+    :class:`~kgbench.engine.Settings`, but that ``preflight`` only says whether there is one.
+    """
+    plan = plan_of(config, connection.reader, **wanted)
+    first_calls = _say if settings["preflight"] else None
+    with connection.owned() as store:
+        chosen = continued(store, plan, run, new=new)
+        how = Settings(**{**settings, "run": chosen, "preflight": first_calls})
+        return _reached(store, perform(store, plan, how, watch))
+
+
+def _reached(store: Store, done: Progress) -> Run:
+    """What the run of a session has reached."""
+    run = reading.find_run(store, done.run)
+    found = run_results(store, run, whole_store=False)
+    return Run(
+        iri=done.run,
+        name=run.label,
+        planned=done.planned,
+        complete=done.before + done.complete,
+        failed=done.failed,
+        interrupted=done.interrupted,
+        limit=done.limit,
+        failures=dict(done.failures),
+        leaderboard=found.table,
+        outcomes={model: dict(counts) for model, counts in found.outcomes.items()},
+        warnings=tuple(found.warnings()),
+        worst=tuple(found.worst),
+    )
+
+
+def perform(
+    store: Store, plan: Plan, settings: Settings, watch: Callable[[Progress], None] | None
+) -> Progress:
+    """Run a plan in an event loop of its own, whether or not the caller is inside another.
+
+    A :class:`KeyboardInterrupt` stops the run in order, and a second one gives up the calls under
+    way, as Ctrl-C does on the command line.
+    """
+    stop = Stop()
+    loop = asyncio.new_event_loop()
+
+    def worked() -> Progress:
+        try:
+            return loop.run_until_complete(run_plan(store, plan, settings, stop=stop, watch=watch))
+        finally:
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.close()
+
+    with ThreadPoolExecutor(1, thread_name_prefix="kgbench-run") as own:
+        return _awaited(own.submit(worked), lambda: loop.call_soon_threadsafe(stop.request))
+
+
+def _awaited(work: Future[Progress], interrupt: Callable[[], object]) -> Progress:
+    while True:
+        try:
+            return work.result()
+        except KeyboardInterrupt:
+            if work.done():
+                raise
+            _log.warning("finishing the calls under way; another interrupt gives them up")
+            with suppress(RuntimeError):  # the loop ended in the meantime
+                interrupt()
+
+
+def _say(line: str) -> None:
+    """Log what the first calls to the models told."""
+    _log.info("%s", line)

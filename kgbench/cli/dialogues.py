@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``kgbench dialogues``: finding dialogues by model, task, outcome, score and text."""
+
+from __future__ import annotations
+
+import shlex
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kgbench.cli import options
+from kgbench.cli.tables import Form, write
+from kgbench.cli.wording import tell
+from kgbench.model import Outcome
+
+if TYPE_CHECKING:
+    from kgbench.analysis.tables import Table
+
+
+class Sort(StrEnum):
+    """By what dialogues are sorted."""
+
+    SCORE = "score"
+    TASK = "task"
+    MODEL = "model"
+    OUTCOME = "outcome"
+
+
+def command(app: typer.Typer) -> None:
+    """Register the command."""
+    app.command("dialogues")(dialogues)
+
+
+def dialogues(
+    *,
+    outcome: Annotated[
+        Outcome | None,
+        typer.Option("--outcome", help="Only dialogues of which an answer ended so."),
+    ] = None,
+    below: Annotated[
+        float | None,
+        typer.Option(
+            "--below", metavar="SCORE", help="Only a main score of the task less than this."
+        ),
+    ] = None,
+    search: Annotated[
+        str | None,
+        typer.Option(
+            "--search", metavar="TEXT", help="Only with this text in an answer, whatever its case."
+        ),
+    ] = None,
+    sort: Annotated[
+        Sort, typer.Option("--sort", help="The order; score has the lowest first.")
+    ] = Sort.SCORE,
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, help="How many dialogues are listed at most.")
+    ] = 20,
+    task: options.TaskGlob = "*",
+    model: options.ModelGlob = "*",
+    run: options.OfRun = None,
+    store: options.Store = None,
+    suite: options.Suite = None,
+    choice: options.Pass = "first",
+    form: options.TableForm = Form.TABLE,
+    json_: options.AsJson = False,
+    out: options.TableFile = None,
+    guard: options.Guard = False,
+    crlf: options.Crlf = False,
+) -> None:
+    """Find judged dialogues; each is listed as a `kgbench show` line.
+
+    Dialogues that wait for an answer are not judged: `kgbench status` tells of them.
+    """
+    from kgbench.analysis.finding import find_dialogues
+    from kgbench.analysis.selection import select
+    from kgbench.store import open_reader
+
+    with open_reader(store) as opened:
+        chosen = select(opened, suite, choice, run=run, tasks=task, models=model)
+        table = find_dialogues(
+            opened, chosen, outcome=outcome, below=below, text=search, sort=sort, limit=limit
+        )
+    form = Form.JSON if json_ else form
+    if form is Form.TABLE and out is None:
+        _tell(table, options.typed_store(store))
+    else:
+        write(table, form, out, guard=guard, crlf=crlf)
+
+
+def _tell(table: Table, location: str | None) -> None:
+    """Print a line for each dialogue that shows it."""
+    tell(table.title)
+    where = f" --store {shlex.quote(location)}" if location is not None else ""
+    for row in table.records():
+        reached = "no score" if row["score"] is None else f"{row['score']:.3f} {row['metric']}"
+        said = f"{reached}, {row['outcome']}, {row['task']} by {row['model']}"
+        tell(f"kgbench show {shlex.quote(str(row['dialogue']))}{where}  # {said}")
+    for note in table.notes:
+        tell(note)

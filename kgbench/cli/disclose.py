@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``kgbench disclose``: the values behind commitments in a publication."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kgbench.cli import options
+from kgbench.cli.wording import count
+
+
+def command(app: typer.Typer) -> None:
+    """Register the command."""
+    app.command("disclose")(disclose)
+
+
+def disclose(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="COMMITMENT|IRI",
+            help="Commitments in the publication, or its IRIs of cases, texts or evaluations. "
+            "Default: everything.",
+        ),
+    ] = None,
+    *,
+    store: options.Store = None,
+    redact: Annotated[
+        options.Redact,
+        typer.Option("--redact", help="The level at which it was published."),
+    ] = options.Redact.GOLD,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Where to write; default: standard out."),
+    ] = None,
+) -> None:
+    """Disclose values that a publication left out, so that anybody can check that they are those.
+
+    The publication holds commitments in their places. Each line of the output has a commitment, its
+    nonce and the value; ``kgbench publish --check DIR --disclosed FILE`` compares them.
+    """
+    from kgbench.publish.disclosing import disclosed, written
+    from kgbench.publish.site import opened
+    from kgbench.publish.withholding import Level
+    from kgbench.store import copying, default_location, known_keys
+
+    location = store or default_location()
+    known_keys.commitments(location)
+    with copying.local(location) as folder:
+        found = disclosed(opened(str(folder)), str(folder), Level[redact.name], what or ())
+    text = written(found)
+    if out is None:
+        typer.echo(text, nl=False)
+        return
+    out.write_text(text, encoding="utf-8")
+    typer.echo(f"{count(len(found), 'value')} disclosed in {out}")

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``kgbench export nanopublications``: the claims of a publication, one by one."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kgbench.cli.wording import count
+
+
+def nanopublications(
+    site: Annotated[Path, typer.Argument(metavar="DIR", help="A published folder.")],
+    *,
+    key: Annotated[
+        Path, typer.Option("--key", metavar="KEYFILE", help="An RSA key (kgbench keys new --rsa).")
+    ],
+    creator: Annotated[
+        str, typer.Option("--creator", metavar="NAME", help="Who publishes: 'Name <IRI>'.")
+    ],
+    place: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FOLDER", help="The folder to write to.")
+    ],
+    licence: Annotated[
+        str | None,
+        typer.Option(
+            "--licence", "--license", metavar="SPDX", help="An SPDX identifier or an IRI."
+        ),
+    ] = None,
+) -> None:
+    """Export each claim of a published folder as a signed nanopublication with a trusty IRI.
+
+    Nothing is sent to a server.
+    """
+    from kgbench.cli.wording import missing
+    from kgbench.exports import nanopublications as exporting
+    from kgbench.publish import about
+
+    author = about.agent(creator)
+    under = None if licence is None else about.licence(licence)
+    try:
+        made = dict(exporting.nanopublications(site, key, author, under, datetime.now(UTC)))
+        for content in made.values():
+            exporting.verified(content)
+    except ModuleNotFoundError as error:
+        raise missing(error, "nanopub") from None
+    place.mkdir(parents=True, exist_ok=True)
+    for name, content in made.items():
+        (place / f"{name}.trig").write_bytes(content)
+    typer.echo(f"{count(len(made), 'nanopublication')} in {place}")

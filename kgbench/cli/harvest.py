@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``kgbench harvest``: publications of other groups, verified and kept apart."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kgbench.cli import options
+
+_FOLDER = Path("kgbench-sources")
+_MOST = 4_096  # MB
+_SECONDS = 1_800.0
+
+
+def command(app: typer.Typer) -> None:
+    """Register the command."""
+    app.command("harvest")(harvest)
+
+
+def harvest(
+    addresses: Annotated[
+        list[str],
+        typer.Argument(metavar="URL|DIR...", help="Addresses or folders of publications."),
+    ],
+    *,
+    into: Annotated[
+        Path, typer.Option("--into", metavar="FOLDER", help="The folder of harvested sources.")
+    ] = _FOLDER,
+    key: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--key",
+            metavar="PUBLIC",
+            help="A public key that you trust, or its file; repeatable. Each source must be signed "
+            "by one of them, or by one that follows it.",
+        ),
+    ] = None,
+    unsigned: Annotated[
+        bool, typer.Option("--unsigned", help="Take sources that were never signed, too.")
+    ] = False,
+    most: Annotated[
+        int,
+        typer.Option("--most", metavar="MB", help="The most that is fetched of a source.", min=1),
+    ] = _MOST,
+    seconds: Annotated[
+        float, typer.Option("--seconds", help="The most time for a source.", min=0.1)
+    ] = _SECONDS,
+    json_: options.AsJson = False,
+) -> None:
+    """Harvest publications of other groups, to be compared by analyze leaderboard --sources.
+
+    Signatures and checksums are verified before anything is taken. Nothing but the addresses that
+    are named is asked. Harvesting again fetches what is new. Exit code 1 where a source is refused.
+    """
+    from kgbench.characters import visible
+    from kgbench.harvest.harvesting import harvest as harvested
+    from kgbench.signing.keys import public_key
+
+    keys = [public_key(one) for one in key or ()]
+    outcomes = []
+    for one in harvested(
+        addresses, into, keys, most=most << 20, seconds=seconds, unsigned=unsigned
+    ):
+        outcomes.append(one)
+        if not json_:
+            typer.echo(visible(one.words))
+    if json_:
+        said = [
+            {**one._asdict(), "found": None if one.found is None else asdict(one.found)}
+            for one in outcomes
+        ]
+        typer.echo(json.dumps(said, indent=2, ensure_ascii=False))
+    if any(one.found is None for one in outcomes):
+        raise typer.Exit(1)

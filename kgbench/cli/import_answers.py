@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``kgbench import spinach`` and ``import grasp``: answers that other benchmarks published."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kgbench.cli import options
+from kgbench.cli.wording import count
+
+if TYPE_CHECKING:
+    from kgbench.importers.published_answers import AnswerFile, Benchmark
+
+
+def spinach(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH...",
+            help="Files spinach_output_*.json, or a folder with such, as datasets/ of SPINACH.",
+        ),
+    ],
+    store: options.Store = None,
+    json_: options.AsJson = False,
+) -> None:
+    """Import answers of SPINACH with the results of both queries and the published F1.
+
+    'kgbench reevaluate --policy NAME' judges them anew without an endpoint. Importing again changes
+    nothing.
+    """
+    from kgbench.importers import spinach as importing
+
+    found = [importing.read(file) for path in paths for file in importing.files(path)]
+    _load(importing.BENCHMARK, found, store, json_=json_)
+
+
+def grasp(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR", help="A folder with test.jsonl and runs beside it or in outputs/."
+        ),
+    ],
+    graph: Annotated[
+        str | None,
+        typer.Option(
+            "--graph",
+            metavar="NAME",
+            help="The installed graph that queries run on; default: the one that the runs name.",
+        ),
+    ] = None,
+    store: options.Store = None,
+    json_: options.AsJson = False,
+) -> None:
+    """Import runs of GRASP: questions, final queries, transcripts and published scores.
+
+    Importing again changes nothing.
+    """
+    from kgbench.importers import grasp as importing
+
+    _load(importing.BENCHMARK, list(importing.read(folder, graph)), store, json_=json_)
+
+
+def _load(
+    benchmark: Benchmark, files: Iterable[AnswerFile], store: str | None, *, json_: bool
+) -> None:
+    from kgbench.importers.load import load
+    from kgbench.importers.published_answers import imported_run
+    from kgbench.store import open_store
+
+    with open_store(store) as opened:
+        done = [
+            (load(opened, imported_run(benchmark, file, opened.iris)), file.counts())
+            for file in files
+        ]
+        location = opened.location
+    if json_:
+        runs = [{**summary.as_json(), **counts} for summary, counts in done]
+        typer.echo(json.dumps({"store": location, "runs": runs}, indent=2))
+        return
+    for summary, counts in done:
+        state = "already there" if summary.already_there else f"suite {summary.suite}"
+        held = f"{count(summary.dialogues, 'dialogue')}, {count(summary.scores, 'score')}"
+        if counts["tool_calls"]:
+            held += f", {count(counts['tool_calls'], 'tool call')}"
+            held += f" ({counts['repeated_calls']:,} repeated)"
+        if counts["unanswered"]:
+            held += f", {counts['unanswered']:,} without an answer"
+        typer.echo(f"{summary.source}: {held} ({state})")
+    typer.echo(f"store  {location}")

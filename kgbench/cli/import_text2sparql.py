@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``kgbench import text2sparql``: questions, answers and scores of the TEXT2SPARQL challenge."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kgbench.cli import options
+from kgbench.cli.progress import progress
+from kgbench.cli.wording import count
+
+
+def text2sparql(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR",
+            help="The folder 'docs' of the challenge: questions, answers, scores, result sets.",
+        ),
+    ],
+    store: options.Store = None,
+    json_: options.AsJson = False,
+) -> None:
+    """Import the TEXT2SPARQL challenge: questions, each system's answers, published scores.
+
+    Questions that the folder lacks are looked for beside it and in the installed data set. Files
+    are checked before anything is written; what is published with faults is reported. Importing
+    again changes nothing.
+    """
+    from kgbench.importers.load import load
+    from kgbench.importers.text2sparql import imported_run, write_averages
+    from kgbench.importers.text2sparql_files import read
+    from kgbench.store import open_store
+
+    found = read(folder)
+    with open_store(store) as opened:
+        runs = [(files, imported_run(files, opened.iris)) for files in found.systems]
+        total = sum(len(run.items) for _, run in runs)
+        done = 0
+        with progress(f"importing {folder.name}", total, quiet=json_) as advance:
+
+            def further(number: int) -> None:
+                nonlocal done
+                done += number
+                advance(done)
+
+            summaries = [load(opened, run, further) for _, run in runs]
+        for files, run in runs:
+            write_averages(opened, files, run)
+        location = opened.location
+    if json_:
+        said = {
+            "store": location,
+            "runs": [summary.as_json() for summary in summaries],
+            "remarks": found.remarks,
+        }
+        typer.echo(json.dumps(said, indent=2))
+        return
+    for summary in summaries:
+        state = "already there" if summary.already_there else f"suite {summary.suite}"
+        typer.echo(
+            f"{summary.source}: {count(summary.dialogues, 'dialogue')}, "
+            f"{count(summary.scores, 'score')} ({state})"
+        )
+    for remark in found.remarks:
+        typer.echo(f"remark: {remark}")
+    new = [summary for summary in summaries if not summary.already_there]
+    held = f"{count(sum(one.dialogues for one in new), 'dialogue')}"
+    typer.echo(f"imported {count(len(new), 'run')}: {held}")
+    typer.echo(f"store  {location}")

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The HTTP client that the SDKs of providers are given: it limits responses and redirects.
+
+SDKs would follow a redirect to any server, some of them with the key, and read whatever comes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import httpx2
+
+from kgbench.net import limits
+from kgbench.net.arrivals import Response
+from kgbench.net.limits import REDIRECTS, LedAway, Limits, Meter, redirected
+from kgbench.net.receiving import EXCHANGE
+from kgbench.net.relay import Relay
+from kgbench.net.transport import Measured
+
+MOST_STREAMED: Final = 1 << 32
+"""The most bytes of a response that is read line by line."""
+
+SLOWEST: Final = 10_000
+"""Bytes that a streamed response must have had on average for each second beyond its time."""
+
+
+class GuardedClient(httpx2.AsyncClient):
+    """An ``httpx2.AsyncClient`` for calls to one server that take at most ``seconds``.
+
+    Only the origin of ``url`` is ever asked: an SDK may take addresses from responses, as that of
+    the results of a batch, and send the key there.
+    """
+
+    def __init__(self, url: str, seconds: float, **options: Any) -> None:
+        super().__init__(**options)
+        for transport in (self._transport, *self._mounts.values()):
+            if isinstance(transport, httpx2.AsyncHTTPTransport):
+                # httpx2 has no argument for it.
+                transport._pool._network_backend = Relay()  # noqa: SLF001
+        self._home = url
+        self._whole = Limits(limits.REPLY, limits.REPLY, seconds)
+        self._streamed = Limits(MOST_STREAMED, MOST_STREAMED, seconds, SLOWEST)
+
+    async def send(
+        self, request: httpx2.Request, *, stream: bool = False, **options: Any
+    ) -> httpx2.Response:
+        """Send ``request``; follow redirects within its origin if they keep method and body.
+
+        Raises :class:`~kgbench.net.limits.Misbehaviour`, as does reading what is returned.
+        """
+        meter = Meter(self._streamed if stream else self._whole)
+        options["follow_redirects"] = False
+        redirected(self._home, str(request.url))
+        for _ in range(REDIRECTS + 1):
+            request.headers["Accept-Encoding"] = "gzip"
+            exchange = EXCHANGE.get()
+            if exchange is not None and exchange.given is not None:
+                response = _given(exchange.given, request)
+            else:
+                response = await super().send(request, stream=True, **options)
+            following = response.next_request
+            if following is None:
+                coding = response.headers.pop("content-encoding", None)
+                response.stream = Measured(response.stream, meter, coding)
+                if not stream:
+                    await _read(response)
+                return response
+            await response.aclose()
+            redirected(str(request.url), response.headers["location"])
+            if following.method != request.method:
+                raise LedAway(
+                    f"the server redirects a {request.method} with HTTP {response.status_code}, "
+                    f"which would lose its body: look at the address of the server"
+                )
+            request = following
+        raise LedAway(f"the server redirects more than {REDIRECTS} times")
+
+
+def _given(arrived: Response, request: httpx2.Request) -> httpx2.Response:
+    """A response that arrived earlier, in the place of another one to the same request."""
+    body = httpx2.ByteStream(arrived.body)
+    return httpx2.Response(
+        arrived.status, headers=list(arrived.headers), stream=body, request=request
+    )
+
+
+async def _read(response: httpx2.Response) -> None:
+    try:
+        await response.aread()
+    except BaseException:
+        await response.aclose()
+        raise

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same limits for a session of ``requests``, which Google's retired SDK makes for itself."""
+
+from __future__ import annotations
+
+import http.client
+import io
+import socket
+from typing import Any
+
+import requests
+import urllib3
+from requests.adapters import HTTPAdapter
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+
+from kgbench.net import limits
+from kgbench.net.limits import Body, Limits, Meter, Reads
+
+
+def guard(session: requests.Session, seconds: float) -> None:
+    """Have ``session`` follow no redirects, and read responses within limits.
+
+    Then its calls raise :class:`requests.TooManyRedirects` for a redirect, and
+    :class:`~kgbench.net.limits.Misbehaviour`.
+    """
+    session.max_redirects = 0
+    for scheme in ("https://", "http://"):
+        session.mount(scheme, _Guarded(seconds))
+
+
+class _Guarded(HTTPAdapter):
+    def __init__(self, seconds: float) -> None:
+        self._limits = Limits(limits.REPLY, limits.REPLY, seconds)
+        super().__init__(max_retries=0)
+
+    def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
+        super().init_poolmanager(*arguments, **options)
+        self._measure(self.poolmanager)
+
+    def proxy_manager_for(self, *arguments: Any, **options: Any) -> Any:
+        manager = super().proxy_manager_for(*arguments, **options)
+        self._measure(manager)
+        return manager
+
+    def _measure(self, manager: Any) -> None:
+        """Have the connections of ``manager`` measure their responses from the first byte on."""
+        manager.pool_classes_by_scheme = {
+            "http": _measuring(HTTPConnectionPool, self._limits),
+            "https": _measuring(HTTPSConnectionPool, self._limits),
+        }
+
+    def send(self, request: requests.PreparedRequest, *arguments: Any, **options: Any) -> Any:
+        request.headers["Accept-Encoding"] = "gzip"
+        meter = Meter(self._limits)
+        response = super().send(request, *arguments, **{**options, "stream": True})
+        raw = response.raw
+        try:
+            body = Body(response.headers.pop("Content-Encoding", None), meter)
+            whole = io.BytesIO()
+            while data := raw.read1(1 << 16, decode_content=False):
+                meter.received(len(data))
+                whole.writelines(body.pieces(data))
+            body.end()
+        except urllib3.exceptions.HTTPError as error:
+            raw.close()
+            raise requests.ConnectionError(error) from None
+        except BaseException:
+            raw.close()
+            raise
+        raw.release_conn()
+        whole.seek(0)
+        response.raw = whole
+        return response
+
+
+def _measuring(pool: Any, within: Limits) -> Any:
+    """The class ``pool`` of connections, each response of which keeps to limits."""
+
+    class Connection(pool.ConnectionCls):  # type: ignore[misc]
+        def getresponse(self) -> Any:
+            reads = Reads(Meter(within), within.seconds)
+            self.response_class = lambda sock, **options: _Response(sock, reads, **options)
+            return super().getresponse()
+
+    return type(pool.__name__, (pool,), {"ConnectionCls": Connection})
+
+
+class _Response(http.client.HTTPResponse):
+    def __init__(self, sock: socket.socket, reads: Reads, **options: Any) -> None:
+        self._reads = reads
+        source: Any = _Source(sock, reads)
+        super().__init__(source, **options)
+
+    def begin(self) -> None:
+        super().begin()
+        self._reads.begin_body()
+
+
+class _Source(io.RawIOBase):
+    """A socket whose reads keep to limits."""
+
+    def __init__(self, sock: socket.socket, reads: Reads) -> None:
+        self._raw = sock.makefile("rb", buffering=0)  # keeps the socket open, as long as it is
+        self._socket = sock
+        self._reads = reads
+
+    def makefile(self, *_: object, **__: object) -> io.BufferedReader:
+        """All that a response needs of a socket."""
+        return io.BufferedReader(self)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        self._socket.settimeout(self._reads.wait())
+        try:
+            size = self._raw.readinto(buffer)
+        except TimeoutError:
+            self._reads.wait()  # raises where it is the response that took too long
+            raise
+        self._reads.came(size or 0)
+        return size
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Installing the data sets of TEXT2SPARQL: a question file and, where it is small, its graph.
+
+A file with another checksum than the declared one is refused, also from a copy, unless the caller
+takes it unverified; then it is named in the note of the installation.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Final
+
+import pyoxigraph as ox
+
+from kgbench.datasets import text2sparql
+from kgbench.datasets.descriptions import Description
+from kgbench.datasets.install import Installed, fetched, put
+from kgbench.datasets.sources import Folder, Source, opened
+from kgbench.errors import ImportRefused
+
+_QUESTIONS: Final = (".yml", ".yaml")
+
+
+def install(description: Description, copy: str | None, *, unverified: bool = False) -> Installed:
+    """Install the questions and the graph of a data set from ``copy``, or from its address.
+
+    ``copy`` is a folder, an archive, or the address of an archive. Raises
+    :class:`~kgbench.errors.ImportRefused`; nothing is installed then.
+    """
+    if copy is None and len(description.files) < _needed(description):
+        raise ImportRefused(
+            f"kgbench knows no address of all files of {description.name}: get them from "
+            f"{description.page} and run 'kgbench datasets install {description.name} --from PATH'"
+        )
+    source = None if copy is None else opened(copy)
+
+    def fill(scratch: Path, done: Installed) -> None:
+        for path, expected in description.files.items():
+            content = _content(description, source, path, expected)
+            _check(description, path, content, expected, done, unverified=unverified)
+            _write(scratch, path, content, done)
+        if source is not None and not (scratch / text2sparql.QUESTIONS).is_file():
+            _write(scratch, text2sparql.QUESTIONS, _questions(description, source, done), done)
+        questions = text2sparql.read(scratch / text2sparql.QUESTIONS)
+        if questions.prefix != description.name:
+            raise ImportRefused(
+                f"the questions are those of {questions.prefix}, not of {description.name}"
+            )
+        done.remarks += questions.remarks
+        if not (scratch / text2sparql.GRAPH).is_file():
+            done.remarks.append(
+                f"{description.name} brings no task: its graph is too large to be installed, so "
+                "queries are not executed; an import of the challenge has its published scores"
+            )
+
+    named = description.url if copy is None else copy
+    where = str(Path(named).resolve()) if isinstance(source, Folder) else named
+    return put(description, where, fill, text2sparql.labelled_tasks)
+
+
+def _needed(description: Description) -> int:
+    """How many files a data set consists of: questions, and a graph where one is declared."""
+    return 1 + any(path.endswith(".ttl") for path in description.files)
+
+
+def _content(description: Description, source: Source | None, path: str, expected: str) -> bytes:
+    if source is None:
+        return fetched(description.url + path)
+    found = source.find(path)
+    if not found:
+        raise ImportRefused(f"{source.name} has no file {path}, which {description.name} needs")
+    contents = {one: source.read(one) for one in found}
+    fitting = [one for one in contents.values() if _digest(one) == expected]
+    if not fitting and len(set(contents.values())) > 1:
+        raise ImportRefused(
+            f"{source.name} has several files called {path} ({', '.join(found[:3])}), and none has "
+            "the declared checksum: name the folder with the right one"
+        )
+    return (fitting or list(contents.values()))[0]
+
+
+def _check(
+    description: Description,
+    path: str,
+    content: bytes,
+    expected: str,
+    done: Installed,
+    *,
+    unverified: bool,
+) -> None:
+    if _digest(content) == expected:
+        return
+    if not unverified:
+        raise ImportRefused(
+            f"{path} is not the declared file of {description.name} (another SHA-256), so nothing "
+            f"was installed; --unverified takes a copy that you trust"
+        )
+    done.differing.append(path)
+
+
+def _questions(description: Description, source: Source, done: Installed) -> bytes:
+    """The question file of a data set whose own has no declared checksum.
+
+    Copies of one file count once; of different ones none is chosen.
+    """
+    fitting: dict[bytes, str] = {}
+    refused = ""
+    for path in source.paths():
+        if path.endswith(_QUESTIONS) and "question" in path.lower():
+            content = source.read(path)
+            try:
+                questions = text2sparql.parsed(content.decode("utf-8-sig"), path)
+            except (ImportRefused, UnicodeDecodeError) as error:
+                refused = f" ({path} cannot be read: {error})"
+                continue
+            if questions.prefix == description.name:
+                fitting.setdefault(content, path)
+    if not fitting:
+        raise ImportRefused(
+            f"{source.name} has no question file with 'prefix: {description.name}'{refused}"
+        )
+    if len(fitting) > 1:
+        raise ImportRefused(
+            f"{source.name} has several question files of {description.name} "
+            f"({', '.join(fitting.values())}): name the folder with the right one"
+        )
+    ((content, path),) = fitting.items()
+    done.remarks.append(
+        f"kgbench knows no checksum of {path}; it has the SHA-256 {_digest(content)}"
+    )
+    return content
+
+
+def _write(folder: Path, path: str, content: bytes, done: Installed) -> None:
+    done.files += 1
+    if path.endswith(_QUESTIONS):
+        (folder / text2sparql.QUESTIONS).write_bytes(content)
+        return
+    try:
+        triples = (quad.triple for quad in ox.parse(content, ox.RdfFormat.TURTLE))
+        written = ox.serialize(triples, format=ox.RdfFormat.N_TRIPLES)
+    except (SyntaxError, ValueError) as error:
+        raise ImportRefused(f"the graph {path} cannot be read: {error}") from error
+    if not written:
+        raise ImportRefused(f"the graph {path} has no triples")
+    (folder / text2sparql.GRAPH).write_bytes(written)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

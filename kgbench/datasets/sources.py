@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a copy of a data set is read from: a folder, an archive, or the address of an archive.
+
+Nothing is unpacked: files are read by name. Archives of repositories put everything below a folder
+of their own, so a file is found by how its path ends.
+"""
+
+from __future__ import annotations
+
+import io
+import tarfile
+import zipfile
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import IO, Final
+
+from kgbench.datasets import damage
+from kgbench.datasets.install import fetched
+from kgbench.errors import ImportRefused
+
+MOST: Final = 1 << 26
+"""The most bytes of one file of a data set."""
+
+_MOST_ARCHIVE: Final = 1 << 28  # bytes
+_MOST_MEMBERS: Final = 100_000
+
+
+class Source(ABC):
+    """The files of a copy; ``name`` is what messages call it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @abstractmethod
+    def paths(self) -> list[str]:
+        """The paths of all files, with slashes, in a fixed order."""
+
+    @abstractmethod
+    def _open(self, path: str) -> IO[bytes]: ...
+
+    def read(self, path: str) -> bytes:
+        """The content of the file at ``path``.
+
+        Raises :class:`~kgbench.errors.ImportRefused` where it is damaged or too large.
+        """
+        try:
+            with self._open(path) as file:
+                content = file.read(MOST + 1)
+        except RuntimeError as error:  # of zipfile, for encrypted members
+            raise ImportRefused(f"{self.name}: {path} is encrypted") from error
+        except _damage() as error:
+            raise ImportRefused(f"{self.name}: {path} cannot be read: {error}") from error
+        if len(content) > MOST:
+            raise ImportRefused(f"{self.name}: {path} has more than {MOST} bytes")
+        return content
+
+    def find(self, wanted: str) -> list[str]:
+        """The files at ``wanted``, or whose path ends in it; else those of the same name."""
+        known = self.paths()
+        if wanted in known:
+            return [wanted]
+        ending = [path for path in known if path.endswith(f"/{wanted}")]
+        last = wanted.rpartition("/")[2]
+        return ending or [path for path in known if path.rpartition("/")[2] == last]
+
+
+class Folder(Source):
+    """A folder with everything below it."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(str(folder))
+        self._folder = folder
+
+    def paths(self) -> list[str]:
+        """The files below the folder, sorted."""
+        found = (path for path in self._folder.rglob("*") if path.is_file())
+        return sorted(path.relative_to(self._folder).as_posix() for path in found)
+
+    def _open(self, path: str) -> IO[bytes]:
+        return (self._folder / path).open("rb")
+
+
+class Zip(Source):
+    """A zip archive."""
+
+    def __init__(self, name: str, content: bytes) -> None:
+        super().__init__(name)
+        try:
+            self._archive = zipfile.ZipFile(io.BytesIO(content))
+        except damage.errors() as error:
+            raise ImportRefused(f"{name} is no zip archive that can be read: {error}") from error
+
+    def paths(self) -> list[str]:
+        """The members that are files, sorted."""
+        infos = self._archive.infolist()[:_MOST_MEMBERS]
+        return sorted({info.filename for info in infos if not info.is_dir()})
+
+    def _open(self, path: str) -> IO[bytes]:
+        return self._archive.open(path)
+
+
+class Tar(Source):
+    """A tar archive, compressed or not; links in it are passed over."""
+
+    def __init__(self, name: str, content: bytes) -> None:
+        super().__init__(name)
+        self._members: dict[str, bytes] = {}
+        unpacked = 0
+        try:
+            with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+                for number, member in enumerate(archive):
+                    unpacked += member.size
+                    if number >= _MOST_MEMBERS or unpacked > _MOST_ARCHIVE:
+                        raise ImportRefused(f"{name} unpacks to more than {_MOST_ARCHIVE} bytes")
+                    if member.isreg() and (file := archive.extractfile(member)) is not None:
+                        self._members[member.name] = file.read()
+        except _damage() as error:
+            raise ImportRefused(f"{name} is no tar archive that can be read: {error}") from error
+
+    def paths(self) -> list[str]:
+        """The members that are files, sorted."""
+        return sorted(self._members)
+
+    def _open(self, path: str) -> IO[bytes]:
+        return io.BytesIO(self._members[path])
+
+
+def opened(named: str) -> Source:
+    """The copy that ``named`` is: a folder, an archive, or the address of an archive.
+
+    Raises :class:`~kgbench.errors.ImportRefused` for anything else.
+    """
+    if named.startswith(("https://", "http://")):
+        return _archive(named, fetched(named))
+    path = Path(named)
+    if path.is_dir():
+        return Folder(path)
+    try:
+        if path.stat().st_size > _MOST_ARCHIVE:
+            raise ImportRefused(f"{named} has more than {_MOST_ARCHIVE} bytes")
+        return _archive(named, path.read_bytes())
+    except OSError as error:
+        raise ImportRefused(f"{named} cannot be read: {error.strerror or error}") from error
+
+
+def _damage() -> tuple[type[Exception], ...]:
+    return (*damage.errors(), tarfile.TarError)
+
+
+def _archive(name: str, content: bytes) -> Source:
+    if content.startswith(b"PK"):
+        return Zip(name, content)
+    return Tar(name, content)

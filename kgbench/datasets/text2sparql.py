@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The question files of TEXT2SPARQL: questions in several languages, each with a reference query.
+
+The layout is that of the challenge's editions of 2025 and 2026. Published files repeat keys (the
+first CK25 file had ``prefix`` twice); the last value counts, and a remark names the key.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from kgbench.datasets import home, lines
+from kgbench.errors import ImportRefused, TaskError
+from kgbench.model import Json
+
+NAMES: Final = ("ck25", "ck26", "db25")
+"""The data sets of this layout that kgbench can install."""
+WITH_GRAPH: Final = ("ck25", "ck26")
+"""Those of them that have a graph which is installed, too, and named like the data set."""
+GRAPH: Final = "graph.nt"
+QUESTIONS: Final = "questions.yml"
+
+_ORDERED: Final = "RESULT_ORDER_MATTERS"
+_PREFIX: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_ID: Final = re.compile(r"[A-Za-z0-9._-]+")
+_LANGUAGE: Final = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*")
+_IRI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]+")
+_YEAR: Final = re.compile(r"/(20\d\d)/")
+_MOST: Final = 1 << 22  # characters of a question file; the largest published one has 120,000
+_NODES: Final = 200_000  # values of a question file, aliases counted
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question by language, with its reference query and the features that the file names."""
+
+    id: str
+    texts: Mapping[str, str]
+    query: str
+    features: tuple[str, ...] = ()
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the order of the result belongs to the answer."""
+        return _ORDERED in self.features
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionFile:
+    """The questions about one data set; ``remarks`` say in words what was put up with.
+
+    ``dataset`` is the IRI by which systems are asked about it; ``prefix`` is the short name that
+    keys of questions begin with.
+    """
+
+    dataset: str
+    prefix: str
+    questions: tuple[Question, ...]
+    remarks: tuple[str, ...] = ()
+
+    def key(self, question: Question, language: str) -> str:
+        """The name of a question in one language, as published files have it: ``ck25:1-en``."""
+        return f"{self.prefix}:{question.id}-{language}"
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages that questions have, in the order of the file."""
+        return tuple(dict.fromkeys(language for each in self.questions for language in each.texts))
+
+    @property
+    def year(self) -> int | None:
+        """The year of the challenge's edition, where the IRI of the data set names it."""
+        match = _YEAR.search(self.dataset)
+        return None if match is None else int(match[1])
+
+
+def read(path: Path) -> QuestionFile:
+    """The questions in a file.
+
+    Raises :class:`~kgbench.errors.ImportRefused`, naming the question, for whatever is not as the
+    layout has it.
+    """
+    return parsed(lines.text(path), str(path))
+
+
+def parsed(text: str, name: str) -> QuestionFile:
+    """The questions in the text of the file called ``name``; raises as :func:`read` does."""
+    if len(text) > _MOST:
+        raise ImportRefused(f"{name} has more than {_MOST} characters: this is no question file")
+    tree = _Yaml(name)
+    content = tree.read(text)
+    reader = _Reader(name)
+    about = reader.mapping(content, "dataset")
+    found = []
+    for number, each in enumerate(reader.sequence(content, "questions")):
+        found.append(reader.question(each, number))
+    keys = [question.id for question in found]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise ImportRefused(f"{name}: two questions have the id {key}")
+    return QuestionFile(
+        reader.matching(about, "id", _IRI, "the IRI of the data set"),
+        reader.matching(about, "prefix", _PREFIX, "the prefix of keys"),
+        tuple(found),
+        tuple(tree.remarks),
+    )
+
+
+def installed(name: str) -> QuestionFile:
+    """The questions of the installed data set ``name``.
+
+    Raises :class:`~kgbench.errors.TaskError` where it is not installed.
+    """
+    if home.record(name) is None:
+        raise TaskError(
+            f"the data set {name} is not installed: 'kgbench datasets install {name} --from PATH'"
+        )
+    return _installed(home.place(name) / QUESTIONS)
+
+
+@cache
+def _installed(path: Path) -> QuestionFile:
+    return read(path)
+
+
+def labelled_tasks(root: Path) -> list[dict[str, Json]]:
+    """The tasks of the questions in ``root``, where their graph lies beside them.
+
+    There are two for each language: one whose prompt has the schema of the graph, and one whose
+    prompt is the bare question, which is all that systems are sent; and three with questions about
+    a graph that tools give access to: the schema and no tools, tools, and both.
+    """
+    if not (root / GRAPH).is_file():
+        return []
+    questions = read(root / QUESTIONS)
+    plain = [
+        {
+            "class": "Text2SparqlQuestions",
+            "label": f"Text2SparqlQuestions-{questions.prefix}-{language}{suffix}",
+            "parameters": parameters(questions.prefix, language, prompt),
+        }
+        for language in questions.languages
+        for prompt, suffix in (("question", ""), ("schema", "-schema"))
+    ]
+    if questions.prefix not in WITH_GRAPH:
+        return plain
+    with_tools = [
+        {
+            "class": "Text2SparqlTools",
+            "label": f"Text2SparqlTools-{questions.prefix}-{language}-{condition}",
+            "parameters": {
+                "graph": questions.prefix,
+                "language": language,
+                "condition": condition,
+            },
+        }
+        for language in questions.languages
+        for condition in ("schema", "tools", "tools-and-schema")
+    ]
+    return plain + with_tools
+
+
+def parameters(dataset: str, language: str, prompt: str) -> dict[str, Json]:
+    """The parameters of a task about a data set."""
+    return {"dataset": dataset, "language": language, "prompt": prompt}
+
+
+class _Reader:
+    """Takes questions from what a YAML file holds, and names the file where it cannot."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def question(self, content: Json, number: int) -> Question:
+        place = f"question {number + 1}"
+        if not isinstance(content, Mapping):
+            raise self._refused(f"{place} is no mapping")
+        key = self.matching(content, "id", _ID, f"the id of {place}")
+        place = f"question {key}"
+        texts = self.mapping(content, "question", place)
+        if not texts:
+            raise self._refused(f"{place} has no text in any language")
+        for language, text in texts.items():
+            if _LANGUAGE.fullmatch(language) is None:
+                raise self._refused(f"{place}: '{language[:40]}' is no language tag")
+            if not isinstance(text, str) or not text.strip():
+                raise self._refused(f"{place}: the text in '{language}' is empty or no text")
+        query = self.mapping(content, "query", place).get("sparql")
+        if not isinstance(query, str) or not query.strip():
+            raise self._refused(f"{place} has no reference query (query: sparql:)")
+        features = content.get("features") or []
+        if not isinstance(features, list) or not all(isinstance(one, str) for one in features):
+            raise self._refused(f"{place}: the features are no list of texts")
+        return Question(key, dict(texts), query, tuple(features))
+
+    def mapping(self, content: Json, key: str, place: str = "the file") -> Mapping[str, Json]:
+        found = content.get(key) if isinstance(content, Mapping) else None
+        if not isinstance(found, Mapping):
+            raise self._refused(f"{place} has no mapping '{key}'")
+        return found
+
+    def sequence(self, content: Json, key: str) -> list[Json]:
+        found = content.get(key) if isinstance(content, Mapping) else None
+        if not isinstance(found, list) or not found:
+            raise self._refused(f"the file has no list '{key}'")
+        return found
+
+    def matching(
+        self, content: Mapping[str, Json], key: str, form: re.Pattern[str], what: str
+    ) -> str:
+        found = content.get(key)
+        if not isinstance(found, str) or form.fullmatch(found) is None:
+            raise self._refused(f"{what} ('{key}') is missing or cannot be used")
+        return found
+
+    def _refused(self, why: str) -> ImportRefused:
+        return ImportRefused(f"{self._name}: {why}: this is no question file of TEXT2SPARQL")
+
+
+class _Yaml:
+    """A YAML document as mappings, lists and texts: all scalars are taken as they are written.
+
+    So ``no`` is a language and ``1`` an id. Keys that a mapping repeats become remarks.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.remarks: list[str] = []
+        self._name = name
+        self._nodes = 0
+
+    def read(self, text: str) -> Json:
+        from ruamel.yaml import YAML
+        from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+        try:
+            node = YAML(typ="safe", pure=True).compose(text)
+            return None if node is None else self._value(node)
+        except MarkedYAMLError as error:
+            mark = error.problem_mark
+            place = "" if mark is None else f" in line {mark.line + 1}"
+            raise ImportRefused(f"{self._name}: not YAML: {error.problem}{place}") from None
+        except RecursionError:
+            raise ImportRefused(f"{self._name}: nested too deeply") from None
+        except YAMLError:
+            raise ImportRefused(f"{self._name}: not YAML: it holds control characters") from None
+        except (ValueError, ArithmeticError, LookupError, AttributeError, TypeError) as error:
+            # The parser's own errors on odd input, for example an impossible \U escape.
+            raise ImportRefused(f"{self._name}: not YAML ({type(error).__name__})") from None
+
+    def _value(self, node: Any) -> Json:
+        self._nodes += 1
+        if self._nodes > _NODES:
+            raise ImportRefused(f"{self._name} holds more than {_NODES} values, aliases counted")
+        if node.id == "scalar":
+            return node.value
+        if node.id == "sequence":
+            return [self._value(each) for each in node.value]
+        found: dict[str, Json] = {}
+        for key, value in node.value:
+            if key.id != "scalar":
+                line = key.start_mark.line + 1
+                raise ImportRefused(f"{self._name}: line {line}: a key is no text")
+            if key.value in found:
+                line = key.start_mark.line + 1
+                self.remarks.append(
+                    f"{Path(self._name).name}, line {line}: the key '{key.value}' is repeated, "
+                    "which YAML forbids; its last value counts"
+                )
+            found[key.value] = self._value(value)
+        return found

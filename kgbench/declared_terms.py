@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Terms of a user's own declarations: each must be one that its vocabulary has.
+
+RDF passes over what it does not know, so that a misspelt property would silently change numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+
+import pyoxigraph as ox
+
+from kgbench import resources
+from kgbench.errors import ResourceError
+from kgbench.nearest import nearest
+from kgbench.vocab import BASE, DQV, KGB, PREFIXES, RDF, SCHEMA, SH, compact
+
+_TYPE = ox.NamedNode(RDF.type)
+_SHAPES = ("queries.ttl", "results.ttl")
+_PARTS = {  # the shapes of what these properties lead to, whether it has a type or not
+    KGB.axis: "Axis",
+    KGB.scoreSelector: "ScoreSelector",
+    KGB.formatPair: "FormatPair",
+}
+_KINDS = {
+    KGB.Compass: "Compass",
+    KGB.ScoreSet: "ScoreSet",
+    KGB.FormatComparison: "FormatComparison",
+    KGB.ModelRecord: "ModelRecord",
+    KGB.Price: "Price",
+    DQV.Dimension: "Axis",
+    KGB.ScoreSelector: "ScoreSelector",
+}
+_WORDS = {
+    "Axis": "an axis",
+    "Compass": "a compass",
+    "FormatComparison": "a format comparison",
+    "FormatPair": "a pair of formats",
+    "ModelRecord": "a model record",
+    "Price": "a price",
+    "ScoreSelector": "a score selector",
+    "ScoreSet": "a score set",
+}
+_SAME = 0.93  # likeness of two namespaces, one of which is a slip of the pen
+
+
+def check_terms(graph: ox.Store, file: Path) -> None:
+    """Refuse a declaration with terms that their vocabularies do not have.
+
+    Properties and classes of the vocabularies that kgbench reads must exist there, and what is said
+    of a compass, axis, score set, selector, format comparison, model record or price must be
+    something that is read of it. Other vocabularies may say what they like. Raises
+    :class:`~kgbench.errors.ResourceError` with the nearest name.
+    """
+    for message in _complaints(graph):
+        raise ResourceError(f"{file}: {message}")
+
+
+def _complaints(graph: ox.Store) -> Iterator[str]:
+    used = {quad.predicate.value for quad in graph}
+    used |= {
+        quad.object.value
+        for quad in graph.quads_for_pattern(None, _TYPE, None)
+        if isinstance(quad.object, ox.NamedNode)
+    }
+    for iri in sorted(used):
+        space, known = _vocabulary(iri)
+        if space is None:
+            yield from _near_namespace(iri)
+        elif known and iri.removeprefix(space) not in known:
+            terms = {compact(space + name) for name in known}
+            yield f"there is no {compact(iri)}: {nearest(compact(iri), terms)}"
+    for node, shapes in sorted(_described(graph).items(), key=str):
+        allowed = {path for shape in shapes for path in _paths()[shape]} | {RDF.type}
+        for quad in graph.quads_for_pattern(node, None, None):
+            predicate = quad.predicate.value
+            if predicate.startswith((KGB, SH)) and predicate not in allowed:
+                what = " and ".join(_WORDS[shape] for shape in sorted(shapes))
+                options = [compact(path) for path in allowed]
+                yield (
+                    f"{compact(predicate)} says nothing of {what} ({node}): "
+                    f"{nearest(compact(predicate), options)}"
+                )
+
+
+def _described(graph: ox.Store) -> dict[ox.NamedNode | ox.BlankNode, set[str]]:
+    """The shapes of the resources that a declaration describes."""
+    found: dict[ox.NamedNode | ox.BlankNode, set[str]] = {}
+    for quad in graph:
+        if quad.predicate == _TYPE and isinstance(quad.object, ox.NamedNode):
+            node, shape = quad.subject, _KINDS.get(quad.object.value)
+        else:
+            node, shape = quad.object, _PARTS.get(quad.predicate.value)
+        if shape is not None and isinstance(node, ox.NamedNode | ox.BlankNode):
+            found.setdefault(node, set()).add(shape)
+    return found
+
+
+def _vocabulary(iri: str) -> tuple[str | None, frozenset[str]]:
+    """The namespace of a term, and the names in it; ``None`` for one that is not known."""
+    space = next((s for s in _spaces() if iri.startswith(s)), None)
+    return space, frozenset() if space is None else _names().get(space, frozenset())
+
+
+def _near_namespace(iri: str) -> Iterator[str]:
+    space = iri[: max(iri.rfind("#"), iri.rfind("/")) + 1]
+    close = get_close_matches(space, _spaces(), n=1, cutoff=_SAME)
+    if close:
+        yield f"<{iri}> is in no known vocabulary: did you mean <{close[0]}>?"
+
+
+def _spaces() -> list[str]:
+    return ["".join(space) for space in PREFIXES.values()]  # plain text, without their attributes
+
+
+@cache
+def _names() -> dict[str, frozenset[str]]:
+    """The names of each vocabulary of which all are known, by its namespace."""
+    from rdflib import namespace
+
+    lists = (namespace.RDF, namespace.RDFS, namespace.SKOS, namespace.DCTERMS, namespace.SH)
+    found = {str(each): frozenset(map(str, dir(each))) for each in lists}
+    found = {
+        space: frozenset(name.rpartition("#")[2].rpartition("/")[2] for name in names)
+        for space, names in found.items()
+    }
+    found[SCHEMA] = frozenset(name.rpartition("/")[2] for name in map(str, dir(namespace.SDO)))
+    own = _read(resources.path("ontology", "kgbench.ttl"))
+    found[KGB] = frozenset(
+        quad.subject.value.removeprefix(KGB)
+        for quad in own
+        if isinstance(quad.subject, ox.NamedNode) and quad.subject.value.startswith(KGB)
+    )
+    return found
+
+
+@cache
+def _paths() -> dict[str, frozenset[str]]:
+    """The properties that each shape speaks of, by the name of the shape."""
+    graph = _read(*(resources.path("shapes", name) for name in _SHAPES))
+    return {
+        shape: frozenset(_mentioned(graph, ox.NamedNode(f"{BASE}shapes/{shape}")))
+        for shape in {*_PARTS.values(), *_KINDS.values()}
+    }
+
+
+def _mentioned(graph: ox.Store, node: ox.NamedNode | ox.BlankNode) -> Iterator[str]:
+    for quad in graph.quads_for_pattern(node, None, None):
+        if isinstance(quad.object, ox.BlankNode):
+            yield from _mentioned(graph, quad.object)
+        elif quad.predicate.value in (SH.path, RDF.first):
+            yield str(quad.object.value) if isinstance(quad.object, ox.NamedNode) else ""
+
+
+def _read(*files: Path) -> ox.Store:
+    graph = ox.Store()
+    for file in files:
+        graph.bulk_load(path=str(file), format=ox.RdfFormat.TURTLE)
+    return graph

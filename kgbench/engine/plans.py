@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plan of a run that is asked for: a configuration, the quick start, or a suite of results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kgbench import config as configurations
+from kgbench.config import turtle
+from kgbench.config.ad_hoc import ad_hoc_name
+from kgbench.config.names import checked_suite, suites_of_results
+from kgbench.engine.published import whole_suite
+from kgbench.engine.run import run_to_continue
+from kgbench.model import Plan
+from kgbench.record import reading
+from kgbench.record.reading import RunInfo
+from kgbench.store.protocol import Store
+
+
+def plan_of(
+    config: str | Path | None,
+    reader: Callable[[], AbstractContextManager[Store]],
+    *,
+    tasks: Sequence[str] | None = None,
+    models: Sequence[str] | None = None,
+    iterations: int | None = None,
+    **chosen: Any,
+) -> Plan:
+    """The plan of the configuration at ``config``, with what is ``chosen`` in place of its own.
+
+    Without a configuration it is the plan of the quick start, or of all imported cases of the
+    suite that is ``chosen``, in the store that ``reader`` opens. Such a plan is named after
+    ``tasks`` and ``models``, which mean what they mean to :func:`kgbench.config.load`. ``chosen``
+    has fields of :class:`~kgbench.model.Plan`; ``None`` leaves the plan's own. Raises
+    :class:`~kgbench.errors.TaskError` for a suite that is not declared, and what
+    :func:`kgbench.config.load` raises.
+    """
+    chosen = {key: value for key, value in chosen.items() if value is not None}
+    suite = chosen.get("suite")
+    if suite is not None:
+        checked_suite(suite)
+    if config is not None:
+        plan = configurations.load(config, tasks=tasks, models=models, iterations=iterations)
+    elif suite in suites_of_results():
+        with reader() as opened:
+            plan = whole_suite(opened, suite, tasks=tasks, models=models, iterations=iterations)
+    else:
+        plan = configurations.quick_start(tasks=tasks, models=models, iterations=iterations)
+    if config is None:
+        prefix = f"{suite}: " if suite else ""
+        name = ad_hoc_name(plan, prefix=prefix, tasks=tasks, models=models)
+        chosen = {**chosen, "name": name}
+    if chosen:
+        plan = replace(plan, **chosen)
+        plan = replace(plan, source_ttl=turtle.written(plan))
+    return plan
+
+
+def continued(store: Store, plan: Plan, run: str | None, *, new: bool) -> RunInfo | None:
+    """The run that goes on: the one called ``run``, else the newest of the plan's name.
+
+    It is ``None`` where there is none, or where a ``new`` one is wanted. Raises
+    :class:`~kgbench.errors.StoreError` for a name that no run has.
+    """
+    if run is not None:
+        return reading.find_run(store, run)
+    return None if new else run_to_continue(store, plan)

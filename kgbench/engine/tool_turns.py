@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tools of one dialogue: what an answer asks of them, what they give, and what is left.
+
+A call that cannot be read, that names no tool of the case, or whose arguments do not fit goes back
+to the model as an error and counts as a call. When the budget is spent the model is told, and has
+one more answer; tools that it asks for then are refused. A dialogue ends with a call of a tool that
+ends it, with an empty answer, with one that the provider cut off or refused, in native tool calling
+with an answer without calls, and when the answer after the budget is spent calls tools again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple, Protocol, TypeAlias
+
+from kgbench.execution import judging
+from kgbench.execution.judging import UseRequest
+from kgbench.model import Case, Dialogue, Json, Turn
+from kgbench.tool_calls import Fault, Tool, ToolCall, ToolOutcome, ToolResult, ToolUse
+from kgbench.tool_servers.servers import Equipment
+from kgbench.tools import arguments, budget, wording
+
+ACCEPTED = ToolResult("accepted")
+_LAST = "No tool call is left: answer or give up now."
+_SPENT = "The budget of {} is spent: answer or give up now."
+
+
+class Used(NamedTuple):
+    """What became of the calls in an answer; no ``prompt`` where the dialogue is over."""
+
+    uses: tuple[ToolUse, ...]
+    prompt: str | None
+
+
+class _ServerRequest(NamedTuple):
+    """A tool of an MCP server is to be used with these arguments."""
+
+    name: str
+    arguments: Mapping[str, Json]
+
+
+_Request: TypeAlias = "UseRequest | _ServerRequest"
+
+
+class Desk(Protocol):
+    """Whatever has the tools of cases used."""
+
+    async def use(self, request: UseRequest) -> judging.Used:
+        """What a tool gives, and how long it took; what a model asked of it raises nothing."""
+        ...
+
+
+class ToolTurns:
+    """The ``tools`` of one dialogue about ``case`` and what it has used of its budget.
+
+    ``native`` says that they are offered by the provider's own tool calling. With ``equipment`` all
+    tools but those that end the dialogue are those of an MCP server.
+    """
+
+    def __init__(
+        self,
+        case: Case,
+        tools: Sequence[Tool],
+        desk: Desk,
+        *,
+        native: bool,
+        equipment: Equipment | None = None,
+        cost: budget.Cost = lambda _: None,
+    ) -> None:
+        self._case = case
+        self._tools = {tool.name: tool for tool in tools}
+        self._budget = budget.of(case.parameters)
+        self._native = native
+        self._desk = desk
+        self._equipment = equipment
+        self._calls = 0
+        self._cost = cost
+        self._exhausted: tuple[str, ...] = ()  # when the answer at hand was asked for
+
+    async def use(self, dialogue: Dialogue, known: Sequence[ToolUse] = ()) -> Used:
+        """Use what the last answer of ``dialogue`` calls; ``known`` are its recorded uses.
+
+        Answers have to be given in their order, each once.
+        """
+        turn = dialogue.turns[-1]
+        calls = self._calls_of(turn)
+        if not calls:
+            return Used((), None)
+        if known:
+            uses = tuple(known)
+            self._calls += sum(self._counts(use.call, use.result) for use in uses)
+        else:
+            uses = await self._all(calls)
+        ends = any(self._ends(use.call, use.result) for use in uses)
+        if ends or self._exhausted:
+            return Used(uses, None)
+        spent = budget.spent(dialogue.turns, self._cost)
+        self._exhausted = self._budget.exhausted(self._calls, spent)
+        note = self._budget.left(self._calls, spent)
+        if self._exhausted:
+            only_calls = self._exhausted == ("tool calls",)
+            note = _LAST if only_calls else _SPENT.format(" and ".join(self._exhausted))
+        return Used(uses, wording.results(uses, note))
+
+    def _calls_of(self, turn: Turn) -> tuple[ToolCall, ...]:
+        reply = turn.calls[-1].reply
+        assert reply is not None
+        if reply.outcome is not None or not reply.answer.strip():
+            return ()
+        calls = wording.calls(reply.answer)
+        if not calls and not self._native:
+            return (ToolCall("", reply.answer, malformed=wording.NO_CALL),)
+        return calls
+
+    async def _all(self, calls: Sequence[ToolCall]) -> tuple[ToolUse, ...]:
+        """Uses the calls of one answer, at once as far as the budget goes."""
+        settled = [self._settled(call) for call in calls]
+        uses = [self._used(call, done) for call, done in zip(calls, settled, strict=True)]
+        return tuple(await asyncio.gather(*uses))
+
+    def _settled(self, call: ToolCall) -> ToolResult | _Request:
+        """The result of a call that no tool is needed for, or what a tool has to do."""
+        over = self._exhausted or (("tool calls",) if self._calls >= self._budget.calls else ())
+        tool = self._tools.get(call.name)
+        fault = request = None
+        if call.malformed is not None:
+            fault = (Fault.MALFORMED, call.malformed)
+        elif tool is None:
+            known = ", ".join(self._tools)
+            fault = (Fault.UNKNOWN_TOOL, f"there is no tool '{call.name[:100]}'; there are {known}")
+        else:
+            request, fault = self._request(call, tool)
+        if fault is None and tool is not None and tool.ends:
+            return ACCEPTED
+        if over:
+            text = f"not used: the budget of {' and '.join(over)} is spent"
+            return ToolResult(text, ToolOutcome.OVER_BUDGET, fault and fault[0])
+        self._calls += 1
+        if fault is not None:
+            return ToolResult(f"error: {fault[1]}", ToolOutcome.ERROR, fault[0])
+        assert request is not None
+        return request
+
+    def _request(
+        self, call: ToolCall, tool: Tool
+    ) -> tuple[_Request | None, tuple[Fault, str] | None]:
+        try:
+            given = arguments.read(call.arguments)
+        except ValueError as error:
+            return None, (Fault.MALFORMED, str(error))
+        if self._equipment is not None and call.name in self._equipment.names:
+            return _ServerRequest(call.name, given), None  # the server checks its arguments itself
+        if why := arguments.fault(tool, given):
+            return None, (Fault.ARGUMENTS, why)
+        return UseRequest(self._case, call, given), None
+
+    async def _used(self, call: ToolCall, settled: ToolResult | _Request) -> ToolUse:
+        if isinstance(settled, ToolResult):
+            now = datetime.now(UTC)
+            return ToolUse(call, settled, now, now)
+        if isinstance(settled, _ServerRequest):
+            assert self._equipment is not None
+            began = datetime.now(UTC)
+            result = await self._equipment.use(settled.name, settled.arguments)
+            return ToolUse(call, result, began, datetime.now(UTC), self._equipment.server)
+        result, seconds = await self._desk.use(settled)
+        ended = datetime.now(UTC)
+        return ToolUse(call, result, ended - timedelta(seconds=seconds), ended)
+
+    def _ends(self, call: ToolCall, result: ToolResult) -> bool:
+        tool = self._tools.get(call.name)
+        return tool is not None and tool.ends and result.outcome is ToolOutcome.OK
+
+    def _counts(self, call: ToolCall, result: ToolResult) -> bool:
+        return result.outcome is not ToolOutcome.OVER_BUDGET and not self._ends(call, result)

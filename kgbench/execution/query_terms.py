@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The terms that a query writes out, and whether it reads the graph at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from kgbench.execution.lexer import Kind, Token, tokens
+from kgbench.execution.prefixes import complete
+from kgbench.scoring import result_sets
+
+_SILENT: Final = frozenset((Kind.BLANK, Kind.COMMENT))
+_TERMS: Final = frozenset((Kind.VARIABLE, Kind.NAME, Kind.IRI, Kind.STRING, Kind.NUMBER, Kind.NODE))
+_MODIFIERS: Final = frozenset(("ORDER", "GROUP", "HAVING", "LIMIT", "OFFSET"))
+
+
+class Written(NamedTuple):
+    """The IRIs that a query names, and the texts of its strings and numbers."""
+
+    iris: frozenset[str]
+    texts: frozenset[str]
+
+
+def significant(query: str) -> list[Token]:
+    """The tokens of a query without blanks and comments."""
+    return [token for token in tokens(query) if token.kind not in _SILENT]
+
+
+def written(query: str, prefixes: Mapping[str, str]) -> Written:
+    """What ``query`` writes out; the numbers of LIMIT and OFFSET do not count.
+
+    >>> found = written('SELECT * { <urn:a> rdf:value "b", 3 } LIMIT 2', {})
+    >>> sorted(found.iris), sorted(found.texts)
+    (['http://www.w3.org/1999/02/22-rdf-syntax-ns#value', 'urn:a'], ['3', 'b'])
+    """
+    read = significant(query)
+    texts = {_unquoted(token.text) for token in read if token.kind is Kind.STRING}
+    for before, token in pairwise(read):
+        if token.kind is Kind.NUMBER and before.text.upper() not in {"LIMIT", "OFFSET"}:
+            texts.add(token.text)
+    iris = frozenset(iri for _, iri in _named(read, prefixes))
+    return Written(iris, frozenset(texts))
+
+
+def renamed(query: str, prefixes: Mapping[str, str], names: Mapping[str, str]) -> str:
+    """``query`` with other IRIs for those that are keys of ``names``, both in angle brackets.
+
+    >>> renamed("SELECT * { ?s rdf:value <urn:b> }", {}, {"<urn:b>": "<urn:c>"})
+    'SELECT * { ?s rdf:value <urn:c> }'
+    """
+    pieces, position = [], 0
+    for token, iri in _named(significant(query), prefixes):
+        if (name := names.get(f"<{iri}>")) is not None:
+            pieces += [query[position : token.start], name]
+            position = token.start + len(token.text)
+    return "".join([*pieces, query[position:]])
+
+
+def _named(read: Sequence[Token], prefixes: Mapping[str, str]) -> Iterator[tuple[Token, str]]:
+    """The tokens that name an IRI outside of the prologue, with this IRI."""
+    known = dict(complete(prefixes))
+    place = 0
+    while place < len(read):
+        token = read[place]
+        word = token.text.upper() if token.kind is Kind.WORD else ""
+        if word == "PREFIX" and place + 2 < len(read):
+            known[read[place + 1].text[:-1]] = read[place + 2].text[1:-1]
+            place += 2
+        elif word == "BASE":
+            place += 1
+        elif token.kind is Kind.IRI:
+            yield token, token.text[1:-1]
+        elif token.kind is Kind.NAME:
+            prefix, _, local = token.text.partition(":")
+            if prefix in known:
+                yield token, known[prefix] + local.replace("\\", "")
+        place += 1
+
+
+def reads_graph(query: str) -> bool:
+    """Whether a query that parses has a triple pattern, so that its result depends on the graph.
+
+    >>> reads_graph("SELECT ?x { VALUES ?x { <urn:a> } BIND(1 AS ?y) }")
+    False
+    >>> reads_graph("ASK { FILTER EXISTS { ?a ?b ?c } }")
+    True
+    """
+    read = significant(query)
+    inside: list[str] = []  # what each open bracket holds: a group, values or an expression
+    place = 0
+    while place < len(read):
+        token = read[place]
+        word = token.text.upper() if token.kind is Kind.WORD else ""
+        at_group = bool(inside) and inside[-1] == "group"
+        if token.text == "{":
+            inside.append("values" if _follows_values(read, place) else "group")
+        elif token.text == "(":
+            inside.append("values" if inside and inside[-1] == "values" else "expression")
+        elif token.text in {"}", ")"} and inside:
+            inside.pop()
+        elif word == "VALUES":
+            place = _until(read, place, "{") - 1
+        elif word == "SELECT":
+            place = _until(read, place, "{", "WHERE") - 1
+        elif at_group and word in _MODIFIERS:
+            place = _until(read, place, "}") - 1
+        elif word in {"GRAPH", "FILTER"}:
+            place += read[place + 1 : place + 2] != [] and read[place + 1].kind in _TERMS
+        elif at_group and (token.kind in _TERMS or token.text == "a"):
+            return True
+        place += 1
+    return False
+
+
+def _follows_values(read: Sequence[Token], place: int) -> bool:
+    """Whether the brace at ``place`` opens data: ``VALUES ?x {``, ``VALUES (?x ?y) {``."""
+    place -= 1
+    if place >= 0 and read[place].text == ")":
+        while place >= 0 and read[place].text != "(":
+            place -= 1
+        return place > 0 and read[place - 1].text.upper() == "VALUES"
+    return place > 0 and read[place - 1].text.upper() == "VALUES"
+
+
+def _until(read: Sequence[Token], place: int, *ends: str) -> int:
+    """The place of the first of ``ends`` behind ``place``, within the same brackets."""
+    depth = 0
+    for later in range(place + 1, len(read)):
+        text = read[later].text
+        if depth == 0 and text.upper() in ends:
+            return later
+        depth += (text in {"(", "{"}) - (text in {")", "}"})
+    return len(read)
+
+
+def _unquoted(text: str) -> str:
+    quote = 3 if text[:3] in {'"""', "'''"} else 1
+    body = text[quote:-quote].replace('"', '\\"') if text[0] == "'" else text[quote:-quote]
+    return result_sets.written(f'"{body}"', {})

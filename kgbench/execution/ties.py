@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which rows of a reference query tie: those that its ORDER BY and LIMIT leave in any order.
+
+The query is executed once more without LIMIT and OFFSET, with the expressions of its ORDER BY as
+further columns. Rows that agree in these are one group, and each group has as many places as LIMIT
+and OFFSET leave it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Final, NamedTuple, Protocol
+
+from kgbench.execution.lexer import Kind, Token, tokens
+from kgbench.model import QueryResult
+from kgbench.policies.compare import Reference
+from kgbench.policies.tables import Row, TieGroup
+from kgbench.policies.values import by_value
+
+_KEY: Final = "kgbenchTie"
+_SILENT: Final = frozenset((Kind.BLANK, Kind.COMMENT))
+_MODIFIERS: Final = frozenset(("GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "VALUES"))
+_DIRECTIONS: Final = frozenset(("ASC", "DESC"))
+
+
+class Ranking(NamedTuple):
+    """A query in the parts that matter to ties.
+
+    ``unlimited`` is the query without LIMIT and OFFSET, and with a further column for each sort key
+    that is no column already; ``added`` is how many those are. ``keys`` are the columns of all.
+    """
+
+    unlimited: str
+    keys: tuple[str, ...]
+    added: int
+    limit: int | None
+    offset: int
+    distinct: bool
+
+
+class ExecutesResults(Protocol):
+    """The part of :class:`kgbench.model.Executor` that finding ties needs."""
+
+    def results(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
+        """Run a SELECT or an ASK."""
+        ...
+
+
+def reference(
+    query: str, graph: str, prefixes: Mapping[str, str], executor: ExecutesResults, ordered: bool
+) -> Reference:
+    """The result of a reference query with its ties, where an order or a LIMIT makes them matter.
+
+    Where ties cannot be found (``SELECT *`` sorted by an expression), the result has none.
+    """
+    result = executor.results(query, graph, prefixes)
+    ranking = None if result.boolean is not None or result.error is not None else ranked(query)
+    if ranking is None or not (ordered or ranking.limit is not None or ranking.offset):
+        return Reference(result, ordered)
+    whole = executor.results(ranking.unlimited, graph, prefixes)
+    groups = None if whole.error is not None else tie_groups(whole, ranking)
+    if groups is not None and sum(group.places for group in groups) != len(result.rows):
+        groups = None  # the engine reads the rewritten query otherwise than the query
+    return Reference(result, ordered, groups)
+
+
+def tie_groups(whole: QueryResult, ranking: Ranking) -> tuple[TieGroup, ...]:
+    """The groups of rows of an unlimited result that LIMIT and OFFSET leave places."""
+    width = len(whole.variables) - ranking.added
+    places_of_keys = [whole.variables.index(name) for name in ranking.keys]
+    seen: set[Row] = set()
+    rows: list[tuple[Row, Row]] = []
+    for row in whole.rows:
+        if ranking.distinct and row[:width] in seen:
+            continue  # it comes once for each of its keys
+        seen.add(row[:width])
+        cells = (row[place] for place in places_of_keys)
+        keys = tuple(None if cell is None else by_value(cell) for cell in cells)
+        rows.append((keys, row[:width]))
+    first = ranking.offset
+    last = len(rows) if ranking.limit is None else min(len(rows), first + ranking.limit)
+    groups = []
+    begin = 0
+    for _, same in groupby(rows, key=lambda pair: pair[0]):
+        members = tuple(row for _, row in same)
+        places = min(begin + len(members), last) - max(begin, first)
+        begin += len(members)
+        if places > 0:
+            groups.append(TieGroup(members, places))
+    return tuple(groups)
+
+
+def ranked(query: str) -> Ranking | None:
+    """The parts of a SELECT that matter to ties; ``None`` where nothing sorts or limits it.
+
+    >>> ranked("SELECT ?x { ?x ?p ?y } ORDER BY DESC(?y) LIMIT 2").unlimited
+    'SELECT ?x (( ?y ) AS ?kgbenchTie0) { ?x ?p ?y } ORDER BY DESC(?y)  '
+    """
+    read = [token for token in tokens(query) if token.kind not in _SILENT]
+    outer = _outer(read)
+    if outer is None:
+        return None
+    projection, modifiers = outer
+    clauses = dict(_clauses(modifiers))
+    order = clauses.get("ORDER", [])
+    limit, offset = (_number(clauses.get(name)) for name in ("LIMIT", "OFFSET"))
+    if not order and limit is None and offset is None:
+        return None
+    star = projection[-1].text == "*"
+    columns = {token.text[1:] for token in projection if token.kind is Kind.VARIABLE}
+    keys: list[str] = []
+    added = ""
+    for number, condition in enumerate(_conditions(order[2:])):
+        name = _variable(condition)
+        if name is None or not (star or name in columns):
+            if star:
+                return None  # nothing can stand beside the star
+            name = f"{_KEY}{number}"
+            added += f" ({' '.join(token.text for token in condition)} AS ?{name})"
+        keys.append(name)
+    end = projection[-1].start + len(projection[-1].text)
+    pieces, position = [query[:end], added], end
+    dropped = [*clauses.get("LIMIT", ()), *clauses.get("OFFSET", ())]
+    for token in sorted(dropped, key=lambda token: token.start):
+        pieces.append(query[position : token.start])
+        position = token.start + len(token.text)
+    pieces.append(query[position:])
+    distinct = any(_is(token, word) for token in projection[:2] for word in ("DISTINCT", "REDUCED"))
+    return Ranking("".join(pieces), tuple(keys), added.count(_KEY), limit, offset or 0, distinct)
+
+
+def _outer(read: Sequence[Token]) -> tuple[list[Token], list[Token]] | None:
+    """The tokens from SELECT to before WHERE, and those behind the group of the outer query."""
+    starts = [k for k, token in enumerate(read) if _is(token, "SELECT")]
+    if not starts:
+        return None
+    begin = starts[0]
+    body = next((k for k in range(begin, len(read)) if read[k].text == "{"), None)
+    if body is None:
+        return None
+    head = next(
+        (k for k in range(begin, body) if _is(read[k], "WHERE") or _is(read[k], "FROM")), body
+    )
+    level = 0
+    for k in range(body, len(read)):
+        level += {"{": 1, "}": -1}.get(read[k].text, 0) if read[k].kind is Kind.MARK else 0
+        if level == 0:
+            return list(read[begin:head]), list(read[k + 1 :])
+    return None
+
+
+def _clauses(modifiers: Sequence[Token]) -> Iterator[tuple[str, list[Token]]]:
+    clause: list[Token] = []
+    level = 0
+    for token in modifiers:
+        if level == 0 and token.kind is Kind.WORD and token.text.upper() in _MODIFIERS:
+            if clause:
+                yield clause[0].text.upper(), clause
+            clause = []
+        if token.kind is Kind.MARK:
+            level += {"(": 1, "{": 1, ")": -1, "}": -1}.get(token.text, 0)
+        clause.append(token)
+    if clause:
+        yield clause[0].text.upper(), clause
+
+
+def _conditions(order: Sequence[Token]) -> Iterator[list[Token]]:
+    """The expressions of ORDER BY, without their directions."""
+    condition: list[Token] = []
+    level = 0
+    for token in order:
+        if level == 0 and token.kind is Kind.WORD and token.text.upper() in _DIRECTIONS:
+            continue
+        if token.kind is Kind.MARK and token.text == "(":
+            level += 1
+        elif token.kind is Kind.MARK and token.text == ")":
+            level -= 1
+        condition.append(token)
+        if level == 0 and (token.kind is Kind.VARIABLE or token.text == ")"):
+            yield condition
+            condition = []
+
+
+def _variable(condition: Sequence[Token]) -> str | None:
+    """The name of the variable that an expression is, in brackets or not."""
+    marks = [token for token in condition if token.text not in "()"]
+    return marks[0].text[1:] if len(marks) == 1 and marks[0].kind is Kind.VARIABLE else None
+
+
+def _number(clause: Sequence[Token] | None) -> int | None:
+    if clause is None or len(clause) < 2 or not clause[1].text.isdecimal():  # noqa: PLR2004 - word, number
+        return None
+    return int(clause[1].text)
+
+
+def _is(token: Token, word: str) -> bool:
+    return token.kind is Kind.WORD and token.text.upper() == word

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What judges said of the dialogues of a run: a cell for each model, task, rubric and judge."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from kgbench.analysis.histogram import Histogram
+from kgbench.analysis.repetitions import Item
+from kgbench.analysis.selection import select
+from kgbench.analysis.verdicts import Judgement, judgements, verdicts
+from kgbench.exports.cells import Cell
+from kgbench.exports.outgoing_run import OutgoingRun
+from kgbench.judges.rubrics import Rubric
+from kgbench.store.protocol import Store
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeCell:
+    """The values of a judge's verdicts by one rubric, about one model on one task.
+
+    The metric of ``cell`` is the rubric's IRI. ``executed`` is the mean of the values that
+    execution implies for the same items, ``None`` where it implies none. ``repeated`` says whether
+    the judge was asked about an item more than once, so that most of its verdicts decided.
+    """
+
+    cell: Cell
+    rubric: Rubric
+    judge: str
+    executed: float | None
+    repeated: bool
+
+
+def judge_cells(store: Store, run: OutgoingRun, iri: str) -> list[JudgeCell]:
+    """The cells of all judges about the run that the store calls ``iri``, by rubric and judge.
+
+    Verdicts count that stand for a value; pairs and classified failures have none. IRIs are those
+    that ``run`` is exported with.
+    """
+    kept = {held.iri for held in run.held}
+    grouped: dict[tuple[str, str, str, str], list[Judgement]] = defaultdict(list)
+    for one in judgements(verdicts(store, select(store, run=iri))):
+        first = one.first.items[0]
+        if len(one.first.items) > 1 or run.published(first.dialogue) not in kept:
+            continue
+        for judge, chosen in one.by_judge.items():
+            if one.first.value(chosen) is not None:
+                grouped[one.rubric.iri, judge, first.model, first.task].append(one)
+    return [
+        _cell(run, key[1], found)
+        for key, found in sorted(grouped.items(), key=lambda each: each[0])
+    ]
+
+
+def _cell(run: OutgoingRun, judge: str, found: list[Judgement]) -> JudgeCell:
+    rubric, item = found[0].rubric, found[0].first.items[0]
+    model, task = run.published(item.model), run.published(item.task)
+    by_case: dict[Item, list[float]] = defaultdict(list)
+    executed: list[float] = []
+    for one in found:
+        value = one.first.value(one.by_judge[judge])
+        assert value is not None
+        by_case[Item(task, run.published(one.first.cluster))].append(value)
+        if (true := one.first.value(one.executed)) is not None:
+            executed.append(true)
+    cases = {case: Histogram.of(values) for case, values in by_case.items()}
+    return JudgeCell(
+        cell=Cell(model, task, rubric.iri, len(found), Histogram.pooled(cases.values()), cases),
+        rubric=rubric,
+        judge=run.published(judge),
+        executed=sum(executed) / len(executed) if executed else None,
+        repeated=any(sum(each.judge == judge for each in one.given) > 1 for one in found),
+    )

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Claims of a publication as nanopublications: trusty IRIs, signed with RSA, written offline.
+
+A nanopublication (nanopub.net) has the claim as its assertion, the passes that it rests on and the
+publication as provenance, and who publishes it when as publication info. The ``nanopub`` library
+signs; nothing is sent to any server. Its check of signatures accepts any signature (2.0.1), so
+:func:`verified` verifies with ``cryptography`` what the library normalises.
+"""
+
+from __future__ import annotations
+
+import base64
+import warnings
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import pyoxigraph as ox
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives import serialization as pem
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
+
+from kgbench.errors import ResourceError, SignatureError
+from kgbench.publish.about import Agent
+from kgbench.publish.claims import PLACE as CLAIMS
+from kgbench.rdf.statements import moment, said, typed
+from kgbench.signing.keys import private_key
+from kgbench.vocab import DCTERMS, FOAF, NP, NPX, PROV
+
+PLACE: Final = "nanopublications"
+
+
+def nanopublications(
+    site: Path, key: Path, author: Agent, licence: str | None, now: datetime
+) -> Iterator[tuple[str, bytes]]:
+    """A nanopublication for each claim in the published folder ``site``.
+
+    Gives the names of their files, which are the ends of their trusty IRIs, and their TriG. ``key``
+    is the file of a private RSA key; ``author`` has an IRI. Raises
+    :class:`~kgbench.errors.ResourceError` where there are no claims, and
+    :class:`~kgbench.errors.SignatureError` for a key that cannot be used.
+    """
+    from nanopub import Nanopub, NanopubConf, Profile
+    from rdflib import ConjunctiveGraph
+
+    if author.iri is None:
+        raise ResourceError(
+            "the author of nanopublications has an IRI: 'Name <https://orcid.org/...>'"
+        )
+    secret = private_key(key)
+    if not isinstance(secret, rsa.RSAPrivateKey):
+        raise SignatureError(f"{key} is no RSA key: make one with kgbench keys new --rsa")
+    text = secret.private_bytes(pem.Encoding.DER, pem.PrivateFormat.PKCS8, pem.NoEncryption())
+    profile = Profile(author.iri, author.name, base64.b64encode(text).decode())
+    claims = sorted((site / CLAIMS).glob("*/*.ttl"))
+    if not claims:
+        raise ResourceError(f"{site} has no claims: publish it again, or name a published folder")
+    for path in claims:
+        unsigned = ox.serialize(_quads(path, author, licence, now), format=ox.RdfFormat.N_QUADS)
+        assert unsigned is not None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # the library has ConjunctiveGraph
+            graph = ConjunctiveGraph()
+            graph.parse(data=unsigned.decode(), format="nquads")
+            made = Nanopub(rdf=graph, conf=NanopubConf(profile=profile))
+            made.sign()
+            signed = made.rdf.serialize(format="nquads")
+        # As N-Quads and then by pyoxigraph: TriG of rdflib changes the text of numbers.
+        written = ox.serialize(
+            ox.parse(signed.encode(), ox.RdfFormat.N_QUADS), format=ox.RdfFormat.TRIG
+        )
+        assert written is not None
+        yield str(made.source_uri).rpartition("/")[2], written
+
+
+def verified(content: bytes) -> str:
+    """The trusty IRI of a nanopublication in TriG, which is valid in all of its parts.
+
+    Raises :class:`~kgbench.errors.SignatureError` where form, trusty IRI or signature are not.
+    """
+    from nanopub import Nanopub
+    from nanopub.trustyuri.rdf import RdfHasher, RdfUtils
+    from nanopub.utils import MalformedNanopubError
+    from rdflib import ConjunctiveGraph
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        try:
+            graph = ConjunctiveGraph()
+            graph.parse(data=content.decode(), format="trig")
+            read = Nanopub(rdf=graph)
+            _ = read.is_valid, read.has_valid_trusty  # they raise where it is not
+            metadata: Any = read.metadata
+            signed = [q for q in RdfUtils.get_quads(read.rdf) if str(q[2]) != NPX.hasSignature]
+            normalised = RdfHasher.normalize_quads(
+                signed, baseuri=str(metadata.namespace), hashstr=" "
+            )
+            public = pem.load_der_public_key(base64.b64decode(str(metadata.public_key)))
+            if not isinstance(public, rsa.RSAPublicKey):
+                raise SignatureError("the key of the nanopublication is no RSA key")
+            signature = base64.b64decode(str(metadata.signature))
+            public.verify(signature, normalised.encode(), padding.PKCS1v15(), hashes.SHA256())
+        except InvalidSignature:
+            raise SignatureError("the signature of the nanopublication does not fit") from None
+        except MalformedNanopubError as error:
+            raise SignatureError(f"the nanopublication is not valid: {error}") from None
+    return str(read.source_uri)
+
+
+def _quads(path: Path, author: Agent, licence: str | None, now: datetime) -> Iterator[ox.Quad]:
+    """The nanopublication before it is signed; its IRI ends where the trusty one gets its hash."""
+    claim = list(ox.parse(path.read_bytes(), ox.RdfFormat.TURTLE))
+    subject: Any = claim[0].subject
+    base = subject.value.partition(f"{CLAIMS}/")[0]
+    this = ox.NamedNode(f"{base}{PLACE}/")
+    parts = {
+        name: ox.NamedNode(this.value + name) for name in ("assertion", "provenance", "pubinfo")
+    }
+    rests = [one for one in claim if one.predicate.value == PROV.wasDerivedFrom]
+    graphs = {
+        "Head": [
+            *typed(this, NP.Nanopublication),
+            *said(
+                this,
+                (NP.hasAssertion, parts["assertion"]),
+                (NP.hasProvenance, parts["provenance"]),
+                (NP.hasPublicationInfo, parts["pubinfo"]),
+            ),
+        ],
+        "assertion": [one for one in claim if one not in rests],
+        "provenance": said(
+            parts["assertion"],
+            *((PROV.wasDerivedFrom, one.object) for one in rests),
+            (PROV.wasDerivedFrom, f"{base}#dataset"),
+            (PROV.wasAttributedTo, author.iri),
+        ),
+        "pubinfo": [
+            *said(
+                this,
+                (DCTERMS.created, moment(now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))),
+                (DCTERMS.creator, author.iri),
+                (DCTERMS.license, licence),
+            ),
+            *said(ox.NamedNode(str(author.iri)), (FOAF.name, ox.Literal(author.name))),
+        ],
+    }
+    for name, quads in graphs.items():
+        graph = ox.NamedNode(this.value + name)
+        yield from (ox.Quad(q.subject, q.predicate, q.object, graph) for q in quads)

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Judging imported dialogues whose scores nobody has published."""
+
+from __future__ import annotations
+
+import concurrent.futures
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from kgbench.evaluation import evaluations
+from kgbench.execution.dialogues import judged
+from kgbench.execution.engines import engine_label
+from kgbench.execution.judging import JudgeLimits
+from kgbench.importers.llm_kg_bench import ImportedRun
+from kgbench.importers.load import is_registered
+from kgbench.record import Recorder
+from kgbench.software import this_software
+from kgbench.store.iris import id_from
+from kgbench.store.protocol import Block, Store
+from kgbench.tasks import catalogue
+
+
+def judge_unjudged(
+    store: Store, run: ImportedRun, executor: concurrent.futures.Executor, limits: JudgeLimits
+) -> int:
+    """Judge the dialogues of an imported run that have no published scores, in a pass of their own.
+
+    The run must have been loaded. Returns how many scores there are; where the pass is there
+    already, 0, and nothing is done. An interrupted pass leaves nothing visible.
+    """
+    recorder = Recorder(store.iris, run.run_id, id_from(f"{run.run_id}/import"))
+    if not run.unjudged or is_registered(store, recorder):
+        return 0
+    classes = {task.iri: catalogue.task_class(task.task_class) for task in run.tasks.values()}
+    started, scores = datetime.now(UTC), 0
+
+    def blocks() -> Iterator[Block]:
+        nonlocal scores
+        for dialogue, verdicts in judged(run.unjudged, executor, limits):
+            found = evaluations(classes[dialogue.task], dialogue, verdicts, recorder.evaluation_iri)
+            scores += sum(len(evaluation.scores) for evaluation in found)
+            lines = [line for one in found for line in recorder.evaluation(one, dialogue)]
+            yield Block(recorder.pass_graph, lines)
+
+    store.drop([recorder.pass_graph])
+    store.bulk_load(blocks())
+    software = this_software()
+    opening = recorder.pass_blocks(
+        kind="import",
+        started=started,
+        ended=datetime.now(UTC),
+        agent=software.iri(store.iris),
+        engine=engine_label(limits.engine),
+    )
+    store.write([Block(store.iris.catalogue, software.entry(store.iris)), *opening])
+    return scores

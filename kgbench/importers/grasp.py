@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Published runs of GRASP: questions, final queries, evaluations, and what was said on the way.
+
+The files are those below ``data/benchmark/KG/SET`` of ``ad-freiburg/grasp``: ``test.jsonl`` with
+the questions, and for each run ``RUN.jsonl``, ``RUN.config.json`` and ``RUN.evaluation.json``,
+there or in ``outputs/``. Queries run on the installed graph that has the name of the knowledge
+graph.
+
+Each message of the model is a turn, with its tool calls and what they gave
+(:mod:`kgbench.importers.grasp_messages`). The first prompt is the system message and the question;
+what counts as the answer is the query that the run gave in the end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from kgbench.errors import ImportRefused
+from kgbench.importers.grasp_messages import transcript
+from kgbench.importers.published_answers import AnswerFile, Benchmark, PublishedAnswer
+from kgbench.model import Json
+from kgbench.software import Software
+from kgbench.tasks.recorded_questions import GRASP
+
+BENCHMARK: Final = Benchmark(
+    "grasp", GRASP.NAME, Software("GRASP", "1"), datetime(2025, 1, 1, tzinfo=UTC)
+)
+QUESTIONS: Final = "test.jsonl"
+OUTPUTS: Final = "outputs"
+_OTHER_QUESTIONS: Final = frozenset(("train.jsonl", "val.jsonl", "dev.jsonl", QUESTIONS))
+_NO_PREDICTION: Final = "the evaluation has no prediction: the run gave no query, which counts 0"
+
+
+def read(folder: Path, knowledge_graph: str | None = None) -> Iterator[AnswerFile]:
+    """The runs below ``folder``, which holds or is the folder of a benchmark or of its outputs.
+
+    ``knowledge_graph`` names the graph where the configurations of the runs do not. Raises
+    :class:`~kgbench.errors.ImportRefused` where there are no runs, or one is damaged.
+    """
+    runs = _runs(folder)
+    if not runs:
+        raise ImportRefused(
+            f"{folder} has no runs of GRASP: neither {QUESTIONS} with RUN.jsonl beside it, "
+            f"nor {OUTPUTS}/RUN.jsonl"
+        )
+    for questions, outputs in runs.items():
+        named = knowledge_graph or _knowledge_graph(questions, outputs)
+        asked = _questions(questions)
+        for output in outputs:
+            yield _file(questions, asked, output, named)
+
+
+def _runs(folder: Path) -> dict[Path, list[Path]]:
+    """The files of runs by the file of their questions."""
+    places = sorted(folder.rglob(QUESTIONS))
+    if not places and (folder.parent / QUESTIONS).is_file():
+        places = [folder.parent / QUESTIONS]
+    found = {}
+    for questions in places:
+        beside = questions.parent
+        outputs = [
+            path
+            for path in sorted([*beside.glob("*.jsonl"), *(beside / OUTPUTS).glob("*.jsonl")])
+            if path.name not in _OTHER_QUESTIONS
+        ]
+        if outputs:
+            found[questions] = outputs
+    return found
+
+
+def _file(
+    questions: Path, asked: Mapping[str, Mapping[str, Json]], output: Path, knowledge_graph: str
+) -> AnswerFile:
+    evaluation = output.with_suffix(".evaluation.json")
+    judged = _object(evaluation) if evaluation.is_file() else {}
+    config = output.with_suffix(".config.json")
+    settings = _object(config) if config.is_file() else {}
+    model = _model(settings.get("config"))
+    read_from = [path for path in (questions, output, evaluation, config) if path.is_file()]
+    content = hashlib.sha256()
+    for path in read_from:
+        content.update(hashlib.sha256(path.read_bytes()).digest())
+    answers = []
+    for number, record in _records(output):
+        where = f"{output}:{number}"
+        uid = str(record.get("id"))
+        if uid not in asked:
+            raise ImportRefused(f"{where}: there is no question '{uid}' in {questions.name}")
+        answers.append(
+            _answer(uid, asked[uid], record, judged.get(uid), knowledge_graph, model, where)
+        )
+    return AnswerFile(
+        output.stem, _dataset(questions, knowledge_graph), content.hexdigest(), answers
+    )
+
+
+def _answer(  # noqa: PLR0917 - all of one record
+    uid: str,
+    question: Mapping[str, Json],
+    record: Mapping[str, Json],
+    judged: Mapping[str, Json] | None,
+    knowledge_graph: str,
+    model: str | None,
+    where: str,
+) -> PublishedAnswer:
+    final = record.get("output", record) or {}
+    text = final.get("sparql") if isinstance(final, Mapping) else None
+    if text is not None and not isinstance(text, str):
+        raise ImportRefused(f"{where}: sparql is no text")
+    seconds = _seconds(record.get("elapsed"))
+    told = transcript(
+        record.get("messages") or [],
+        text or "",
+        question["question"],
+        BENCHMARK.day,
+        seconds,
+        model,
+        where,
+    )
+    data = {
+        "question": question["question"],
+        "refSparql": question["sparql"],
+        "graphName": knowledge_graph,
+    }
+    infos: dict[str, Json] = {"sparql": GRASP.query(text or "")}
+    if told.closing:
+        infos["closing"] = told.closing
+    if record.get("error"):
+        infos["error"] = record["error"]
+    scores: dict[str, float] = {}
+    if judged is not None:
+        prediction = judged.get("prediction") if isinstance(judged, Mapping) else judged
+        if prediction is not None and not isinstance(prediction, Mapping):
+            raise ImportRefused(f"{where}: the evaluation is no object")
+        infos["published"] = judged
+        scores = {"f1": 0.0 if prediction is None else _score(prediction, where)}
+        if prediction is None:
+            infos["note"] = _NO_PREDICTION
+    return PublishedAnswer(
+        uid=uid,
+        data=data,
+        turns=told.turns,
+        text=text or "",
+        scores=scores,
+        infos=infos,
+        ended=told.ended,
+    )
+
+
+def _model(config: Json) -> str | None:
+    """The model that a configuration names: as text, or the first of a list of models."""
+    if not isinstance(config, Mapping):
+        return None
+    model = config.get("model")
+    models = config.get("models")
+    if model is None and isinstance(models, list) and models:
+        model = models[0].get("model") if isinstance(models[0], Mapping) else models[0]
+    return model if isinstance(model, str) else None
+
+
+def _score(prediction: Mapping[str, Json], where: str) -> float:
+    value = prediction.get("score")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ImportRefused(f"{where}: the score of the evaluation is no number")
+    return float(value)
+
+
+def _seconds(value: Json) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return 0.0
+    return max(float(value), 0.0)
+
+
+def _questions(path: Path) -> dict[str, Mapping[str, Json]]:
+    found: dict[str, Mapping[str, Json]] = {}
+    for number, record in _records(path):
+        if not all(isinstance(record.get(key), str) for key in ("question", "sparql")):
+            raise ImportRefused(f"{path}:{number}: question or sparql is missing or no text")
+        found[str(record.get("id"))] = record
+    return found
+
+
+def _knowledge_graph(questions: Path, outputs: Sequence[Path]) -> str:
+    """The graph that configurations of runs name, else the folder above that of the questions."""
+    for output in outputs:
+        config = output.with_suffix(".config.json")
+        if config.is_file():
+            settings = _object(config).get("config")
+            graphs = settings.get("knowledge_graphs") if isinstance(settings, Mapping) else None
+            first = graphs[0] if isinstance(graphs, list) and graphs else None
+            name = first.get("name", first.get("kg")) if isinstance(first, Mapping) else first
+            if isinstance(name, str) and name:
+                return name
+    return questions.resolve().parent.parent.name
+
+
+def _dataset(questions: Path, knowledge_graph: str) -> str:
+    """The set of questions by the names of its graph and folder."""
+    folder = questions.resolve().parent.name
+    return knowledge_graph if knowledge_graph in folder else f"{knowledge_graph}-{folder}"
+
+
+def _records(path: Path) -> Iterator[tuple[int, Mapping[str, Json]]]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ImportRefused(f"{path} cannot be read: {error}") from error
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            raise ImportRefused(f"{path}:{number}: {error}") from error
+        if not isinstance(record, Mapping):
+            raise ImportRefused(f"{path}:{number} is no object")
+        yield number, record
+
+
+def _object(path: Path) -> Mapping[str, Json]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ImportRefused(f"{path} cannot be read: {error}") from error
+    if not isinstance(found, Mapping):
+        raise ImportRefused(f"{path} is no object")
+    return found

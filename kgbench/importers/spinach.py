@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Published answers of SPINACH: question, both queries, and the bindings that both gave.
+
+The files are ``datasets/SET/spinach_output_SPLIT.json`` of ``stanford-oval/spinach``, as its
+``spinach_agent/evaluate_parser.py`` writes them. With the bindings of both sides no endpoint is
+needed to judge the answers anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from kgbench.errors import EvaluationError, ImportRefused
+from kgbench.importers.published_answers import AnswerFile, Benchmark, PublishedAnswer
+from kgbench.model import Call, Json, QueryResult, Reply, Turn
+from kgbench.policies.results import from_bindings, to_json
+from kgbench.software import Software
+from kgbench.tasks.recorded_questions import SPINACH
+
+BENCHMARK: Final = Benchmark(
+    "spinach", SPINACH.NAME, Software("SPINACH", "1"), datetime(2024, 1, 1, tzinfo=UTC)
+)
+_NAME: Final = re.compile(r"(?P<system>.+)_output_(?P<split>[A-Za-z0-9]+)\.json")
+_DATASETS: Final = "datasets"
+_KNOWN: Final = frozenset(
+    (
+        *("question", "predicted_sparql", "gold_sparql", "f1"),
+        *("predicted_answer_tuple", "gold_answer_tuple"),
+    )
+)
+
+
+def files(path: Path) -> list[Path]:
+    """The answer files below a folder, or the one that ``path`` is.
+
+    Raises :class:`~kgbench.errors.ImportRefused` where there are none.
+    """
+    if path.is_file():
+        return [path]
+    found = sorted(one for one in path.rglob("*.json") if _NAME.fullmatch(one.name))
+    if not found:
+        raise ImportRefused(f"{path} has no file called spinach_output_*.json")
+    return found
+
+
+def read(path: Path) -> AnswerFile:
+    """The answers in a file. Raises :class:`~kgbench.errors.ImportRefused` where it is damaged."""
+    name = _NAME.fullmatch(path.name)
+    system = "spinach" if name is None else name["system"]
+    try:
+        content = path.read_bytes()
+        records = json.loads(content)
+    except (OSError, ValueError) as error:
+        raise ImportRefused(f"{path} cannot be read: {error}") from error
+    if not isinstance(records, list):
+        raise ImportRefused(f"{path} is no list of answers")
+    digest = hashlib.sha256(content).hexdigest()
+    return AnswerFile(
+        system.upper() if system == "spinach" else system,
+        _dataset(path, None if name is None else name["split"]),
+        digest,
+        list(_answers(path, records)),
+    )
+
+
+def _answers(path: Path, records: list[Json]) -> Iterator[PublishedAnswer]:
+    for place, record in enumerate(records):
+        where = f"{path}: answer {place} (from 0)"
+        if not isinstance(record, Mapping):
+            raise ImportRefused(f"{where} is no object")
+        question, gold = (_text(record, key, where) for key in ("question", "gold_sparql"))
+        predicted = record.get("predicted_sparql")
+        if predicted is not None and not isinstance(predicted, str):
+            raise ImportRefused(f"{where}: predicted_sparql is no text")
+        expected = _result(record, "gold_answer_tuple", where)
+        answered = _result(record, "predicted_answer_tuple", where)
+        data: dict[str, Json] = {
+            "question": question,
+            "refSparql": gold,
+            "refResult": to_json(expected),
+        }
+        text = predicted or ""
+        infos: dict[str, Json] = {"sparql": SPINACH.query(text), "result": to_json(answered)}
+        if more := {key: value for key, value in record.items() if key not in _KNOWN}:
+            infos["published"] = more
+        turn = Turn(question, (Call(BENCHMARK.day, BENCHMARK.day, Reply(text)),))
+        yield PublishedAnswer(
+            uid=str(place + 1),
+            data=data,
+            turns=(turn,),
+            text=text,
+            scores=_scores(record, where),
+            infos=infos,
+            ended=BENCHMARK.day,
+        )
+
+
+def _result(record: Mapping[str, Json], key: str, where: str) -> QueryResult:
+    value = record.get(key)
+    if value is None:
+        return QueryResult(error="no result is published")
+    if isinstance(value, bool):
+        return QueryResult(boolean=value)
+    if not isinstance(value, list):
+        raise ImportRefused(f"{where}: {key} is neither a truth value nor a list of bindings")
+    try:
+        return from_bindings(value)
+    except EvaluationError as error:
+        raise ImportRefused(f"{where}: {key}: {error}") from error
+
+
+def _scores(record: Mapping[str, Json], where: str) -> dict[str, float]:
+    value = record.get("f1")
+    if value is None:
+        return {}
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ImportRefused(f"{where}: f1 is no number")
+    return {"f1": float(value)}
+
+
+def _text(record: Mapping[str, Json], key: str, where: str) -> str:
+    value = record.get(key)
+    if not isinstance(value, str) or not value.strip():
+        raise ImportRefused(f"{where}: {key} is missing or no text")
+    return value
+
+
+def _dataset(path: Path, split: str | None) -> str:
+    """The name of a data set: its folders below ``datasets``, or the folder of the file.
+
+    A split other than ``test`` is added.
+    """
+    folders = path.resolve().parent.parts
+    if _DATASETS in folders:
+        below = folders[len(folders) - folders[::-1].index(_DATASETS) :]
+        name = "-".join(below) or path.resolve().parent.name
+    else:
+        name = path.resolve().parent.name
+    return name if split in {None, "test"} else f"{name}-{split}"

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules that make one verdict of several, as the folder ``rubrics`` declares them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from typing import Any, NamedTuple
+
+from kgbench import resources
+from kgbench.errors import ResourceError, TaskError
+from kgbench.judges.rubrics import Rubric
+from kgbench.nearest import nearest
+from kgbench.rdf.declared import Declared
+from kgbench.vocab import KGB, RDFS, SKOS
+
+SAMPLES = "plurality"
+"""The rule for the repeated samples of one judge."""
+_WAYS = ("votes", "median")
+_TIES = ("nothing", "lower")
+
+
+class Why(StrEnum):
+    """Why verdicts do not become one."""
+
+    FEW = "few"  # fewer verdicts than the rule asks for
+    TIE = "tie"
+    SHARE = "share"  # no option has the share that the rule asks for
+    CANNOT_TELL = "cannot tell"
+
+
+class Settled(NamedTuple):
+    """The name of the option that verdicts become, or why they become none."""
+
+    option: str | None
+    why: Why | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule of aggregation.
+
+    ``decides_by`` is ``votes`` or ``median`` (of the options' values). An option needs a share of
+    the votes ``share_above`` a number and of at least ``least_share``. With ``cannot_tell_counts``
+    a verdict "cannot tell" is a vote; else it is left out. ``tie_gives`` ``nothing``, or of a
+    median the ``lower`` of the two middle verdicts. Fewer than ``least_verdicts`` decide nothing.
+    """
+
+    iri: str
+    name: str
+    label: str
+    definition: str
+    decides_by: str
+    share_above: float
+    least_share: float
+    cannot_tell_counts: bool
+    tie_gives: str
+    least_verdicts: int
+
+    def settled(self, votes: Sequence[str], rubric: Rubric) -> Settled:
+        """What ``votes``, the names of options of a rubric, become; their order is no matter."""
+        able = [vote for vote in votes if vote != rubric.undecided]
+        if self.decides_by == "median":
+            return self._median(able, rubric)
+        counted = list(votes) if self.cannot_tell_counts else able
+        if len(counted) < self.least_verdicts:
+            return Settled(None, Why.CANNOT_TELL if len(votes) > len(counted) else Why.FEW)
+        (option, most), *others = Counter(sorted(counted)).most_common()
+        if any(count == most for _, count in others):
+            return Settled(None, Why.TIE)
+        share = most / len(counted)
+        if share <= self.share_above or share < self.least_share:
+            return Settled(None, Why.SHARE)
+        if option == rubric.undecided:
+            return Settled(None, Why.CANNOT_TELL)
+        return Settled(option)
+
+    def _median(self, able: Sequence[str], rubric: Rubric) -> Settled:
+        values = {o.name: o.value for o in rubric.options if o.value is not None}
+        places = {option.name: k for k, option in enumerate(rubric.options)}
+        ranked = sorted((values[v], places[v], v) for v in able if v in values)
+        if len(ranked) < self.least_verdicts:
+            return Settled(None, Why.FEW)
+        lower, upper = ranked[(len(ranked) - 1) // 2], ranked[len(ranked) // 2]
+        if lower[2] != upper[2] and self.tie_gives == "nothing":
+            return Settled(None, Why.TIE)
+        return Settled(lower[2])
+
+
+def rule(name: str) -> Rule:
+    """The rule called ``name``.
+
+    Raises :class:`~kgbench.errors.TaskError` with the names there are and the nearest.
+    """
+    known = rules()
+    if name not in known:
+        listed = ", ".join(known)
+        hint = nearest(name, known)
+        raise TaskError(f"there is no rule of aggregation '{name}': {hint}; there are: {listed}")
+    return known[name]
+
+
+@cache
+def rules() -> Mapping[str, Rule]:
+    """Every declared rule by name."""
+    declared = Declared(resources.path("rubrics", "aggregations.ttl"))
+    found = [_rule(declared, node) for node in declared.instances(KGB.AggregationRule)]
+    return {one.name: one for one in found}
+
+
+def _rule(declared: Declared, node: Any) -> Rule:
+    found = Rule(
+        iri=node.value,
+        name=declared.required(node, SKOS.notation),
+        label=declared.required(node, RDFS.label),
+        definition=declared.required(node, SKOS.definition),
+        decides_by=declared.required(node, KGB.decidesBy),
+        share_above=declared.read(node, KGB.shareAbove, float) or 0.0,
+        least_share=declared.read(node, KGB.leastShare, float) or 0.0,
+        cannot_tell_counts=bool(declared.required_value(node, KGB.cannotTellCounts)),
+        tie_gives=declared.required(node, KGB.tieGives),
+        least_verdicts=declared.needed(node, KGB.leastVerdicts, int),
+    )
+    if found.decides_by not in _WAYS or found.tie_gives not in _TIES:
+        raise ResourceError(f"{node}: a rule decides by {_WAYS} and a tie gives {_TIES}")
+    return found

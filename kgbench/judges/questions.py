@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One question to a judge: the prompt, and the case by which it is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kgbench.engine.planning import Exercise
+from kgbench.judges.prompts import Piece, prompt
+from kgbench.judges.rubrics import Rubric
+from kgbench.model import Json, Task
+from kgbench.rdf import digest
+from kgbench.record.recorder import JUDGEMENTS
+from kgbench.tasks import catalogue
+from kgbench.tasks.judge_verdict import NAME
+
+
+def task_of(rubric: Rubric) -> Task:
+    """The task of judging by a rubric."""
+    parameters = {"rubric": rubric.name, "rubricVersion": rubric.version}
+    return catalogue.make_task(NAME, f"{NAME}-{rubric.name}", parameters)
+
+
+def exercise(
+    rubric: Rubric,
+    order: Sequence[str],
+    material: Sequence[Piece],
+    known: str | None,
+    *,
+    counted_alone: bool = False,
+    **about: Json,
+) -> Exercise:
+    """The question what verdict ``material`` gets by a rubric, its options in ``order``.
+
+    ``known`` is the name of the verdict that scores imply, or that is known; ``about`` says what is
+    judged. ``counted_alone`` is that of :class:`~kgbench.engine.planning.Exercise`.
+    """
+    task = task_of(rubric)
+    text = prompt(rubric, list(order), list(material))
+    data: dict[str, Json] = {
+        "rubric": rubric.iri,
+        "order": list(order),
+        "options": {option.name: option.iri for option in rubric.options},
+        "values": {o.name: o.value for o in rubric.options if o.value is not None},
+        "undecided": rubric.undecided,
+        "executed": known,
+        **about,
+        "prompt": digest(text),
+    }
+    case = catalogue.make_case(JUDGEMENTS, NAME, task.parameters, data)
+    return Exercise(task, case, text, digest(text), counted_alone=counted_alone)

@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Connections of httpx2 whose responses keep to limits of time and bytes as a whole.
+
+httpx2 limits single reads. So each request carries the meter of its response to the connection
+(:class:`_Timeout`), whose reads keep to it (:class:`_Stream`), and the body is counted and
+decompressed as it comes (:class:`Measured`, which the client of the providers' SDKs uses as well).
+"""
+
+from __future__ import annotations
+
+import ssl
+import threading
+import urllib.request
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
+from typing import Any, Final, Self
+
+import httpcore2
+import httpx2
+
+from kgbench.net.limits import Body, Meter, Reads, Unreadable
+
+_REFUSAL: Final = 1 << 20  # bytes of a response that asks for credentials
+TOGETHER: Final = 1 << 16
+"""Bytes of a request that are sent at once."""
+
+
+class Transport(httpx2.BaseTransport):
+    """Connections over which the responses keep to the ``meter`` in the extensions of requests.
+
+    What httpcore2 raises becomes :class:`OSError` and :class:`~kgbench.net.limits.Unreadable`.
+    """
+
+    def __init__(self, *, connect: float, idle: float, kept: int, proxied: bool) -> None:
+        self._connect = connect
+        self._idle = idle
+        self._kept = kept
+        self._proxied = proxied
+        self._pools: dict[tuple[bool, str | None], httpcore2.ConnectionPool] = {}
+        self._lock = threading.Lock()
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send ``request``; the body of the response is decompressed."""
+        meter: Meter = request.extensions["meter"]
+        timeout = _Timeout(Reads(meter, self._idle))
+        timeouts = {
+            "connect": min(self._connect, float(timeout)),
+            "read": timeout,
+            "write": timeout,
+        }
+        url = request.url
+        assert isinstance(request.stream, httpx2.SyncByteStream)
+        sent = httpcore2.Request(
+            request.method,
+            httpcore2.URL(
+                scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
+            ),
+            headers=request.headers.raw,
+            content=request.stream,
+            extensions={"timeout": timeouts},
+        )
+        with _plain_errors(timeouts["connect"]):
+            response = self._pool(url).handle_request(sent)
+        timeout.reads.begin_body()
+        if response.status == httpx2.codes.UNAUTHORIZED:
+            # Before httpx2 gives credentials it reads the response that asks for them whole.
+            meter = Meter(replace(meter.limits, encoded=_REFUSAL, decoded=_REFUSAL))
+        headers = httpx2.Headers(response.headers)
+        coding = headers.pop("Content-Encoding", None)
+        length = headers.get("Content-Length", "")
+        content = _Content(response, int(length) if length.isdecimal() else 0)
+        stream = Measured(content, meter, coding)
+        extensions = response.extensions
+        return httpx2.Response(
+            response.status, headers=headers, stream=stream, extensions=extensions
+        )
+
+    def _pool(self, url: httpx2.URL) -> httpcore2.ConnectionPool:
+        secure = url.scheme == "https"
+        key = secure, _proxy(url) if self._proxied else None
+        with self._lock:
+            if key not in self._pools:
+                self._pools[key] = self._new_pool(*key)
+            return self._pools[key]
+
+    def _new_pool(self, secure: bool, proxy: str | None) -> httpcore2.ConnectionPool:
+        options: dict[str, Any] = {
+            "ssl_context": _tls() if secure else None,
+            "max_connections": None,
+            "max_keepalive_connections": self._kept,
+            "network_backend": _Network(),
+        }
+        if proxy is None:
+            return httpcore2.ConnectionPool(**options)
+        try:
+            named = httpx2.Proxy(proxy if "://" in proxy else f"http://{proxy}")
+        except (httpx2.InvalidURL, ValueError):
+            raise ConnectionError("the proxy in the environment has no http address") from None
+        if named.url.scheme not in ("http", "https"):
+            raise ConnectionError(
+                f"the proxy in the environment speaks {named.url.scheme}, not HTTP"
+            )
+        if named.url.scheme == "https":
+            options["proxy_ssl_context"] = _tls()
+        address = httpcore2.URL(
+            scheme=named.url.raw_scheme, host=named.url.raw_host, port=named.url.port, target=b"/"
+        )
+        return httpcore2.HTTPProxy(address, proxy_auth=named.raw_auth, **options)
+
+    def idle_connections(self) -> int:
+        """How many connections are kept for later requests."""
+        with self._lock:
+            return sum(one.is_idle() for pool in self._pools.values() for one in pool.connections)
+
+    def close(self) -> None:
+        """Close all connections."""
+        with self._lock:
+            for pool in self._pools.values():
+                pool.close()
+            self._pools.clear()
+
+
+class Measured(httpx2.SyncByteStream, httpx2.AsyncByteStream):
+    """The body of a response, counted and decompressed as it comes.
+
+    ``inner`` is the stream of bytes as sent, ``coding`` the header ``Content-Encoding``. Raises
+    :class:`~kgbench.net.limits.Misbehaviour`.
+    """
+
+    def __init__(self, inner: Any, meter: Meter, coding: str | None) -> None:
+        self._inner = inner
+        self._meter = meter
+        self._coding = coding
+
+    def __iter__(self) -> Iterator[bytes]:
+        body = Body(self._coding, self._meter)
+        for data in self._inner:
+            self._meter.received(len(data))
+            yield from body.pieces(data)
+        body.end()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        body = Body(self._coding, self._meter)
+        async for data in self._inner:
+            self._meter.received(len(data))
+            for piece in body.pieces(data):
+                yield piece
+        body.end()
+
+    def close(self) -> None:
+        """Give the connection back, or close it where the body was not read to its end."""
+        self._inner.close()
+
+    async def aclose(self) -> None:
+        """As :meth:`close`."""
+        await self._inner.aclose()
+
+
+class _Content:
+    """The body of a response of httpcore2 as it was sent; ``length`` is what was promised."""
+
+    def __init__(self, response: httpcore2.Response, length: int) -> None:
+        self._response = response
+        self._length = length
+
+    def __iter__(self) -> Iterator[bytes]:
+        size = 0
+        try:
+            with _plain_errors():
+                for data in self._response.iter_stream():
+                    size += len(data)
+                    yield data
+        except Unreadable:
+            left = self._length - size
+            if left <= 0:
+                raise
+            raise Unreadable(f"the response ended {left} bytes too early") from None
+
+    def close(self) -> None:
+        self._response.close()
+
+
+class _Timeout(float):
+    """The timeout of a request, which httpcore2 hands to each read and write of its connection.
+
+    There it names the :class:`~kgbench.net.limits.Reads` of the response. A connection serves one
+    request after the other, so it cannot hold them itself.
+    """
+
+    reads: Reads
+
+    def __new__(cls, reads: Reads) -> Self:
+        made = super().__new__(cls, reads.wait())
+        made.reads = reads
+        return made
+
+
+class _Network(httpcore2.NetworkBackend):
+    """Connections whose reads keep to the limits of a response."""
+
+    def __init__(self) -> None:
+        self._plain = httpcore2.SyncBackend()
+
+    def connect_tcp(self, *arguments: Any, **options: Any) -> httpcore2.NetworkStream:
+        return _Stream(self._plain.connect_tcp(*arguments, **options))
+
+
+class _Stream(httpcore2.NetworkStream):
+    def __init__(self, plain: httpcore2.NetworkStream) -> None:
+        self._plain = plain
+        self._unsent = b""
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        assert isinstance(timeout, _Timeout)
+        reads = timeout.reads
+        try:
+            data = self._plain.read(max_bytes, reads.wait())
+        except httpcore2.ReadTimeout:
+            reads.wait()  # raises where it is the response that took too long
+            raise
+        reads.came(len(data))
+        return data
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Send a head together with a small body: h11 gives them apart, then nothing at the end."""
+        assert isinstance(timeout, _Timeout)
+        self._unsent += buffer
+        if buffer and len(self._unsent) < TOGETHER:
+            return
+        data, self._unsent = self._unsent, b""
+        self._plain.write(data, timeout.reads.wait())
+
+    def start_tls(self, *arguments: Any, **options: Any) -> httpcore2.NetworkStream:
+        return _Stream(self._plain.start_tls(*arguments, **options))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._plain.get_extra_info(info)
+
+    def close(self) -> None:
+        self._plain.close()
+
+
+@contextmanager
+def _plain_errors(connect: float = 0.0) -> Iterator[None]:
+    """Raise what httpcore2 raises as the errors of this module."""
+    try:
+        yield
+    except httpcore2.ConnectTimeout:  # not TimeoutError: nothing was asked yet
+        said = f"timed out: no connection within {connect:g} seconds"
+        raise ConnectionError(said) from None
+    except httpcore2.TimeoutException as error:
+        raise TimeoutError(str(error) or "timed out") from None
+    except (httpcore2.NetworkError, httpcore2.ProxyError) as error:
+        cause = error.__context__  # what the system said, as of a certificate
+        raise (cause if isinstance(cause, OSError) else ConnectionError(str(error))) from None
+    except httpcore2.LocalProtocolError:  # which quotes headers, and so maybe a token
+        raise Unreadable("the request cannot be sent: a header has unusable characters") from None
+    except httpcore2.ProtocolError as error:
+        raise Unreadable(str(error)) from None
+
+
+def _proxy(url: httpx2.URL) -> str | None:
+    """The proxy that the environment names for ``url``, by the rules of :mod:`urllib.request`."""
+    if urllib.request.proxy_bypass(url.netloc.decode("ascii")):
+        return None
+    return urllib.request.getproxies().get(url.scheme)
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """The trusted certificates, read once."""
+    return ssl.create_default_context()

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The leaderboard and the heat map of scores by task, as pages draw them.
+
+Both come from tables of the analyses, so that every page, table and figure has the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isclose
+from typing import Any, NamedTuple
+
+from kgbench.analysis.tables import Table
+from kgbench.pages.tables import short
+
+_STEPS = 10  # of the heat scale
+
+
+class Bar(NamedTuple):
+    """A bar from 0 to 100 with the ends of its interval."""
+
+    length: float
+    low: float | None
+    high: float | None
+
+
+class Place(NamedTuple):
+    """One model on the leaderboard.
+
+    ``model`` is its IRI, ``name`` how tables call it, ``shown`` how people do. ``rank`` is absent
+    where the model was not scored on all tasks; ``leads`` says whether it differs from the best
+    model by chance alone.
+    """
+
+    model: str
+    name: str
+    shown: str
+    rank: int | None
+    score: float | None
+    low: float | None
+    high: float | None
+    rank_low: int | None
+    rank_high: int | None
+    leads: bool | None
+    n: int
+    tasks: int
+    failed: int
+    not_judged: int
+    unreadable: float | None
+    bar: Bar | None
+    group: str | None = None
+
+    @property
+    def between(self) -> str:
+        """The range of ranks in words, with the letters of the groups that the model is in."""
+        if self.rank_low is None:
+            return ""
+        same = self.rank_low == self.rank_high
+        ranks = str(self.rank_low) if same else f"{self.rank_low} to {self.rank_high}"
+        return f"{ranks} ({self.group})" if self.group else ranks
+
+
+class Board(NamedTuple):
+    """A leaderboard: models in their order, and of how many tasks the whole consists.
+
+    ``claimed`` is the number of tasks that intervals and ranges of ranks are about, if not all, and
+    ``about`` what they generalise to.
+    """
+
+    title: str
+    tasks: int
+    places: list[Place]
+    notes: tuple[str, ...]
+    queries: list[tuple[str, dict[str, str]]]
+    claimed: int | None = None
+    about: str | None = None
+
+    @property
+    def intervals(self) -> bool:
+        """Whether the table that it comes from has intervals or ranges of ranks."""
+        return any(p.low is not None or p.rank_low is not None for p in self.places)
+
+
+class Heat(NamedTuple):
+    """One cell of the heat map: mean and number of scores, and the step on the heat scale.
+
+    ``step`` is ``None`` for a mean that is not between 0 and 1.
+    """
+
+    mean: float | None
+    n: int
+    step: int | None
+
+    @property
+    def short(self) -> str:
+        """The mean with two decimals and without the zero before the point."""
+        text = "" if self.mean is None else f"{self.mean:.2f}"
+        return text[1:] if text.startswith("0.") else text
+
+
+class Column(NamedTuple):
+    """A task of the heat map: ``first`` is set where tasks of another kind begin before it.
+
+    Its name is ``kind`` and ``rest``: what it shares with its neighbours up to a dash, and the end.
+    """
+
+    iri: str
+    name: str
+    kind: str
+    rest: str
+    first: bool
+
+
+class HeatMap(NamedTuple):
+    """Models (IRI, name, shown) by tasks, the cells of each model in the order of the tasks."""
+
+    tasks: list[Column]
+    rows: list[tuple[tuple[str, str, str], list[Heat | None]]]
+    queries: list[tuple[str, dict[str, str]]]
+
+
+def board(table: Table, shown: Mapping[str, str], suite: str | None) -> Board:
+    """The leaderboard ``table``; ``shown`` has the display name of each model."""
+    iris = table.iris.get("model", {})
+    records = table.records()
+    tasks = max((int(record["tasks"] or 0) for record in records), default=0)
+    claimed = table.context.get("claimed_tasks")
+    return Board(
+        table.title,
+        tasks,
+        [_place(record, iris, shown) for record in records],
+        table.notes,
+        _queries(table, suite),
+        claimed if isinstance(claimed, int) and claimed < tasks else None,
+        estimand_of(table),
+    )
+
+
+def estimand_of(table: Table) -> str | None:
+    """What the intervals of a table generalise to, in words."""
+    label = table.context.get("estimand_label")
+    return None if label is None else str(label)
+
+
+def _place(record: Mapping[str, Any], iris: Mapping[str, str], shown: Mapping[str, str]) -> Place:
+    name = str(record["model"])
+    low, high = record.get("ci_low"), record.get("ci_high")
+    # An interval over some of the tasks is not one of the score that the bar shows.
+    about, score = record.get("ci_score"), record["score"]
+    ends = (low, high) if score is not None and about is not None and isclose(about, score) else ()
+    return Place(
+        model=iris.get(name, ""),
+        name=name,
+        shown=short(shown.get(name, name)),
+        rank=record["rank"],
+        score=record["score"],
+        low=low,
+        high=high,
+        rank_low=record.get("rank_low"),
+        rank_high=record.get("rank_high"),
+        leads=record.get("leads"),
+        n=record["n"],
+        tasks=record["tasks"],
+        failed=record["failed"],
+        not_judged=record["not_judged"],
+        unreadable=record["unreadable"],
+        bar=bar(score, *ends),
+        group=record.get("group"),
+    )
+
+
+def bar(value: float | None, low: float | None = None, high: float | None = None) -> Bar | None:
+    """The bar of a score; ``None`` for one that is absent or not between 0 and 1.
+
+    >>> bar(0.5, 0.25, 0.75)
+    Bar(length=50.0, low=25.0, high=75.0)
+    """
+    if value is None or not 0 <= value <= 1:
+        return None
+    ends = (None if end is None else round(100 * min(max(end, 0), 1), 2) for end in (low, high))
+    return Bar(round(100 * value, 2), *ends)
+
+
+def heat_map(table: Table, order: list[str], shown: Mapping[str, str], suite: str) -> HeatMap:
+    """Means of a table of scores by task, with the models (names) of ``order`` first."""
+    iris = table.iris.get("model", {})
+    tasks = sorted(table.iris.get("task", {}).items())
+    records: list[dict[str, Any]] = table.records()
+    cells = {(r["model"], r["task"]): heat(r["mean"], r["n"]) for r in records}
+    models = list(dict.fromkeys([*(m for m in order if m in iris), *sorted(iris)]))
+    return HeatMap(
+        _columns(tasks),
+        [
+            ((iris[m], m, short(shown.get(m, m))), [cells.get((m, name)) for name, _ in tasks])
+            for m in models
+        ],
+        _queries(table, suite),
+    )
+
+
+def _columns(tasks: list[tuple[str, str]]) -> list[Column]:
+    found: list[Column] = []
+    for name, iri in tasks:
+        kind, dash, rest = name.partition("-")
+        first = bool(found) and found[-1].kind != kind
+        found.append(Column(iri, name, kind, dash + rest, first))
+    return found
+
+
+def heat(mean: float | None, n: int) -> Heat:
+    """The cell of a mean over ``n`` scores."""
+    if mean is None or not 0 <= mean <= 1:
+        return Heat(mean, n, None)
+    return Heat(mean, n, round(_STEPS * mean))
+
+
+def _queries(table: Table, suite: str | None) -> list[tuple[str, dict[str, str]]]:
+    given = {} if suite is None else {"suite": suite}
+    return [(name, given) for name in table.queries]

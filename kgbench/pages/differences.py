@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was expected of an answer, and how the answer differs from it.
+
+A task class declares under which names the data of its cases hold the right answer, as a text or as
+a set of values, and under which names the infos of its evaluations hold what was read from the
+answer.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from kgbench.model import Json
+from kgbench.pages import things
+from kgbench.pages.snapshot import View
+from kgbench.scoring.fences import fenced_blocks
+from kgbench.vocab import KGB
+
+_LONGEST: Final = 20_000  # characters; comparing takes time that grows with their square
+_MOST_LINES: Final = 400
+_MOST_VALUES: Final = 200  # of a set that a page shows
+_CUT: Final = "..."  # stands at the end of a list that infos do not hold whole
+
+
+class Line(NamedTuple):
+    """A line of a comparison: ``removed``, ``added``, ``same``, or the ``place`` of what follows.
+
+    ``old`` and ``new`` are the numbers of the line in either text, ``None`` where it has no such
+    line.
+    """
+
+    kind: str
+    old: int | None
+    new: int | None
+    text: str
+
+
+class Difference(NamedTuple):
+    """How an answer differs from what was expected; ``note`` says why nothing was compared.
+
+    ``lines`` compare texts, ``missing``, ``surplus`` and ``right`` sets of values. Without ``note``
+    and lines or values that differ, the answer is as expected.
+    """
+
+    title: str
+    is_equal: bool = False
+    lines: Sequence[Line] = ()
+    missing: Sequence[str] = ()
+    surplus: Sequence[str] = ()
+    right: Sequence[str] = ()
+    note: str | None = None
+
+
+class Expected(NamedTuple):
+    """What the task class declares and the case holds: texts by name, and the names in infos."""
+
+    text: tuple[str, str] | None
+    values: tuple[str, list[str]] | None
+    judged_text: str | None
+    judged_sets: tuple[str, ...]
+
+    @property
+    def shown(self) -> list[tuple[str, str]]:
+        """What a page shows of it: title and text."""
+        found = [] if self.text is None else [(f"Reference text: {self.text[0]}", self.text[1])]
+        if self.values is not None:
+            found.append((f"Reference values: {self.values[0]}", "\n".join(self.values[1])))
+        return found
+
+
+def expected(view: View, task: str | None, case: str | None) -> Expected:
+    """What the case is declared to hold as its right answer; texts that were left out are none."""
+    task_class = things.text(view, task, KGB.taskClass) if task else None
+    if task_class is None or case is None:
+        return Expected(None, None, None, ())
+    raw = things.text(view, case, KGB.caseData)
+    try:
+        data: Json = json.loads(raw or "{}")
+    except (ValueError, RecursionError):
+        data = {}
+    found: Mapping[str, Json] = data if isinstance(data, dict) else {}
+    text_name = things.text(view, task_class, KGB.referenceText) or ""
+    set_name = things.text(view, task_class, KGB.referenceSet) or ""
+    text, values = found.get(text_name), _texts(found.get(set_name))
+    return Expected(
+        (text_name, text) if isinstance(text, str) and text else None,
+        (set_name, values) if values else None,
+        things.text(view, task_class, KGB.judgedText),
+        tuple(one.value for one in things.values(view, task_class, KGB.judgedSet)),
+    )
+
+
+def differences(
+    wanted: Expected, answer: str | None, infos: Sequence[tuple[str, str]]
+) -> list[Difference]:
+    """How ``answer`` differs from what was ``wanted``, text and values; ``infos`` are of its judge.
+
+    Nothing is compared where there is no answer, or infos do not hold its values.
+    """
+    if not answer:
+        return []
+    noted = dict(infos)
+    found = []
+    if wanted.text is not None:
+        found.append(_of_texts(wanted.text[1], _judged(wanted, answer, noted)))
+    if wanted.values is not None:
+        lists = [_parsed(noted[name]) for name in wanted.judged_sets if name in noted]
+        given = max((one for one in lists if one is not None), key=len, default=None)
+        if given is not None:
+            found.append(_of_sets(wanted.values[1], given))
+    return found
+
+
+def _judged(wanted: Expected, answer: str, noted: Mapping[str, str]) -> str:
+    if wanted.judged_text is not None and noted.get(wanted.judged_text):
+        return noted[wanted.judged_text]
+    block = next(iter(fenced_blocks(answer[:_LONGEST])), None)
+    return answer if block is None else block.body
+
+
+def _of_texts(wanted: str, given: str) -> Difference:
+    before, after = wanted.strip().splitlines(), given.strip().splitlines()
+    title = "Difference from the reference text"
+    if before == after:
+        return Difference(title, is_equal=True)
+    if max(len(wanted), len(given)) > _LONGEST or max(len(before), len(after)) > _MOST_LINES:
+        return Difference(title, note="The texts are too long to be compared here.")
+    return Difference(title, lines=_lines(before, after))
+
+
+def _lines(before: list[str], after: list[str]) -> list[Line]:
+    found: list[Line] = []
+    matcher = difflib.SequenceMatcher(None, before, after)
+    for group in matcher.get_grouped_opcodes(2):
+        if found or group[0][1] or group[0][3]:
+            found.append(Line("place", None, None, "..."))
+        for tag, a1, a2, b1, b2 in group:
+            if tag == "equal":
+                found += [
+                    Line("same", a + 1, b + 1, before[a])
+                    for a, b in zip(range(a1, a2), range(b1, b2), strict=True)
+                ]
+                continue
+            found += [Line("removed", a + 1, None, before[a]) for a in range(a1, a2)]
+            found += [Line("added", None, b + 1, after[b]) for b in range(b1, b2)]
+    return found
+
+
+def _of_sets(wanted: list[str], given: list[str]) -> Difference:
+    is_cut = given[-1:] == [_CUT]
+    have, want = set(given[:-1] if is_cut else given), set(wanted)
+    missing, surplus = sorted(want - have), sorted(have - want)
+    note = None
+    if is_cut:  # what is not in the part may be in the rest
+        missing, note = [], "Only the beginning of the answer's values was recorded."
+    elif len(missing) + len(surplus) > _MOST_VALUES:
+        note = f"{len(missing):,} values are missing and {len(surplus):,} are too many."
+    return Difference(
+        "Difference from the reference values",
+        is_equal=not (missing or surplus or is_cut),
+        missing=missing[:_MOST_VALUES],
+        surplus=surplus[:_MOST_VALUES],
+        right=sorted(have & want)[:_MOST_VALUES],
+        note=note,
+    )
+
+
+def _texts(value: Json) -> list[str]:
+    """A list of texts, or the only one; what was left out of a publication is none."""
+    if isinstance(value, list):
+        return [one if isinstance(one, str) else json.dumps(one) for one in value]
+    return [value] if isinstance(value, str) else []
+
+
+def _parsed(text: str) -> list[str] | None:
+    try:
+        value: Json = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return _texts(value) if isinstance(value, list) else None

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a task execution: all dialogues of one model on one task in one run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyoxigraph as ox
+
+from kgbench.analysis import finding
+from kgbench.analysis import scores as fetch
+from kgbench.analysis.selection import select
+from kgbench.errors import QueryError
+from kgbench.pages import neighbours, scored, things
+from kgbench.pages.measures import measures
+from kgbench.pages.snapshot import View
+from kgbench.vocab import DCTERMS, KGB
+
+_MOST = 1_000  # dialogues on one page
+
+
+def execution_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: ARG001 - as others
+    """What the page of a task execution shows, the first thousand dialogues by iteration."""
+    about = {
+        name: things.text(view, iri, predicate) or ""
+        for name, predicate in (
+            ("model", KGB.model),
+            ("task", KGB.task),
+            ("run", DCTERMS.isPartOf),
+        )
+    }
+    judged = _judged(view, **about)
+    nodes = neighbours.of_execution(view.database, ox.NamedNode(iri))
+    return {
+        **about,
+        "main": measures(view, about["task"]).main,
+        "rows": [_row(view, node.value, judged) for node in nodes[:_MOST]],
+        "left": max(len(nodes) - _MOST, 0),
+    }
+
+
+def _judged(view: View, model: str, task: str, run: str) -> dict[str, finding.Found]:
+    """The judged dialogues by their IRIs."""
+    models, tasks = fetch.models(view), fetch.tasks(view)
+    if model not in models or task not in tasks:
+        return {}
+    globs = {
+        "tasks": scored.literally(tasks[task].label),
+        "models": scored.literally(models.name(model)),
+    }
+    try:
+        chosen = select(view, run=run, **globs)
+    except QueryError:  # nothing was judged yet
+        return {}
+    found = finding.judged_dialogues(view, chosen)
+    return {view.iris.base + one.dialogue: one for one in found}
+
+
+def _row(view: View, iri: str, judged: dict[str, finding.Found]) -> dict[str, Any]:
+    case = things.text(view, iri, KGB.case) or ""
+    found = judged.get(iri)
+    return {
+        "link": iri,
+        "iteration": things.text(view, iri, KGB.iteration) or "?",
+        "case": case,
+        "case_label": things.label(view, case),
+        "answers": 0 if found is None else found.answers,
+        "outcome": "not judged" if found is None else found.outcome,
+        "score": None if found is None or found.scored is None else found.scored.value,
+    }

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tasks and suites as pages show them: what is asked, of which cases, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import pyoxigraph as ox
+
+from kgbench.analysis import scores as fetch
+from kgbench.analysis.display_names import display_names
+from kgbench.analysis.scores import TaskInfo
+from kgbench.analysis.tables import Table
+from kgbench.pages import drawing, neighbours, scored, things
+from kgbench.pages.board import heat_map
+from kgbench.pages.measures import measures
+from kgbench.pages.snapshot import View
+from kgbench.pages.tables import sheet
+from kgbench.vocab import DCTERMS, KGB, PROV, RDFS, SKOS
+
+_MOST_CASES = 5_000
+
+
+class TaskLine(NamedTuple):
+    """A task in the list of a suite; ``best`` is the highest mean, ``best_by`` who reached it."""
+
+    iri: str
+    name: str
+    what: str
+    definition: str
+    cases: int
+    models: int
+    scores: int
+    best: float | None
+    best_by: str
+
+
+def task_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: ARG001 - as others
+    """What the page of a task shows, its example included."""
+    info = fetch.tasks(view)[iri]
+    shown = display_names(view)
+    found = []
+    for suite, label, chosen in scored.selections(view):
+        table = scored.scores(view, chosen, tasks=scored.literally(info.label))
+        table = scored.only(table, "task", info.name)
+        if table is not None and table.rows:
+            found.append(of_suite(table, shown, suite, label))
+    cases = cases_of(view, iri)
+    return {
+        **described(view, info),
+        "cases": cases,
+        "suites": found,
+        "example": _example(view, cases),
+    }
+
+
+def described(view: View, info: TaskInfo) -> dict[str, Any]:
+    """What is declared of a task: what is asked, of whom, and by which metrics it is judged."""
+    known = measures(view, info.iri)
+    metrics = known.by_name.values()
+    between = {
+        name: sorted(one.value for one in things.values(view, info.task_class, predicate))
+        for name, predicate in (("reads", KGB.reads), ("writes", KGB.writes))
+    }
+    return {
+        "info": info,
+        "what": things.text(view, info.task_class, RDFS.label) or "",
+        "definition": things.text(view, info.task_class, SKOS.definition) or "",
+        "parameters": things.text(view, info.iri, KGB.parameters),
+        "metrics": sorted(metrics, key=lambda one: (one.name != known.main, one.name)),
+        "main": known.main,
+        **between,
+    }
+
+
+def of_suite(table: Table, shown: Mapping[str, str], suite: str, label: str) -> dict[str, Any]:
+    """The results of one task in one suite: models, the best first, and the whole table."""
+    named = {name: iri for iris in table.iris.values() for name, iri in iris.items()}
+    whole = sheet(table, named, suite, hide="task")
+    boxes = [drawing.box(record) for record in whole.records]
+    results = scored.results(table, shown)
+    return {"suite": suite, "label": label, "results": results, "sheet": whole, "boxes": boxes}
+
+
+def suite_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: ARG001 - as others
+    """What the page of a suite shows: its tasks, how much was asked, and the results by model."""
+    chosen = next((one for suite, _, one in scored.selections(view) if suite == iri), None)
+    table = None if chosen is None else scored.scores(view, chosen)
+    return of_tasks(view, iri, table, fetch.tasks(view).values())
+
+
+def of_tasks(
+    view: View, suite: str, table: Table | None, tasks: Iterable[TaskInfo]
+) -> dict[str, Any]:
+    """The tasks of a suite: those with cases in it, or scores in ``table``."""
+    shown = display_names(view)
+    lines = []
+    for info in sorted(tasks, key=lambda one: one.name.lower()):
+        cases = len(cases_of(view, info.iri, suite))
+        rows = scored.only(table, "task", info.name)
+        found = [] if rows is None else scored.results(rows, shown)
+        if not cases and not found:
+            continue
+        best = found[0] if found and found[0].mean is not None else None
+        lines.append(
+            TaskLine(
+                info.iri,
+                info.name,
+                things.text(view, info.task_class, RDFS.label) or "",
+                things.text(view, info.task_class, SKOS.definition) or "",
+                cases,
+                models=len(found),
+                scores=sum(one.n for one in found),
+                best=None if best is None else best.mean,
+                best_by=_best_by(found),
+            )
+        )
+    return {
+        "name": things.text(view, suite, SKOS.notation) or suite,
+        "label_of_suite": things.text(view, suite, RDFS.label) or "",
+        "description": things.text(view, suite, DCTERMS.description) or "",
+        "tasks": lines,
+        "models": 0 if table is None else len(set(table.column("model"))),
+        "heat": None if table is None else heat_map(table, [], shown, suite),
+        "scope": {"suite": suite},
+    }
+
+
+def _best_by(found: list[scored.Result]) -> str:
+    """The model with the highest mean, or how many share it."""
+    first = [one for one in found if one.mean is not None and one.mean == found[0].mean]
+    return f"{len(first)} models" if len(first) > 1 else "".join(one.shown for one in first)
+
+
+def cases_of(view: View, task: str, suite: str | None = None) -> list[str]:
+    """The cases of a task, by IRI; with ``suite`` those of it."""
+    task_class = things.text(view, task, KGB.taskClass)
+    parameters = things.values(view, task, KGB.parameters)
+    return sorted(
+        one
+        for one in things.subjects(view, KGB.taskClass, task_class or "", _MOST_CASES)
+        if KGB.Case in things.kinds(view, one)
+        and things.values(view, one, KGB.parameters) == parameters
+        and suite in (None, things.text(view, one, KGB.suite))
+    )
+
+
+def _example(view: View, cases: list[str]) -> dict[str, str | None] | None:
+    """The first prompt about the first case that was asked: case, dialogue, text."""
+    for case in cases:
+        found = neighbours.of_case(view.database, ox.NamedNode(case))
+        if found:
+            prompt = f"{found[0].iri}/0/prompt"
+            text = things.text(view, prompt, KGB.text)
+            told = None if text is None else things.text(view, text, PROV.value)
+            return {"case": case, "dialogue": found[0].iri, "prompt": told}
+    return None

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recorded texts as HTML: prose, and code with its syntax highlighted.
+
+The pieces of a text are marked with control characters, which :func:`~kgbench.characters.visible`
+has removed from it before; the whole is then escaped, and at last the marks become elements. So
+nothing that was recorded can become markup.
+
+Every opening of a string, comment or name is consumed together with all that was read to find its
+end, whether an end was found or not. So each pattern takes time in proportion to the text.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from markupsafe import Markup
+
+from kgbench.characters import visible
+from kgbench.scoring.fences import fenced_blocks
+
+LONGEST_TEXT: Final = 200_000  # characters of one text on a page
+_LONGEST_HIGHLIGHTED: Final = 40_000  # characters; the rest of a longer text stays plain
+_LONGEST_KEPT: Final = 40_000
+_NARROW: Final = 30  # characters on a line of prose, on a small telephone
+_SCROLLING: Final = 14  # such lines of prose, which may need a scroll bar
+
+_MARKS: Final = {"k": "\x01", "s": "\x02", "i": "\x03", "n": "\x04", "c": "\x05", "v": "\x06"}
+_END: Final = "\x0e"
+_ELEMENTS: Final = {
+    **{mark: f'<i class="{name}">' for name, mark in _MARKS.items()},
+    _END: "</i>",
+}
+
+_STRINGS = r"""
+    (?P<s>"{3}(?:[^"\\]|\\[\s\S]|"(?!""))*+(?:"{3})?
+    |'{3}(?:[^'\\]|\\[\s\S]|'(?!''))*+(?:'{3})?
+    |"(?:[^"\\\n]|\\.)*+"?
+    |'(?:[^'\\\n]|\\.)*+'?)"""
+_NUMBERS = r"(?P<n>\b[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?)"
+_TERMS = rf"""
+    (?P<c>\#[^\n]*+)
+    |(?P<i><[^<>"{{}}|^`\\\s]*+>)
+    |{_STRINGS}
+    |(?P<v>[?$]\w++)
+    |(?P<k>@[A-Za-z][A-Za-z0-9-]*+)
+    |(?P<word>[^\W\d][\w.-]*+(?::[\w.%-]*+)?|:[\w.%-]*+)
+    |{_NUMBERS}"""
+_RDF = re.compile(_TERMS, re.VERBOSE)
+_JSON = re.compile(
+    rf"""(?P<v>"(?:[^"\\\n]|\\.)*+"(?=\s*+:))|{_STRINGS}|(?P<word>[^\W\d]\w*+)|{_NUMBERS}""",
+    re.VERBOSE,
+)
+_XML = re.compile(
+    r"""(?P<c><!--(?:[^-]|-(?!->))*+(?:-->)?)
+    |(?P<tag><[/?!]?[\w:.-]++(?:[^<>"']|"[^"]*+"|'[^']*+')*+>?)
+    |(?P<n>&[\#\w]++;)""",
+    re.VERBOSE,
+)
+_TAG = re.compile(
+    r"""(?P<k>^<[/?!]?[\w:.-]++|[/?]?>$)|(?P<s>"[^"]*+"?|'[^']*+'?)|(?P<v>[\w:.-]++)""",
+    re.VERBOSE,
+)
+_TURTLE_WORDS: Final = frozenset(("a", "true", "false", "prefix", "base", "graph"))
+_WORDS = """a add all as asc ask avg base bind bound by clear coalesce concat construct contains
+copy count create datatype day default delete desc describe distinct drop exists false filter from
+graph group group_concat having hours if in insert into iri isblank isiri isliteral isnumeric
+isuri lang langmatches lcase limit load max min minus month move named not now offset optional
+order prefix rand reduced regex replace round sameterm sample select separator service silent
+str strafter strbefore strdt strends strlang strlen strstarts substr sum tz ucase undef union
+uri using uuid values where with year"""
+_SPARQL_WORDS: Final = frozenset(_WORDS.split())
+_JSON_WORDS: Final = frozenset(("true", "false", "null"))
+
+
+def escaped(text: str) -> Markup:
+    """A text as the content of an element; quotes stay, which mean nothing there."""
+    return Markup(html.escape(text, quote=False))  # noqa: S704 - escaped here
+
+
+class Language(NamedTuple):
+    """What a language is called, and how its pieces are marked in a text without marks."""
+
+    title: str
+    marked: Callable[[str], str]
+
+
+def _marker(pattern: re.Pattern[str], words: frozenset[str]) -> Callable[[str], str]:
+    def mark(match: re.Match[str]) -> str:
+        kind, text = match.lastgroup or "", match.group()
+        if kind == "word":
+            if text.lower() not in words:
+                return text
+            kind = "k"
+        return f"{_MARKS[kind]}{text}{_END}"
+
+    return lambda text: pattern.sub(mark, text)
+
+
+def _marked_xml(text: str) -> str:
+    inside = _marker(_TAG, frozenset())
+
+    def mark(match: re.Match[str]) -> str:
+        kind, piece = match.lastgroup or "", match.group()
+        return inside(piece) if kind == "tag" else f"{_MARKS[kind]}{piece}{_END}"
+
+    return _XML.sub(mark, text)
+
+
+_TURTLE = Language("Turtle", _marker(_RDF, _TURTLE_WORDS))
+_NTRIPLES = Language("N-Triples", _marker(_RDF, frozenset()))
+_SPARQL = Language("SPARQL", _marker(_RDF, _SPARQL_WORDS))
+_OF_JSON = Language("JSON", _marker(_JSON, _JSON_WORDS))
+_OF_JSON_LD = Language("JSON-LD", _OF_JSON.marked)
+_OF_XML = Language("XML", _marked_xml)
+_BY_INFO: Final = {
+    **dict.fromkeys(("turtle", "ttl", "n3", "trig"), _TURTLE),
+    **dict.fromkeys(("ntriples", "n-triples", "nt", "nquads", "n-quads", "nq"), _NTRIPLES),
+    **dict.fromkeys(("sparql", "rq"), _SPARQL),
+    "json": _OF_JSON,
+    **dict.fromkeys(("jsonld", "json-ld"), _OF_JSON_LD),
+    **dict.fromkeys(("xml", "rdf", "rdfxml", "rdf-xml", "rdf/xml", "rdf+xml"), _OF_XML),
+}
+_BEGINNINGS: Final = (
+    (re.compile(r'\s*+(?:\[\s*+)?+\{\s*+"@'), _OF_JSON_LD),
+    (re.compile(r'\s*+(?:\{\s*+["}]|\[\s*+(?:[{"\]]))'), _OF_JSON),
+    (re.compile(r"\s*+<(?:\?xml\b|rdf:RDF\b|!DOCTYPE\b)"), _OF_XML),
+    (re.compile(r"(?:\s*+#[^\n]*+\n)*+\s*+@(?:prefix|base)\b"), _TURTLE),
+    (
+        re.compile(
+            r"(?:\s*+#[^\n]*+\n)*+\s*+(?:(?i:select|ask|construct|describe|insert|delete)"
+            r"\s++(?:[?$*({]|DISTINCT\b|REDUCED\b|WHERE\b|DATA\b|<))"
+        ),
+        _SPARQL,
+    ),
+    (re.compile(r"\s*+(?:<[^<>\s]*+>|_:\w++)\s++<[^<>\s]*+>\s"), _NTRIPLES),
+)
+# Where a document may begin in prose, how its paragraphs end, and what divides them.
+_DOCUMENT = re.compile(
+    r"""^(?:@(?:prefix|base)[ \t]|(?i:prefix)[ \t]+[\w.-]*+:[ \t]*+<|<\?xml\b|<rdf:RDF\b
+    |[\[{][ \t]*+(?:$|[\["{])|(?:<[^<>\s]*+>|_:\w++)[ \t]<
+    |(?i:select|ask|construct|describe)\b[ \t]++(?:[?$*({]|DISTINCT|REDUCED|WHERE))""",
+    re.MULTILINE | re.VERBOSE,
+)
+_BLANK = re.compile(r"\n(?:[ \t]*+\n)++")
+_CODE_END = re.compile(r"""(?:[ \t>"'\])}][.;,]|[{}\[\]>;,]|^[ \t]*+\#[^\n]*+)\Z""", re.MULTILINE)
+_CAPTION = re.compile(r"[A-Za-z][\w ,'()/-]{0,80}+:[ \t]*+$", re.MULTILINE)
+_ENOUGH: Final = 600  # characters that tell the language, and how a paragraph ends
+_PREFIX = re.compile(r"(?:\s*+#[^\n]*+\n)*+\s*+(?i:prefix|base)\s++[\w.-]*+:?+\s*+<")
+_ASKS = re.compile(r"\b(?i:select|ask|construct|describe|insert|delete)\b")
+
+
+def guessed(text: str) -> Language | None:
+    """The language that ``text`` begins in, if it is one of ours; prose is in none."""
+    beginning = text[:_LONGEST_HIGHLIGHTED]
+    if _PREFIX.match(beginning):  # SPARQL and Turtle share the directive
+        return _SPARQL if _ASKS.search(beginning) else _TURTLE
+    return next((found for pattern, found in _BEGINNINGS if pattern.match(beginning)), None)
+
+
+def code(text: str, language: Language | None = None) -> Markup:
+    """``text`` escaped, with what steers made visible, highlighted as ``language`` or by guess.
+
+    >>> str(code("ASK { ?s a <a> }"))  # doctest: +ELLIPSIS
+    '<i class="k">ASK</i> { <i class="v">?s</i> <i class="k">a</i> <i class="i">&lt;a&gt;</i> }'
+    """
+    shown = visible(text[:LONGEST_TEXT])
+    found = language or guessed(shown)
+    if found is not None:
+        beginning, rest = shown[:_LONGEST_HIGHLIGHTED], shown[_LONGEST_HIGHLIGHTED:]
+        shown = found.marked(beginning) + rest
+    return _elements(shown) + _more(text)
+
+
+def message(text: str) -> Markup:
+    """A prompt or an answer as HTML: its prose, and its fenced blocks as highlighted code.
+
+    All of the text stays as it is, fences included. A text that is code from its beginning on is
+    one block. At most :data:`LONGEST_TEXT` characters are shown.
+    """
+    return _kept(text) if len(text) <= _LONGEST_KEPT else _message(text)
+
+
+def _message(text: str) -> Markup:
+    return Markup("").join(_pieces(visible(text[:LONGEST_TEXT]))) + _more(text)
+
+
+# A prompt is shown with the answer of every model: it is worth keeping for a while.
+_kept = lru_cache(maxsize=256)(_message)
+
+
+def _pieces(text: str) -> Iterator[Markup]:
+    """The pieces of a text in which nothing steers: prose and blocks, in turn."""
+    if (whole := guessed(text)) is not None:
+        yield _block(whole, "", text, "")
+        return
+    end = 0
+    for block in fenced_blocks(text):
+        start = text.find(block.source, end)
+        if start < 0:  # a block within a block, without the margin of the outer one
+            continue
+        yield from _prose(text[end:start])
+        end = start + len(block.source)
+        opening, newline, rest = block.source.partition("\n")
+        if not newline or not rest:
+            yield _block(_BY_INFO.get(block.info.lower()), "", block.source, "")
+            continue
+        body, _, closing = rest.rpartition("\n")
+        if closing.strip("`~> \t"):  # the closing fence follows the content on its line
+            body, closing = rest, ""
+        language = _BY_INFO.get(block.info.lower()) or guessed(block.body)
+        yield _block(language, f"{opening}\n", body, f"\n{closing}" if closing else "")
+    yield from _prose(text[end:])
+
+
+def _prose(text: str) -> Iterator[Markup]:
+    """Text outside of blocks; a document that stands in it without fences is a block, too."""
+    end = 0
+    for match in _DOCUMENT.finditer(text):
+        start = match.start()
+        if start < end:
+            continue
+        language = guessed(text[start : start + _ENOUGH])
+        if language is not None:
+            yield from _paragraphs(text[end:start])
+            end = _document_end(text, start)
+            yield _block(language, "", text[start:end].rstrip("\n"), "")
+    yield from _paragraphs(text[end:])
+
+
+def _document_end(text: str, start: int) -> int:
+    """Where the document that begins at ``start`` ends: before a paragraph that reads as prose.
+
+    A paragraph that begins with a caption ("Graph:") is one of these.
+    """
+    end = start
+    for gap in _BLANK.finditer(text, start):
+        if end > start and not _CODE_END.search(text, max(end, gap.start() - _ENOUGH), gap.start()):
+            return end
+        end = gap.end()
+        if _CAPTION.match(text, end):
+            return end
+    return len(text) if end == start or _CODE_END.search(text.rstrip(), end) else end
+
+
+def _paragraphs(text: str) -> Iterator[Markup]:
+    if text.strip("\n"):
+        # Lines between a text and a block are shown by the distance between these.
+        lines = text.count("\n") + len(text) // _NARROW
+        focus = Markup(' tabindex="0"') if lines > _SCROLLING else Markup("")
+        yield Markup('<pre class="prose" dir="auto"{}>{}</pre>').format(focus, text.strip("\n"))
+
+
+def _block(language: Language | None, opening: str, body: str, closing: str) -> Markup:
+    marked = body
+    if language is not None:
+        marked = language.marked(body[:_LONGEST_HIGHLIGHTED]) + body[_LONGEST_HIGHLIGHTED:]
+    fences = [f"{_MARKS['c']}{fence}{_END}" if fence else "" for fence in (opening, closing)]
+    title = Markup("") if language is None else Markup(' data-language="{}"').format(language.title)
+    return Markup('<pre class="code" dir="ltr" tabindex="0"{}>{}</pre>').format(
+        title, _elements(fences[0] + marked + fences[1])
+    )
+
+
+def _elements(marked: str) -> Markup:
+    found = str(escaped(marked))
+    for mark, element in _ELEMENTS.items():
+        found = found.replace(mark, element)
+    return Markup(found)  # noqa: S704 - escaped just above; marks are no part of any text
+
+
+def _more(text: str) -> Markup:
+    left = len(text) - LONGEST_TEXT
+    return Markup("") if left <= 0 else Markup(f" ... ({left:,} more)")  # noqa: S704 - a number

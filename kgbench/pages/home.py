@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The front page of a store: what there is of each, and the runs, the newest first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kgbench.analysis import scores as fetch
+from kgbench.analysis.display_names import display_names, model_names
+from kgbench.pages import runs, things
+from kgbench.pages.snapshot import View
+from kgbench.rdf import queries
+from kgbench.record import reading
+
+
+def overview(view: View) -> dict[str, Any]:
+    """Runs, models, tasks and suites, and how much of each there is."""
+    known = runs.newest_first(reading.runs(view))
+    progress = runs.progress(view, [one.graph for one in known])
+    kinds, shown, names = runs.pass_kinds(view), model_names(view), display_names(view)
+    told = [
+        runs.facts(view, one, progress.get(one.iri, {}), kinds.get(one.iri, ()), shown)
+        for one in known
+    ]
+    models = sorted(fetch.models(view).values(), key=lambda one: one.name.lower())
+    return {
+        "runs": told,
+        "models": [(one.iri, one.name, names.get(one.name, one.name)) for one in models],
+        "tasks": sorted(fetch.tasks(view).values(), key=lambda one: one.name.lower()),
+        "suites": suites(view),
+        "dialogues": sum(run["complete"] + run["open"] for run in told),
+        "queries": [queries.load(name) for name in queries.names()],
+    }
+
+
+def suites(view: View) -> list[tuple[str, str, str]]:
+    """IRI, name and label of each suite that has runs."""
+    rows = queries.rows(view, "list-suites")
+    return [
+        (str(iri), name or str(iri), label or name or things.label(view, str(iri)))
+        for iri, name, label, *_ in rows
+    ]

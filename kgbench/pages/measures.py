@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The metrics of one task class, as the pages need them: what is best, and which one is the main.
+
+Read by the indexes of a snapshot, for one page at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import pyoxigraph as ox
+
+from kgbench.pages import things
+from kgbench.pages.snapshot import View
+from kgbench.vocab import KGB, RDFS, SCHEMA, SKOS
+
+
+class Measure(NamedTuple):
+    """A metric. ``base`` is the short name of what it aggregates, ``worst`` to ``best`` its range.
+
+    A metric without a declared end has ``None`` there.
+    """
+
+    iri: str
+    name: str
+    label: str
+    definition: str
+    worst: float | None
+    best: float | None
+    aggregation: str | None
+    base: str | None
+
+    def is_perfect(self, value: float) -> bool:
+        """Whether no value is better; formulas may miss the end of the range by rounding."""
+        return self.best is not None and math.isclose(value, self.best, rel_tol=1e-9, abs_tol=1e-9)
+
+    def share(self, value: float) -> float | None:
+        """How far ``value`` is from the worst to the best, from 0 to 1, where both are known."""
+        if self.best is None or self.worst is None or self.best == self.worst:
+            return None
+        return min(max((value - self.worst) / (self.best - self.worst), 0.0), 1.0)
+
+
+class Measures(NamedTuple):
+    """The metrics of a task class by their short names, the main one, and that of one answer.
+
+    The main metric of a class with several rounds aggregates ``of_answer``.
+    """
+
+    by_name: Mapping[str, Measure]
+    main: str | None
+    of_answer: str | None
+
+
+NONE = Measures({}, None, None)
+
+
+def measures(view: View, task: str) -> Measures:
+    """The metrics of the task with the IRI ``task``; none where its class is not known."""
+    task_class = things.text(view, task, KGB.taskClass) if task else None
+    if task_class is None:
+        return NONE
+    found = [_measure(view, one.value) for one in things.values(view, task_class, KGB.metric)]
+    by_name = {one.name: one for one in sorted(found, key=lambda one: one.name)}
+    main = things.text(view, task_class, KGB.mainMetric)
+    name = next((one.name for one in found if one.iri == main), None)
+    base = None if name is None else by_name[name].base
+    return Measures(by_name, name, base or name)
+
+
+def _measure(view: View, iri: str) -> Measure:
+    said: dict[str, Any] = {}
+    for quad in view.database.quads_for_pattern(ox.NamedNode(iri), None, None):
+        said.setdefault(quad.predicate.value, quad.object)
+
+    def text(predicate: str) -> str | None:
+        return str(said[predicate].value) if predicate in said else None
+
+    ends = [_number(text(name)) for name in (SCHEMA.minValue, SCHEMA.maxValue)]
+    if text(KGB.higherIsBetter) == "false":
+        ends.reverse()
+    base = text(KGB.aggregationOf)
+    return Measure(
+        iri,
+        name=text(SKOS.notation) or iri.rpartition("/")[2],
+        label=text(RDFS.label) or "",
+        definition=text(SKOS.definition) or "",
+        worst=ends[0],
+        best=ends[1],
+        aggregation=text(KGB.aggregation),
+        base=None if base is None else things.text(view, base, SKOS.notation),
+    )
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        found = float(text or "")
+    except ValueError:
+        return None
+    return found if math.isfinite(found) else None

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The dialogues beside a dialogue: before and after it in its run, and others about its case.
+
+A run is read model by model, task by task, in the order of iterations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import nsmallest
+from itertools import groupby, islice
+from typing import Any, NamedTuple
+
+import pyoxigraph as ox
+
+from kgbench.store.fragments import recorded
+from kgbench.vocab import DCTERMS, KGB, RDF
+
+_TYPE, _PART_OF = ox.NamedNode(RDF.type), ox.NamedNode(DCTERMS.isPartOf)
+_DIALOGUE, _EXECUTION = ox.NamedNode(KGB.Dialogue), ox.NamedNode(KGB.TaskExecution)
+_CASE, _MODEL, _ITERATION = (ox.NamedNode(KGB[n]) for n in ("case", "model", "iteration"))
+_MOST = 2_000  # statements about one case that are read
+_MOST_SHOWN = 60
+
+
+class Beside(NamedTuple):
+    """The IRIs of the dialogues before and after one, in its run; ``None`` at either end."""
+
+    before: str | None
+    after: str | None
+
+
+class Other(NamedTuple):
+    """A dialogue about a case."""
+
+    iri: str
+    model: str
+    iteration: str
+
+
+def of_execution(database: ox.Store, execution: ox.NamedNode) -> list[ox.NamedNode]:
+    """The dialogues of one model and task, by iteration."""
+    return sorted(parts_of(database, execution), key=lambda node: natural(node.value))
+
+
+def parts_of(database: ox.Store, execution: ox.NamedNode) -> Iterator[ox.NamedNode]:
+    """The dialogues of one model and task, in no order."""
+    return _parts(database, execution, _DIALOGUE)
+
+
+def of_run(database: ox.Store, run: ox.NamedNode) -> list[ox.NamedNode]:
+    """The task executions of a run, by model and task."""
+    return sorted(_parts(database, run, _EXECUTION), key=lambda node: natural(node.value))
+
+
+def beside(database: ox.Store, dialogue: str) -> Beside:
+    """The dialogues before and after the one with this IRI."""
+    node = ox.NamedNode(dialogue)
+    execution = _object(database, node, _PART_OF)
+    if execution is None:
+        return Beside(None, None)
+    here = of_execution(database, execution)
+    place = here.index(node) if node in here else 0
+    before = here[place - 1] if place > 0 else _near(database, execution, -1)
+    after = here[place + 1] if place + 1 < len(here) else _near(database, execution, 1)
+    return Beside(*(None if one is None else one.value for one in (before, after)))
+
+
+def near(
+    database: ox.Store, executions: list[ox.NamedNode], execution: ox.NamedNode, step: int
+) -> ox.NamedNode | None:
+    """The last dialogue before those of ``execution`` (step -1), or the first after them (1)."""
+    place = executions.index(execution) + step
+    while 0 <= place < len(executions):
+        found = of_execution(database, executions[place])
+        if found:
+            return found[-1 if step < 0 else 0]
+        place += step
+    return None
+
+
+def others(database: ox.Store, dialogue: str) -> list[tuple[str, list[Other]]]:
+    """Dialogues about the case of ``dialogue`` by other models, in all runs; see `by_others`."""
+    node = ox.NamedNode(dialogue)
+    case, model = _object(database, node, _CASE), _object(database, node, _MODEL)
+    if case is None:
+        return []
+    return by_others(of_case(database, case), "" if model is None else model.value)
+
+
+def of_case(
+    database: ox.Store, case: ox.NamedNode, graph: ox.NamedNode | None = None
+) -> tuple[Other, ...]:
+    """Dialogues about a case, by model and iteration; ``graph`` is where to look, else everywhere.
+
+    At most 2,000 statements about the case are read.
+    """
+    found = []
+    said_of: Iterable[ox.Quad] = database.quads_for_pattern(None, _CASE, case, graph)
+    if graph is not None:  # few enough to be sorted, so that the same ones are read in every copy
+        said_of = nsmallest(_MOST, said_of, key=str)
+    for quad in islice(said_of, _MOST):
+        node: Any = quad.subject
+        # Evaluations repeat the case; only dialogues are read.
+        if next(database.quads_for_pattern(node, _TYPE, _DIALOGUE), None) is None:
+            continue
+        model = _object(database, node, _MODEL)
+        iteration = _object(database, node, _ITERATION)
+        if model is not None:
+            said = "" if iteration is None else iteration.value
+            found.append(Other(node.value, model.value, said))
+    return tuple(sorted(found, key=lambda one: (one.model, natural(one.iri))))
+
+
+def by_others(dialogues: Sequence[Other], model: str) -> list[tuple[str, list[Other]]]:
+    """Those that are not by ``model``, at most 60, for each of the other models."""
+    found = [one for one in dialogues if one.model != model][:_MOST_SHOWN]
+    return [(name, list(group)) for name, group in groupby(found, key=lambda one: one.model)]
+
+
+def _near(database: ox.Store, execution: ox.NamedNode, step: int) -> ox.NamedNode | None:
+    run = _object(database, execution, _PART_OF)
+    executions = [] if run is None else of_run(database, run)
+    return near(database, executions, execution, step) if execution in executions else None
+
+
+def _parts(database: ox.Store, whole: ox.NamedNode, kind: ox.NamedNode) -> Iterator[ox.NamedNode]:
+    for quad in database.quads_for_pattern(None, _PART_OF, whole):
+        node: Any = quad.subject
+        if next(database.quads_for_pattern(node, _TYPE, kind), None) is not None:
+            yield node
+
+
+def _object(database: ox.Store, node: ox.NamedNode, predicate: ox.NamedNode) -> Any:
+    quad = next(database.quads_for_pattern(node, predicate, None), None)
+    return None if quad is None else quad.object
+
+
+def natural(iri: str) -> tuple[str, int, str]:
+    """The order of dialogues: by iteration, which stands before the digest in the last segment."""
+    head, _, last = recorded(iri).rpartition("/")
+    number = last.partition("-")[0]
+    return head, int(number) if number.isdecimal() else -1, last

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run reached and used, for its page on a server and in a publication.
+
+:func:`measured` asks a store, :func:`presented` says it as the template of runs shows it. A
+publication renames what :func:`measured` found before it presents it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+from kgbench.analysis import outcomes
+from kgbench.analysis.display_names import display_names, model_names
+from kgbench.analysis.leaderboard import leaderboard
+from kgbench.analysis.run_totals import cost, duration, totals, usd
+from kgbench.analysis.selection import Selection
+from kgbench.analysis.tables import Table
+from kgbench.analysis.task_scores import task_scores
+from kgbench.analysis.worst import Scored, worst_dialogues
+from kgbench.errors import QueryError
+from kgbench.pages.board import board, heat_map
+from kgbench.pages.snapshot import View
+from kgbench.record.reading import RunInfo
+from kgbench.store.protocol import Store
+
+BOARD, TASKS, OUTCOMES, WORST, USAGE = "leaderboard", "tasks", "outcomes", "worst", "usage"
+_WORST = 10
+
+Asked: TypeAlias = Mapping[str, Sequence[tuple[str, dict[str, str]]]]
+"""The queries behind each part, with what each is filled with."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunResults:
+    """What a run reached and used; tables and ``worst`` name models as the catalogue does.
+
+    ``used`` is what :func:`~kgbench.analysis.run_totals.totals` says. ``answers`` counts answers by
+    model (IRI) and outcome. The rest is empty before the first pass.
+    """
+
+    used: Mapping[str, Any]
+    board: Table | None = None
+    tasks: Table | None = None
+    answers: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    worst: Sequence[Scored] = ()
+
+
+def measured(
+    store_of: Callable[[str], Store], run: RunInfo, chosen: Selection | None
+) -> RunResults:
+    """The results of a run by the scores that are ``chosen``; ``None`` stands for no pass.
+
+    ``store_of`` gives the store to ask for a part (:data:`BOARD` and so on).
+    """
+    used = totals(store_of(USAGE), run)
+    if chosen is None:
+        return RunResults(used)
+    answers: dict[str, Counter[str]] = {}
+    for (model, _), counts in outcomes.of_answers(store_of(OUTCOMES), chosen).items():
+        answers.setdefault(model, Counter()).update(counts)
+    return RunResults(
+        used,
+        leaderboard(store_of(BOARD), chosen),
+        _by_task(store_of(TASKS), chosen),
+        answers,
+        worst_dialogues(store_of(WORST), chosen, _WORST),
+    )
+
+
+def _by_task(store: Store, chosen: Selection) -> Table | None:
+    try:
+        return task_scores(store, chosen)
+    except QueryError:  # tasks without a main metric
+        return None
+
+
+def presented(found: RunResults, view: View, suite: str, asked: Asked) -> dict[str, Any]:
+    """The results for the template of runs; ``view`` knows what people call models.
+
+    Models have the names and IRIs that ``view`` has. ``suite`` is the IRI of the run's suite.
+    """
+    names = display_names(view)
+    shown = model_names(view)
+    order = [] if found.board is None else [str(name) for name in found.board.column("model")]
+    places = None if found.board is None else board(found.board, names, suite)
+    heat = None if found.tasks is None else heat_map(found.tasks, order, names, suite)
+    queries = {part: list(behind) for part, behind in asked.items()}
+    return {
+        "board": places and places._replace(queries=queries[BOARD]),
+        "heat": heat and heat._replace(queries=queries[TASKS]),
+        "outcomes": sorted(
+            (shown.get(model, model), sum(counts.values()), Counter(counts).most_common())
+            for model, counts in found.answers.items()
+        ),
+        "worst": [
+            (view.iris.base + one.dialogue, one._replace(model=names.get(one.model, one.model)))
+            for one in found.worst
+        ],
+        "spent": _spent(found.used, names),
+        "asked": queries,
+    }
+
+
+def _spent(used: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Tokens, costs and working time, in words where words are needed."""
+    return {
+        **used,
+        "cost": cost(dict(used)).removeprefix("cost "),
+        "duration": duration(used["seconds"]),
+        "models": [
+            (names.get(name, name), {**one, "cost": _usd(one["cost_usd"])})
+            for name, one in used["models"].items()
+        ],
+    }
+
+
+def _usd(amount: str | None) -> str:
+    return "unknown" if amount is None else usd(Decimal(amount))

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs as pages show them: their names, times, and how far they are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pyoxigraph as ox
+
+from kgbench.analysis.display_names import model_names
+from kgbench.analysis.run_totals import duration
+from kgbench.analysis.selection import select
+from kgbench.errors import QueryError
+from kgbench.pages import things
+from kgbench.pages.run_results import BOARD, OUTCOMES, TASKS, USAGE, measured, presented
+from kgbench.pages.snapshot import View
+from kgbench.pages.words import day, moment, seconds_between
+from kgbench.rdf import queries
+from kgbench.record import reading
+from kgbench.record.reading import RunInfo
+from kgbench.record.run_ends import run_end
+from kgbench.vocab import DCTERMS, KGB, PROV
+
+PROGRESS = "progress"
+_NAMED = 2  # models in the name of a run
+
+
+def progress(view: View, graphs: Iterable[str]) -> dict[str, dict[tuple[str, str], Counter[str]]]:
+    """How far runs are: dialogues by run, by model and task, and by state (IRIs)."""
+    found: dict[str, dict[tuple[str, str], Counter[str]]] = {}
+    if graphs := list(graphs):
+        for run, model, task, state, count in queries.rows(view, "run-progress", runGraph=graphs):
+            cell = found.setdefault(str(run), {}).setdefault((str(model), str(task)), Counter())
+            cell[str(state)] += int(count or 0)
+    return found
+
+
+def facts(
+    view: View,
+    run: RunInfo,
+    cells: Mapping[tuple[str, str], Counter[str]],
+    kinds: Iterable[str],
+    shown: Mapping[str, str],
+) -> dict[str, Any]:
+    """What lists tell of a run: name, times in words, and dialogues by state.
+
+    ``kinds`` are those of its passes, ``shown`` the display names of models by IRI.
+    """
+    counts = sum(cells.values(), Counter[str]())
+    models = list(dict.fromkeys(shown.get(m, m) for m, _ in sorted(cells)))
+    return {
+        "iri": run.iri,
+        "label": run.label,
+        "name": called(run.label, kinds, models),
+        "suite": run.suite,
+        **when(view, run.iri),
+        "models": models,
+        **{state: counts[state] for state in ("complete", "open", "invalid")},
+    }
+
+
+def called(label: str, kinds: Iterable[str], models: Sequence[str]) -> str:
+    """What people call a run with this label, whose passes are of ``kinds``.
+
+    A run that others published was named by a file: it is called by its models.
+
+    >>> called("results_all_20x", ["published"], ["GPT 4o", "Haiku", "Flash"])
+    'GPT 4o, Haiku and 1 more'
+    >>> called("quick-start", ["live"], ["GPT 4o"])
+    'quick-start'
+    """
+    if "published" not in kinds or not models:
+        return label
+    more = len(models) - _NAMED
+    return ", ".join(models[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def when(view: View, run: str) -> dict[str, Any]:
+    """When a run began and ended, as it was recorded and in words."""
+    started = things.text(view, run, PROV.startedAtTime)
+    end = run_end(view.database, ox.NamedNode(run))
+    ended = None if end is None else str(end.value)
+    seconds = seconds_between(started, ended)
+    return {
+        "started": started,
+        "began": moment(started),
+        "day": day(started),
+        "ended": ended,
+        "took": "under way" if ended is None else "" if seconds is None else duration(seconds),
+    }
+
+
+def run_facts(view: View, iri: str) -> dict[str, Any]:
+    """The :func:`facts` of one run (IRI)."""
+    run = reading.find_run(view, iri)
+    cells = progress(view, [run.graph]).get(iri, {})
+    return facts(view, run, cells, pass_kinds(view).get(iri, ()), model_names(view))
+
+
+def newest_first(runs: Iterable[RunInfo]) -> list[RunInfo]:
+    """Runs by the time that they began; times without a zone are taken for UTC."""
+    return sorted(runs, key=lambda run: run.started.isoformat(), reverse=True)
+
+
+def pass_kinds(view: View) -> dict[str, set[str]]:
+    """The kinds of the passes over each run (IRI)."""
+    found: dict[str, set[str]] = {}
+    for _, _, kind, _, run, _, _ in queries.rows(view, "list-passes"):
+        found.setdefault(str(run), set()).add(str(kind))
+    return found
+
+
+def run_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: ARG001 - as others
+    """What the page of a run shows."""
+    run = reading.find_run(view, iri)
+    cells = progress(view, [run.graph]).get(iri, {})
+    shown = model_names(view)
+    of_run = facts(view, run, cells, pass_kinds(view).get(iri, ()), shown)
+    executions = {
+        (things.text(view, one, KGB.model), things.text(view, one, KGB.task)): one
+        for one in things.subjects(view, DCTERMS.isPartOf, iri, 10_000)
+        if KGB.TaskExecution in things.kinds(view, one)
+    }
+    passes = [
+        (one, things.text(view, one, KGB.passKind), things.text(view, one, PROV.startedAtTime))
+        for one in things.subjects(view, PROV.wasInformedBy, iri)
+    ]
+    return {
+        "title": of_run["name"],
+        "facts": of_run,
+        "cells": sorted((m, t, dict(n), executions.get((m, t))) for (m, t), n in cells.items()),
+        "graphs": [run.graph],
+        "passes": [(one, kind, moment(started)) for one, kind, started in passes],
+        "planned": planned(view, run, of_run),
+        "run_id": run.id,
+        **_results(view, run),
+    }
+
+
+def _results(view: View, run: RunInfo) -> dict[str, Any]:
+    """What the run reached and used; no scores before its first pass."""
+    try:
+        chosen = select(view, run=run.iri)
+    except QueryError:
+        chosen = None
+    found = measured(lambda _: view, run, chosen)
+    of_suite = {"suite": run.suite}
+    of_run = {"runGraph": run.graph}
+    tables = {BOARD: found.board, TASKS: found.tasks}
+    asked: dict[str, list[tuple[str, dict[str, str]]]] = {
+        OUTCOMES: [("outcome-counts", of_suite)],
+        USAGE: [("run-usage", of_run), ("run-prices", of_run)],
+        PROGRESS: [("run-progress", of_run)],
+        **{
+            part: [(name, of_suite) for name in (table.queries if table else ())]
+            for part, table in tables.items()
+        },
+    }
+    return presented(found, view, run.suite, asked)
+
+
+def planned(view: View, run: RunInfo, of_run: Mapping[str, Any]) -> int:
+    """How many dialogues the last session planned; for a run without sessions, how many it has.
+
+    ``of_run`` counts those that are ``complete`` and ``open``.
+    """
+    sessions = queries.rows(view, "run-sessions", runGraph=run.graph)
+    there: int = of_run["complete"] + of_run["open"]
+    return max(int(sessions[-1][4] or 0), there) if sessions else there

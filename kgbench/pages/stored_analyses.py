@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of an analysis that a store keeps: its table, and what it was made from."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from kgbench.analysis.tables import Table
+from kgbench.pages import things
+from kgbench.pages.snapshot import View
+from kgbench.pages.tables import Sheet, sheet
+from kgbench.vocab import KGB, PROV
+
+
+def analysis_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: ARG001 - as others
+    """What the page of an analysis shows; no table where the recorded one cannot be read."""
+    suite = things.text(view, iri, KGB.suite)
+    return {
+        "sheet": _sheet(things.text(view, iri, KGB.tableJson), suite),
+        "suite": suite,
+        "choice": things.text(view, iri, KGB.passChoice),
+        "ended": things.text(view, iri, PROV.endedAtTime),
+        "software": things.text(view, iri, PROV.wasAssociatedWith),
+    }
+
+
+def _sheet(recorded: str | None, suite: str | None) -> Sheet | None:
+    try:
+        table = Table.from_json(json.loads(recorded or ""))
+        names = {name: iri for iris in table.iris.values() for name, iri in iris.items()}
+        return sheet(table, names, suite)
+    except (ValueError, TypeError, LookupError, AttributeError):  # an import may hold anything
+        return None

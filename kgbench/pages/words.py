@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Times in the words that people use."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+def day(recorded: str | None) -> str:
+    """The day of a recorded time (``xsd:dateTime``); what is no time is given back as it is.
+
+    >>> day("2024-12-19T06:29:39.034515")
+    '19 Dec 2024'
+    """
+    found = _read(recorded)
+    return recorded or "" if found is None else f"{found.day} {_MONTHS[found.month - 1]} {found:%Y}"
+
+
+def moment(recorded: str | None) -> str:
+    """A recorded time (``xsd:dateTime``) to the minute, in UTC where it names its zone.
+
+    >>> moment("2026-11-22T19:43:33.07+01:00")
+    '22 Nov 2026, 18:43 UTC'
+    >>> moment("2024-12-19T06:29:39.034515")
+    '19 Dec 2024, 06:29'
+    """
+    found = _read(recorded)
+    if found is None:
+        return recorded or ""
+    return f"{day(found.isoformat())}, {found:%H:%M}" + (" UTC" if found.tzinfo else "")
+
+
+def seconds_between(begin: str | None, end: str | None) -> float | None:
+    """Seconds from one recorded time to another; ``None`` where they cannot be compared."""
+    first, last = _read(begin), _read(end)
+    if first is None or last is None or (first.tzinfo is None) != (last.tzinfo is None):
+        return None
+    return max((last - first).total_seconds(), 0.0)
+
+
+def _read(recorded: str | None) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(recorded or "")
+        return found if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None

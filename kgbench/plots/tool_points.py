@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Success with tools against tool calls and against cost: a point per model and task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kgbench.analysis.tables import Table
+from kgbench.plots.figures import (
+    MARKERS,
+    NATURAL,
+    PALETTE,
+    Size,
+    head,
+    head_height,
+    key,
+    key_height,
+    styled,
+    wrapped,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_OTHER = "#AAAAAA"  # of models beyond those that colours tell apart
+_WIDE = 6.0  # inches that hold two panels side by side
+_AXES = (("calls", "tool calls per dialogue"), ("cost", "USD per dialogue"))
+_TOKENS = ("tokens", "tokens per dialogue")
+
+
+class _Looks(NamedTuple):
+    """The colour of each model and the shape of each task."""
+
+    colours: dict[str, str]
+    shapes: dict[str, str]
+
+
+def ranked(table: Table) -> list[str]:
+    """The models of a table of :func:`kgbench.analysis.tool_success.tool_success`, best first."""
+    best: dict[str, float] = {}
+    for row in table.records():
+        model, score = str(row["model"]), row["score"]
+        best[model] = max(best.get(model, 0.0), 0.0 if score is None else float(score))
+    return sorted(best, key=lambda model: (-best[model], model))
+
+
+def tool_figure(table: Table, size: Size | None = None) -> Figure:
+    """The figure of a table of :func:`kgbench.analysis.tool_success.tool_success`.
+
+    A colour is a model and a shape a task, so that the conditions of a task class (with tools,
+    without) can be compared for each model. Where no cost is known and tokens are, the second panel
+    is about tokens.
+    """
+    chosen = NATURAL if size is None else size
+    rows = [row for row in table.records() if row["score"] is not None]
+    models = ranked(table)
+    tasks = sorted({str(row["task"]) for row in rows})
+    looks = _Looks(
+        dict(zip(models, PALETTE, strict=False)),
+        {task: MARKERS[k % len(MARKERS)] for k, task in enumerate(tasks)},
+    )
+    handles = _handles(looks, others=len(models) > len(PALETTE))
+    panels = [_AXES[0], _second(rows)]
+    across = 2 if chosen.across >= _WIDE else 1
+    down = len(panels) // across
+
+    def draw(figure: Figure) -> None:
+        for place, (name, label) in enumerate(panels, 1):
+            axes = figure.add_subplot(down, across, place)
+            _points(axes, name, rows, looks, chosen)
+            axes.set_xlabel(label)
+            metrics = sorted({str(row["metric"]) for row in rows})
+            axes.set_ylabel(f"mean {' / '.join(metrics)}")
+        head(figure, table.title, chosen)
+        key(figure, handles, chosen)
+
+    needed = 0.3 + head_height(table.title, chosen) + 2.5 * down + key_height(handles, chosen)
+    return styled(draw, size=chosen, height=needed)
+
+
+def _second(rows: list[dict[str, Any]]) -> tuple[str, str]:
+    paid = any(row["cost"] for row in rows)
+    return _TOKENS if not paid and any(row["tokens"] for row in rows) else _AXES[1]
+
+
+def _points(axes: Any, name: str, rows: list[dict[str, Any]], looks: _Looks, size: Size) -> None:
+    known = [row for row in rows if row[name] is not None]
+    for row in known:
+        axes.plot(
+            row[name],
+            row["score"],
+            color=looks.colours.get(str(row["model"]), _OTHER),
+            marker=looks.shapes[str(row["task"])],
+            markersize=size.points(6.5),
+            fillstyle="none",  # equal points of two tasks stay visible
+            markeredgewidth=size.points(1.4),
+            linestyle="none",
+            clip_on=False,
+            zorder=3,
+        )
+    if not known:
+        axes.text(*(0.5, 0.5, "unknown"), transform=axes.transAxes, ha="center", color="#555555")
+    if all(0.0 <= row["score"] <= 1.0 for row in rows):
+        axes.set_ylim(-0.03, 1.03)
+    most = max((row[name] for row in known), default=0.0)
+    axes.set_xlim(0, most * 1.05 or 1.0)
+
+
+def _handles(looks: _Looks, *, others: bool) -> list[Any]:
+    from matplotlib.lines import Line2D
+
+    colours = looks.colours | ({"other models": _OTHER} if others else {})
+    found: list[Any] = [
+        Line2D([], [], color=colour, marker="s", linestyle="none", label=wrapped(model, 30))
+        for model, colour in colours.items()
+    ]
+    found += [
+        Line2D(
+            *([], []),
+            color="#555555",
+            marker=shape,
+            fillstyle="none",
+            linestyle="none",
+            label=wrapped(task, 30),
+        )
+        for task, shape in looks.shapes.items()
+    ]
+    return found

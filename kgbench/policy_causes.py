@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why a published score and that of a comparison policy differ, though the rule is the same.
+
+Others executed the queries with another engine. What is known of it comes first: the error or the
+numbers of rows that were published with the score, and the error of the engine here. What in the
+queries engines may take differently comes last, because it is read from their texts alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from kgbench.execution import lexer, query_traits
+from kgbench.model import Case, Json, Outcome, Verdict
+from kgbench.record.reading import Seen
+
+OTHER_ENGINE: Final = "other engine"
+REFUSED: Final = "refused here"
+UNDECLARED: Final = "undeclared prefix"
+TIE: Final = "tie at a limit"
+LIMIT: Final = "limit"
+SEMANTICS: Final = "semantics"
+
+
+def shown(
+    case: Case, verdicts: Sequence[Verdict], before: Mapping[int, Seen], noted: Mapping[str, Json]
+) -> str | None:
+    """The cause that an engine's error, or a LIMIT that leaves a choice, shows; else ``None``.
+
+    ``before`` are the published scores by round, and ``noted`` is what was published with them.
+    """
+    verdict = verdicts[-1]
+    for name, side in (("answer", "prediction"), ("reference", "target")):
+        if message := _published(noted, side).get("err"):
+            return f"{OTHER_ENGINE}: it does not execute the {name}: {_line(message)}"
+    error = (verdict.infos.get("result") or {}).get("error")
+    if verdict.outcome is Outcome.TIMEOUT:
+        return f"{LIMIT}: the query of the answer takes too long here"
+    if error and any(value > 0 for seen in before.values() for value in seen.scores.values()):
+        return f"{REFUSED}: the engine does not execute the answer: {_line(error)}"
+    found = [each for each in _traits(case, verdict) if each.startswith(query_traits.LIMIT)]
+    cut = verdict.infos.get("tieAtLimit") or ()
+    found += [f"{TIE}: rows tie where the LIMIT of the {name} cuts" for name in cut]
+    return found[0] + _sizes(verdict, noted) if found else None
+
+
+def likely(
+    case: Case, verdicts: Sequence[Verdict], before: Mapping[int, Seen], noted: Mapping[str, Json]
+) -> str | None:
+    """The cause that texts of queries and numbers of rows suggest; else ``None``."""
+    verdict = verdicts[-1]
+    sizes = _sizes(verdict, noted)
+    if traits := _traits(case, verdict):
+        return traits[0] + sizes
+    if not any(value for seen in before.values() for value in seen.scores.values()):
+        for name, text in _queries(case, verdict):
+            if prefixes := lexer.undeclared(text, {}):
+                return (
+                    f"{UNDECLARED}: the {name} uses '{prefixes[0]}:', which is known here without "
+                    f"a declaration and not in all engines{sizes}"
+                )
+    return f"{SEMANTICS}: engines find other rows{sizes}" if sizes else None
+
+
+def _traits(case: Case, verdict: Verdict) -> list[str]:
+    """What in the queries engines may take differently."""
+    found = [query_traits.traits(text) for _, text in _queries(case, verdict)]
+    return [trait for of_query in found for trait in of_query]
+
+
+def _queries(case: Case, verdict: Verdict) -> Iterator[tuple[str, str]]:
+    """The query of the answer and the reference query, those that there are."""
+    texts = (("answer", verdict.infos.get("sparql")), ("reference", case.data.get("refSparql")))
+    return ((name, text) for name, text in texts if text)
+
+
+def _sizes(verdict: Verdict, noted: Mapping[str, Json]) -> str:
+    """The numbers of rows that were published, where others are found here, in words."""
+    said = []
+    sides = (("answer", "prediction", "resultLength"), ("reference", "target", "referenceLength"))
+    for name, side, length in sides:
+        theirs, ours = _published(noted, side).get("size"), verdict.infos.get(length)
+        if isinstance(theirs, int) and isinstance(ours, int) and theirs != ours:
+            said.append(f"the {name} has {theirs:,} rows there and {ours:,} here")
+    return f" ({'; '.join(said)})" if said else ""
+
+
+def _published(noted: Mapping[str, Json], side: str) -> Mapping[str, Json]:
+    """What GRASP's evaluation files say of one of the two results."""
+    published = noted.get("published")
+    found = published.get(side) if isinstance(published, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def _line(message: Json) -> str:
+    """The first line of a message, of a length that can be read."""
+    lines = str(message).strip().splitlines() or ["no message"]
+    return lines[0] if len(lines[0]) <= _LONGEST else f"{lines[0][:_LONGEST]}…"
+
+
+_LONGEST: Final = 200

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The change feed of a publication: its versions as a Linked Data Event Stream (LDES).
+
+Each version is a member that never changes. Whoever follows the stream sees a new version by one
+small document, with the checksums of its dumps.
+"""
+
+from __future__ import annotations
+
+import pyoxigraph as ox
+
+from kgbench.publish.catalog import Publication
+from kgbench.publish.companions import Companion, written
+from kgbench.publish.folder import Folder
+from kgbench.rdf.statements import moment, node, said, text, typed
+from kgbench.vocab import DCAT, DCTERMS, KGB, LDES, PROV, TREE
+
+PLACE = "changes"
+_LDES = "https://w3id.org/ldes/specification"
+
+
+def write(folder: Folder, publication: Publication) -> Companion:
+    """Write the change feed."""
+    files, triples = written(folder, PLACE, changes(publication))
+    return Companion(
+        iri=f"{publication.base}{PLACE}.ttl#stream",
+        title=_title(publication),
+        description="The versions of the data set as a Linked Data Event Stream, each with its "
+        "date and the checksums of its dumps.",
+        files=files,
+        triples=triples,
+        standard=_LDES,
+        vocabularies=(LDES, TREE, DCAT, DCTERMS, PROV),
+    )
+
+
+def _title(publication: Publication) -> str:
+    return f"Versions: {publication.about.title}"
+
+
+def changes(publication: Publication) -> list[ox.Quad]:
+    """The stream ``BASE + "changes.ttl#stream"``, its one page, and its members."""
+    page = node(f"{publication.base}{PLACE}.ttl")
+    stream = node(f"{page.value}#stream")
+    quads = [
+        *typed(stream, LDES.EventStream),
+        *said(
+            stream,
+            (DCTERMS["title"], text(_title(publication), "en")),
+            (LDES.timestampPath, DCTERMS.issued),
+            (LDES.versionOfPath, DCAT.isVersionOf),
+            (TREE.view, page),
+        ),
+        *typed(page, TREE.Node),
+    ]
+    for number, one in enumerate(publication.versions):
+        member = publication.version(one)
+        before = publication.version(publication.versions[number - 1]) if number else None
+        quads += said(stream, (TREE.member, member))
+        quads += said(
+            node(member),
+            (DCTERMS.issued, moment(one.date)),
+            (DCAT.isVersionOf, publication.dataset),
+            (DCAT.version, text(str(one.number))),
+            (DCAT.previousVersion, before),
+        )
+        for dump in one.dumps:
+            file = node(f"{member}#sha256-{dump.sha256}")
+            quads += said(node(member), (PROV.hadMember, file))
+            quads += said(
+                file, (DCTERMS["title"], text(dump.path)), (KGB.fileDigest, text(dump.sha256))
+            )
+    return quads

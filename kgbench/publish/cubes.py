@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Leaderboards, scores by task and compasses as Data Cubes, with the evaluations behind each cell.
+
+The document of a suite's leaderboard holds its cubes. Their observations derive from collections of
+evaluations: one for each model, task, metric and round. The document describes the collections.
+Their members, which are as many as the scores, stand in a packed file of N-Triples.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+import pyoxigraph as ox
+
+from kgbench.analysis import explain
+from kgbench.analysis import scores as fetch
+from kgbench.analysis.choosing import Score
+from kgbench.analysis.compass import compass
+from kgbench.analysis.cubes import cube_triples, is_cube
+from kgbench.analysis.declarations import score_set
+from kgbench.analysis.tables import Table, Value
+from kgbench.pages.snapshot import View
+from kgbench.publish.catalog import Publication
+from kgbench.publish.claims import claim_iri
+from kgbench.publish.companions import Companion, written
+from kgbench.publish.dumps import Writer
+from kgbench.publish.folder import Folder
+from kgbench.publish.standing import BOARD, COMPASS, TASKS, Standing
+from kgbench.rdf import digest
+from kgbench.rdf.statements import integer, node, said, text, typed
+from kgbench.vocab import DCAT, DCTERMS, KGB, PROV, QB, RDFS
+
+_INHERITED = frozenset(
+    (DCTERMS.creator, DCTERMS.publisher, DCTERMS.license, DCTERMS.issued, DCTERMS.modified)
+)
+_AT_ONCE = 10_000  # lines
+_DATA_CUBE = "https://www.w3.org/TR/vocab-data-cube/"
+_PROV_O = "https://www.w3.org/TR/prov-o/"
+Scores = Mapping[tuple[str, Score], list[str]]
+
+
+def write(
+    folder: Folder,
+    standings: Iterable[Standing],
+    view: View,
+    publication: Publication,
+    published: Callable[[str], str],
+) -> Iterator[Companion]:
+    """Write the cubes of all suites; ``published`` gives the published IRIs for those of a store.
+
+    Gives the tables of each suite, and the evaluations behind them; a suite without scores has
+    none.
+    """
+    for found in standings:
+        if found.tables:
+            yield from _Cubes(found, view, publication, published).write(folder)
+
+
+class _Cubes:
+    """The cubes of one suite; ``document`` is the IRI of the document that describes them."""
+
+    def __init__(
+        self,
+        found: Standing,
+        view: View,
+        publication: Publication,
+        published: Callable[[str], str],
+    ) -> None:
+        self._found = found
+        self._publication = publication
+        self._published = published
+        self.document = found.document(publication.base)
+        self._parts = dict(_parts(found, view))
+        self.evaluations = self._evaluations(view)
+
+    def write(self, folder: Folder) -> Iterator[Companion]:
+        """The document in all formats, and the file with the members of collections."""
+        found, packing = self._found, self._publication.packing
+        place = f"leaderboard/{found.slug}"
+        members = Writer(folder, f"{place}-evaluations.nt", packing)
+        members.write(f"# {packing.comment}\n".encode())
+        lines: list[str] = []
+        count = 0
+        for line in self._members():
+            lines.append(line)
+            count += 1
+            if len(lines) == _AT_ONCE:
+                members.write("".join(lines).encode())
+                lines.clear()
+        members.write("".join(lines).encode())
+        packed = members.finish(None)
+        suite = self._published(found.suite)
+        tables, behind = node(f"{self.document}#tables"), node(f"{self.document}#evaluations")
+        cubes = {
+            found.cube(self._publication.base, kind): table.title
+            for kind, table in found.tables.items()
+            if is_cube(table)
+        }
+        titles = (f"Tables: {found.label}", f"Evaluations behind the tables: {found.label}")
+        quads = [quad for kind in found.tables for quad in self._cube(kind)]
+        quads += self._collections(self._publication.base + packed.path)
+        for dataset, title in zip((tables, behind), titles, strict=True):
+            quads += typed(dataset, DCAT.Dataset)
+            quads += said(
+                dataset,
+                (DCTERMS["title"], text(title, "en")),
+                (DCTERMS.isPartOf, self._publication.dataset),
+            )
+        quads += said(tables, *((DCTERMS.hasPart, cube) for cube in cubes))
+        files, triples = written(folder, place, sorted(quads, key=str))
+        yield Companion(
+            iri=tables.value,
+            title=titles[0],
+            description=f"Data Cubes with intervals: {'; '.join(cubes.values())}.",
+            files=files,
+            triples=triples,
+            standard=_DATA_CUBE,
+            vocabularies=(KGB, DCTERMS, PROV, QB),
+            parts=tuple(cubes),
+            subject=suite,
+        )
+        yield Companion(
+            iri=behind.value,
+            title=titles[1],
+            description="The members of the collections of evaluations that the observations of "
+            "the tables derive from.",
+            files=(packed,),
+            triples=count,
+            standard=_PROV_O,
+            vocabularies=(PROV,),
+            subject=suite,
+        )
+
+    # --- cubes ------------------------------------------------------------------------------
+
+    def _cube(self, kind: str) -> Iterator[ox.Quad]:
+        table = self._found.tables[kind]
+        iris = {
+            column: {name: self._published(iri) for name, iri in named.items()}
+            for column, named in table.iris.items()
+        }
+        if not is_cube(table):
+            return
+        dataset = self._found.cube(self._publication.base, kind)
+        lines = cube_triples(
+            replace(table, iris=iris),
+            dataset,
+            self._published(self._found.suite),
+            self._found.selection.choice,
+            links=lambda row: self._links(kind, table, row),
+        )
+        for triple in ox.parse("\n".join(lines), ox.RdfFormat.N_TRIPLES):
+            yield ox.Quad(triple.subject, triple.predicate, triple.object)
+        yield from self._metadata(node(dataset), kind, table)
+
+    def _metadata(self, dataset: ox.NamedNode, kind: str, table: Table) -> list[ox.Quad]:
+        """What a cube says of itself; people, licence and dates are those of the data set."""
+        published = self._publication
+        activity = node(f"{published.base}#publication")
+        asked = sorted(self._found.asked[kind])
+        notes = " ".join(table.notes)
+        return [
+            *(
+                ox.Quad(dataset, quad.predicate, quad.object)
+                for quad in published.catalog()
+                if quad.subject == published.dataset and quad.predicate.value in _INHERITED
+            ),
+            *said(
+                dataset,
+                (RDFS.label, text(table.title)),
+                (DCTERMS["title"], text(table.title, "en")),
+                (DCTERMS.description, text(notes, "en") if notes else None),
+                (DCTERMS.subject, self._published(self._found.suite)),
+                (DCTERMS.isPartOf, published.dataset),
+                (PROV.wasGeneratedBy, activity),
+                *((DCTERMS.source, published.base + path) for path in asked),
+            ),
+            *typed(activity, PROV.Activity),
+            *typed(published.dataset, DCAT.Dataset),
+        ]
+
+    def _links(
+        self, kind: str, table: Table, row: Mapping[str, Value]
+    ) -> Iterator[tuple[str, str]]:
+        """What the observations of a row derive from, and the claim that cites them."""
+        yield from ((PROV.wasDerivedFrom, one) for one in self._behind(kind, table, row))
+        if kind == BOARD:
+            claim = claim_iri(self._publication.base, self._found, str(row["model"]))
+            yield DCTERMS.isReferencedBy, claim
+
+    def _behind(self, kind: str, table: Table, row: Mapping[str, Value]) -> list[str]:
+        """The collections of evaluations that a row was made from."""
+        model = table.iris["model"][str(row["model"])]
+        scores: Iterable[Score] = self._parts[kind].get(str(row.get("axis", "")), ())
+        if kind == TASKS:
+            task = table.iris["task"][str(row["task"])]
+            scores = [score for score in scores if score.task == task]
+        there = ((model, score) for score in scores)
+        return sorted({self._collection(*key) for key in there if key in self.evaluations})
+
+    # --- evaluations ------------------------------------------------------------------------
+
+    def _evaluations(self, view: View) -> Scores:
+        """The evaluations (IRIs of the store) behind each score of each model (IRI)."""
+        wanted = {
+            score for parts in self._parts.values() for scores in parts.values() for score in scores
+        }
+        found: dict[tuple[str, Score], list[str]] = defaultdict(list)
+        metrics = {score.metric for score in wanted}
+        for row in fetch.score_rows(view, self._found.selection, metrics):
+            for of_round in {None, row.round}:
+                score = Score(row.task, row.metric, of_round)
+                if score in wanted:
+                    found[row.model, score].append(row.evaluation)
+        return found
+
+    def _collection(self, model: str, score: Score) -> str:
+        about = " ".join(map(self._published, (model, score.task, score.metric)))
+        return f"{self.document}#evaluations-{digest(f'{about} {score.round}')[:16]}"
+
+    def _collections(self, file: str) -> Iterator[ox.Quad]:
+        for (model, score), evaluations in self._in_order():
+            collection = node(self._collection(model, score))
+            yield from typed(collection, PROV.Collection, PROV.Entity)
+            yield from said(
+                collection,
+                (KGB.model, self._published(model)),
+                (KGB.task, self._published(score.task)),
+                (KGB.metric, self._published(score.metric)),
+                (KGB.round, None if score.round is None else integer(score.round)),
+                (KGB["count"], integer(len(evaluations))),
+                (RDFS.seeAlso, file),
+            )
+
+    def _members(self) -> Iterator[str]:
+        for key, evaluations in self._in_order():
+            start = f"<{self._collection(*key)}> <{PROV.hadMember}> <"
+            yield from sorted(f"{start}{self._published(one)}> .\n" for one in evaluations)
+
+    def _in_order(self) -> list[tuple[tuple[str, Score], list[str]]]:
+        return sorted(self.evaluations.items(), key=lambda item: self._collection(*item[0]))
+
+
+def _parts(found: Standing, view: View) -> Iterator[tuple[str, dict[str, list[Score]]]]:
+    """The scores behind each table: by axis of a compass, else all of them under no name."""
+    for kind in found.tables:
+        if kind.startswith(COMPASS):
+            yield kind, explain.of_compass(view, compass(kind.removeprefix(COMPASS)))
+        else:
+            by_task = (
+                explain.of_score_set(view, score_set("main"))
+                if kind == BOARD
+                else explain.of_tasks(view, "*", None)
+            )
+            yield kind, {"": [score for scores in by_task.values() for score in scores]}

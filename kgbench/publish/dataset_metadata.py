@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The data set in the metadata of others: schema.org, DataCite 4.6 and Zenodo."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from kgbench.publish.about import Agent
+from kgbench.publish.catalog import Publication
+from kgbench.publish.dumps import MEDIA, kind
+from kgbench.publish.manifest import Dump
+
+Json = dict[str, Any]
+_ORCID = re.compile(r"https?://orcid\.org/(\d{4}-\d{4}-\d{4}-\d{3}[\dX])/?")
+_DOI = re.compile(r"https?://(?:dx\.)?doi\.org/(10\..+)")
+_SPDX = re.compile(r"https?://spdx\.org/licenses/([A-Za-z0-9.+-]+?)(?:\.html)?")
+_RESOURCE_TYPE = "Benchmark results"
+
+
+def schema_org(published: Publication) -> Json:
+    """The data set as search engines for data sets read it."""
+    about = published.about
+    found: Json = {
+        "@context": "https://schema.org/",
+        "@type": "Dataset",
+        "@id": published.dataset.value,
+        "name": about.title,
+        "description": published.description,
+        "url": published.base,
+        "identifier": published.dataset.value,
+        "version": str(published.now.number),
+        "datePublished": published.versions[0].date,
+        "dateModified": published.now.date,
+        "inLanguage": "en",
+        "isAccessibleForFree": published.packing.password is None,
+        "conditionsOfAccess": published.rights,
+        "citation": published.citation,
+        "keywords": list(published.keywords),
+        "measurementTechnique": "kgbench",
+        "variableMeasured": [
+            {"@type": "PropertyValue", "@id": iri, "name": name} for iri, name in published.measured
+        ],
+        "includedInDataCatalog": {"@type": "DataCatalog", "@id": published.base + "#catalog"},
+        "distribution": [_download(published, dump) for dump in published.now.dumps],
+    }
+    if about.sources:
+        found["isBasedOn"] = list(about.sources)
+    found["hasPart"] = [
+        {
+            "@type": "Dataset",
+            "@id": one.iri,
+            "name": one.title,
+            "description": one.description,
+            **({"license": about.licence} if about.licence else {}),
+            "distribution": [_download(published, file) for file in one.files],
+        }
+        for one in published.companions
+    ]
+    if about.licence:
+        found["license"] = about.licence
+    if about.creators:
+        found["creator"] = [_agent(one, "Person") for one in about.creators]
+    if published.publisher is not None:
+        kind = "Person" if published.publisher in about.creators else "Organization"
+        found["publisher"] = _agent(published.publisher, kind)
+    return found
+
+
+def _agent(agent: Agent, kind: str) -> Json:
+    return {"@type": kind, "name": agent.name, **({"@id": agent.iri} if agent.iri else {})}
+
+
+def _download(published: Publication, dump: Dump) -> Json:
+    form = MEDIA[kind(dump.path, published.packing)]
+    packed = dump.path.endswith(published.packing.suffix)
+    return {
+        "@type": "DataDownload",
+        "name": dump.path.rpartition("/")[2],
+        "contentUrl": published.base + dump.path,
+        "encodingFormat": [form, published.packing.media] if packed else [form],
+        "contentSize": f"{dump.bytes} B",
+        "sha256": dump.sha256,
+    }
+
+
+def datacite(published: Publication) -> Json:
+    """The metadata of DataCite 4.6, for whoever registers a DOI; they lack the DOI itself."""
+    about, now = published.about, published.now
+    found: Json = {
+        "schemaVersion": "http://datacite.org/schema/kernel-4",
+        "types": {"resourceTypeGeneral": "Dataset", "resourceType": _RESOURCE_TYPE},
+        "url": published.base,
+        "alternateIdentifiers": [
+            {"alternateIdentifier": published.dataset.value, "alternateIdentifierType": "URL"}
+        ],
+        "creators": [_datacite_creator(one) for one in about.creators] or [{"name": ":unav"}],
+        "titles": [{"title": about.title, "lang": "en"}],
+        "publisher": {"name": published.publisher.name if published.publisher else ":unav"},
+        "publicationYear": int(now.date[:4]),
+        "dates": [
+            {"date": published.collected, "dateType": "Collected"},
+            {"date": published.versions[0].date, "dateType": "Issued"},
+            {"date": now.date, "dateType": "Updated"},
+        ],
+        "language": "en",
+        "version": str(now.number),
+        "subjects": [{"subject": word, "lang": "en"} for word in published.keywords],
+        "descriptions": [
+            {"description": about.description, "descriptionType": "Abstract", "lang": "en"},
+            {"description": published.rights, "descriptionType": "Other", "lang": "en"},
+        ],
+        "sizes": [f"{dump.path}: {dump.bytes} B" for dump in now.dumps],
+        "formats": sorted({MEDIA[kind(dump.path, published.packing)] for dump in now.dumps}),
+        "relatedIdentifiers": [_related(iri) for iri in about.sources],
+    }
+    if about.licence:
+        spdx = _SPDX.fullmatch(about.licence)
+        found["rightsList"] = [
+            {
+                "rightsUri": about.licence,
+                **({"rightsIdentifier": spdx[1], "rightsIdentifierScheme": "SPDX"} if spdx else {}),
+            }
+        ]
+    return found
+
+
+def _datacite_creator(agent: Agent) -> Json:
+    orcid = _ORCID.fullmatch(agent.iri or "")
+    if orcid is None:
+        return {"name": agent.name}
+    identifier = {
+        "nameIdentifier": f"https://orcid.org/{orcid[1]}",
+        "nameIdentifierScheme": "ORCID",
+        "schemeUri": "https://orcid.org",
+    }
+    return {"name": agent.name, "nameType": "Personal", "nameIdentifiers": [identifier]}
+
+
+def _related(iri: str) -> Json:
+    doi = _DOI.fullmatch(iri)
+    return {
+        "relatedIdentifier": doi[1] if doi else iri,
+        "relatedIdentifierType": "DOI" if doi else "URL",
+        "relationType": "IsDerivedFrom",
+    }
+
+
+def zenodo(published: Publication) -> Json:
+    """The metadata of a deposit, as Zenodo's interface and its ``.zenodo.json`` read them."""
+    about = published.about
+    found: Json = {
+        "title": about.title,
+        "upload_type": "dataset",
+        "description": f"<p>{_html(about.description)}</p><p>{_html(published.rights)}</p>",
+        "creators": [_zenodo_creator(one) for one in about.creators],
+        "access_right": "open" if published.packing.password is None else "restricted",
+        "keywords": list(published.keywords),
+        "version": str(published.now.number),
+        "publication_date": published.now.date[:10],
+        "language": "eng",
+        "related_identifiers": [
+            {"identifier": published.base, "relation": "isIdenticalTo", "scheme": "url"},
+            *(
+                {"identifier": one["relatedIdentifier"], "relation": "isDerivedFrom"}
+                for one in map(_related, about.sources)
+            ),
+        ],
+    }
+    spdx = _SPDX.fullmatch(about.licence or "")
+    if spdx is not None:
+        found["license"] = spdx[1].lower()
+    return found
+
+
+def _zenodo_creator(agent: Agent) -> Json:
+    orcid = _ORCID.fullmatch(agent.iri or "")
+    return {"name": agent.name, **({"orcid": orcid[1]} if orcid else {})}
+
+
+def _html(text: str) -> str:
+    from markupsafe import escape
+
+    return str(escape(text))

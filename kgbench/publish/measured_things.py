@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models, benchmarks and tasks as MLDCAT-AP 3.1 describes them.
+
+The profile demands to say when a model was made and what it was trained on. A store knows neither,
+and the description says so: ``unknown``, and one data set that stands for unknown training data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyoxigraph as ox
+
+from kgbench.pages import things
+from kgbench.pages.snapshot import Memory
+from kgbench.publish.addresses import Addresses
+from kgbench.publish.registers import TURTLE
+from kgbench.rdf.statements import node, said, text, typed
+from kgbench.vocab import DCAT, DCTERMS, IT6, KGB, SCHEMA, SKOS
+
+_MOST = 1_000_000
+_UNKNOWN = text("unknown")
+
+
+def measured_things(shown: Memory, addresses: Addresses) -> Iterator[ox.Quad]:
+    """The models, benchmarks and tasks of the published runs, about the data set of the base."""
+    base = addresses.base
+    dataset = node(base + "#dataset")
+    executions = things.instances(shown, KGB.TaskExecution, _MOST)
+    tasks = _objects(shown, executions, KGB.task)
+    models = _objects(shown, executions, KGB.model)
+    suites = _objects(shown, things.instances(shown, KGB.Run, _MOST), KGB.suite)
+    classes = _objects(shown, tasks, KGB.taskClass)
+    metrics = _objects(shown, classes, KGB.mainMetric)
+    about = (*suites, *tasks, *models)
+    yield from said(dataset, *((DCTERMS.subject, iri) for iri in about))
+    for iri in suites:
+        yield from typed(node(iri), IT6.Benchmark)
+        yield from said(node(iri), (DCTERMS["title"], _label(shown, iri)))
+    for iri in classes:
+        yield from _task_type(shown, iri)
+    for iri in metrics:
+        yield from typed(node(iri), IT6.EvaluationMeasure)
+        yield from said(
+            node(iri),
+            (DCTERMS["title"], _label(shown, iri)),
+            (IT6.value, text(things.text(shown, iri, SKOS.notation) or iri)),
+        )
+    for iri in tasks:
+        yield from _task(shown, iri, base)
+    if tasks:
+        yield from _procedure(base)
+    for iri in models:
+        yield from _model(shown, iri, addresses)
+    if models:
+        yield from _unknown_training(base)
+
+
+def _task_type(shown: Memory, iri: str) -> Iterator[ox.Quad]:
+    yield from typed(node(iri), IT6.TaskType)
+    yield from said(
+        node(iri),
+        (SKOS.notation, next(iter(things.values(shown, iri, SKOS.notation)), text(iri))),
+        (SKOS.prefLabel, _label(shown, iri)),
+        (SKOS.definition, next(iter(things.values(shown, iri, SKOS.definition)), _UNKNOWN)),
+    )
+
+
+def _task(shown: Memory, iri: str, base: str) -> Iterator[ox.Quad]:
+    yield from typed(node(iri), IT6.Task)
+    classes = [term.value for term in things.values(shown, iri, KGB.taskClass)]
+    metrics = _objects(shown, classes, KGB.mainMetric)
+    name = things.text(shown, iri, SKOS.notation) or iri
+    yield from said(
+        node(iri),
+        (DCTERMS["title"], _label(shown, iri)),
+        (DCTERMS.identifier, text(name)),
+        *((IT6.hasTaskType, one) for one in classes),
+        *((IT6.hasEvaluationMeasure, one) for one in metrics),
+        (IT6.hasEstimationProcedure, base + "#procedure"),
+        (IT6.sourceData, base + "#dataset"),
+        (IT6.targetFeature, base + "#answer"),
+        (IT6.hasOutput, base + "#answers"),
+    )
+
+
+def _procedure(base: str) -> Iterator[ox.Quad]:
+    """What all tasks share: how they estimate, and what answers are."""
+    procedure, answer, answers = (node(f"{base}#{n}") for n in ("procedure", "answer", "answers"))
+    kind, free, parameter = (node(f"{base}#{n}") for n in ("all-cases", "free-text", "split"))
+    yield from typed(procedure, IT6.EstimationProcedure)
+    yield from said(
+        procedure,
+        (DCTERMS.identifier, text("all-cases")),
+        (DCTERMS["title"], text("All cases are asked", "en")),
+        (
+            DCTERMS.description,
+            text("Models are asked about every case and trained on none of them.", "en"),
+        ),
+        (DCTERMS.type, kind),
+        (IT6.hasParameter, parameter),
+    )
+    yield from typed(parameter, IT6.Parameter)
+    yield from said(
+        parameter,
+        (DCTERMS["title"], text("share of the cases that models are asked about", "en")),
+        (IT6.value, text("1")),
+    )
+    yield from said(kind, (SKOS.prefLabel, text("test on all cases", "en")))
+    yield from said(free, (SKOS.prefLabel, text("free text", "en")))
+    yield from typed(answer, IT6.Feature, IT6.PredictionFeature)
+    yield from said(answer, (DCTERMS["title"], text("answer", "en")), (DCTERMS.type, free))
+    yield from typed(answers, IT6.Prediction)
+    yield from said(answers, (IT6.hasPredictionFeature, answer), (DCTERMS["format"], free))
+    yield from typed(free, SKOS.Concept)
+
+
+def _model(shown: Memory, iri: str, addresses: Addresses) -> Iterator[ox.Quad]:
+    name = _label(shown, iri)
+    version = things.text(shown, iri, SCHEMA.version) or things.text(
+        shown, iri, SCHEMA.softwareVersion
+    )
+    file = f"{addresses.base}{addresses.place(iri)}.ttl"
+    yield from typed(node(iri), IT6.MachineLearningModel)
+    yield from said(
+        node(iri),
+        (DCTERMS["title"], name),
+        (DCTERMS.identifier, text(things.text(shown, iri, SKOS.notation) or iri)),
+        (DCTERMS.created, _UNKNOWN),
+        (DCAT.version, _UNKNOWN if version is None else text(version)),
+        (IT6.hasFile, file),
+        (IT6.trainedOn, addresses.base + "#unknown-training-data"),
+    )
+    yield from typed(node(file), IT6.File, DCAT.Resource)
+    yield from said(
+        node(file),
+        (DCTERMS["title"], text(f"What is recorded of {name.value}", "en")),
+        (DCTERMS.identifier, text(file)),
+        (DCTERMS["format"], TURTLE),
+        (IT6.url, file),
+    )
+    yield from typed(node(TURTLE), SKOS.Concept)
+
+
+def _unknown_training(base: str) -> Iterator[ox.Quad]:
+    dataset = node(base + "#unknown-training-data")
+    yield from typed(dataset, DCAT.Dataset)
+    yield from said(
+        dataset,
+        (DCTERMS["title"], text("Training data that are not known", "en")),
+        (
+            DCTERMS.description,
+            text("What the models were trained on is not recorded by those who asked them.", "en"),
+        ),
+        (IT6.collectionDate, _UNKNOWN),
+    )
+
+
+def _objects(shown: Memory, subjects: list[str], predicate: str) -> list[str]:
+    """What ``subjects`` refer to by ``predicate``, each once, in order."""
+    return sorted({t.value for s in subjects for t in things.values(shown, s, predicate)})
+
+
+def _label(shown: Memory, iri: str) -> ox.Literal:
+    return text(things.label(shown, iri), "en")

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signing a publication: its keys, its claims, the canonical form of its graphs, and all files.
+
+``keys.jsonld`` is the controller document, ``signed/`` has the claims with proofs, and
+``signature.jsonld`` signs the SHA-256 of ``SHA256SUMS`` (and so of every file) together with the
+RDFC-1.0 digest of each part of the data. A document that has not changed keeps its proof.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, Self
+
+import pyoxigraph as ox
+
+from kgbench.errors import PublicationRefused, SignatureError
+from kgbench.publish.claims import PLACE as CLAIMS
+from kgbench.publish.folder import Folder
+from kgbench.publish.manifest import Dump, Manifest, Unit
+from kgbench.signing import canonical, proofs
+from kgbench.signing.history import SUFFIX, History
+from kgbench.signing.keys import SigningKey
+from kgbench.signing.proofs import Document
+
+KEYS: Final = "keys.jsonld"
+SIGNATURE: Final = "signature.jsonld"
+SIGNED: Final = "signed"
+SUMS: Final = "SHA256SUMS"
+_CACHE: Final = "canonical.json"
+
+
+@dataclass(frozen=True)
+class Signer:
+    """Signs publications with one key, whose history it publishes."""
+
+    key: SigningKey
+    history: History
+    password: str | None = field(default=None, repr=False)
+
+    @classmethod
+    def read(cls, path: Path, out: Path, password: str | None = None) -> Self:
+        """The signer with the key file ``path``, for a publication in ``out``.
+
+        ``password`` is that of encrypted dumps. Raises
+        :class:`~kgbench.errors.SignatureError` for a key that cannot be used, and
+        :class:`~kgbench.errors.PublicationRefused` for one that would be published.
+        """
+        if path.resolve().is_relative_to(out.resolve()):
+            raise PublicationRefused(
+                f"the private key {path} lies in the folder that is published: move it elsewhere"
+            )
+        key = SigningKey.read(path)
+        history = History.read(path)
+        if key.public not in history.entries:
+            raise SignatureError(f"{path.name}{SUFFIX} does not list the key {path}: restore it")
+        if history.entries[key.public].revoked is not None:
+            raise SignatureError(f"the key {path} is revoked: sign with the one that follows it")
+        return cls(key, history, password)
+
+    def sign(self, folder: Folder, manifest: Manifest) -> None:
+        """Write the keys and the signed claims; the manifest gets a unit with all of our files."""
+        before = set(folder.written)
+        keys = self._keys(manifest)
+        self._write(folder, KEYS, self.history.document(keys), manifest)
+        for path in sorted(folder.written):
+            if path.startswith(f"{CLAIMS}/"):
+                name = path.removeprefix(CLAIMS).removesuffix(".ttl")
+                stated = ox.parse((folder.path / path).read_bytes(), ox.RdfFormat.TURTLE)
+                self._write(folder, f"{SIGNED}{name}.jsonld", _document(stated), manifest)
+        ours = {path: told for path, told in folder.written.items() if path not in before}
+        manifest.units["signature"] = Unit("", {**ours, SIGNATURE: ""})
+
+    def seal(self, folder: Folder, manifest: Manifest) -> None:
+        """Sign the checksums of all files and the canonical form of the data."""
+        base, now = manifest.base, manifest.versions[-1]
+        whole = {
+            "id": base + SIGNATURE,
+            "about": f"{base}#dataset",
+            "version": str(now.number),
+            "keys": self._keys(manifest),
+            "parts": [
+                {"id": base + SUMS, "sha256": folder.written[SUMS]},
+                *(
+                    {"id": base + path, "canonicalSha256": told}
+                    for path, told in self._canonical(folder, now.dumps).items()
+                ),
+            ],
+        }
+        self._write(folder, SIGNATURE, proofs.document(whole), manifest)
+
+    def _canonical(self, folder: Folder, dumps: tuple[Dump, ...]) -> Mapping[str, str]:
+        """The RDFC-1.0 digest of each part by its path; kept as long as the part is the same."""
+        from kgbench.publish.checks import reading
+
+        cache = folder.state / _CACHE
+        known: dict[str, Any] = {}
+        if cache.is_file():
+            known = json.loads(cache.read_text(encoding="utf-8"))
+        found, kept = {}, {}
+        for dump in of_parts(dumps):
+            if dump.content not in known:
+                with reading.opened(folder.path / dump.path, self.password) as content:
+                    quads: Any = ox.parse(content, ox.RdfFormat.N_QUADS)
+                    known[dump.content] = canonical.digest(quads, folder.state)
+            kept[dump.content] = found[dump.path] = known[dump.content]
+        cache.write_text(json.dumps(kept), encoding="utf-8")
+        return found
+
+    def _keys(self, manifest: Manifest) -> str:
+        return manifest.base + KEYS
+
+    def _write(self, folder: Folder, path: str, unsigned: Document, manifest: Manifest) -> None:
+        method = f"{self._keys(manifest)}#{self.key.public}"
+        made = self._earlier(folder.path / path, unsigned, method)
+        if made is None:
+            made = proofs.secure(unsigned, self.key, method, datetime.now(UTC))
+        folder.write(path, proofs.written(made))
+
+    def _earlier(self, path: Path, unsigned: Document, method: str) -> Document | None:
+        """The document as it stands, where it states the same and has a proof by this key."""
+        try:
+            found = proofs.read(path.read_bytes())
+            if proofs.claimed(found).method != method:
+                return None
+            same = proofs.verify(found, self.key.public) == unsigned
+        except (OSError, SignatureError):
+            return None
+        return found if same else None
+
+
+def of_parts(dumps: tuple[Dump, ...]) -> list[Dump]:
+    """The N-Quads of the parts of the data, each part once."""
+    found = [one for one in dumps if ".nq" in one.path]
+    return [one for one in found if not one.path.startswith("data/all.")]
+
+
+def _document(stated: Any) -> Document:
+    return proofs.of_quads(sorted(stated, key=str))

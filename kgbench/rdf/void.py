@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statistics of a data set in VoID: how many triples, and how many of each class and property."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyoxigraph as ox
+
+from kgbench.rdf.statements import integer, node, said
+from kgbench.vocab import VOID
+
+Facts = Mapping[str, Any]
+"""``triples``, a number; ``classes`` and ``properties``, numbers of uses by IRI."""
+
+
+def counts(dataset: ox.NamedNode, facts: Facts) -> list[ox.Quad]:
+    """The totals of a data set."""
+    return said(
+        dataset,
+        (VOID.triples, integer(facts["triples"])),
+        (VOID.classes, integer(len(facts["classes"]))),
+        (VOID.properties, integer(len(facts["properties"]))),
+    )
+
+
+def partitions(dataset: ox.NamedNode, facts: Facts, place: str) -> list[ox.Quad]:
+    """A partition of a data set for each class and property; their IRIs begin with ``place``."""
+    quads = []
+    for number, (iri, uses) in enumerate(sorted(facts["classes"].items())):
+        part = node(f"{place}class-{number}")
+        quads += said(dataset, (VOID.classPartition, part))
+        quads += said(part, (VOID["class"], iri), (VOID.entities, integer(uses)))
+    for number, (iri, uses) in enumerate(sorted(facts["properties"].items())):
+        part = node(f"{place}property-{number}")
+        quads += said(dataset, (VOID.propertyPartition, part))
+        quads += said(part, (VOID.property, iri), (VOID.triples, integer(uses)))
+    return quads

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recovering a damaged store: what can be read, without dialogues that are no longer whole.
+
+A dialogue counts as whole where every subject of it, its texts and its evaluations were read in
+full. The others are left out with all their evaluations, so that a run asks for them again.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyoxigraph as ox
+
+from kgbench.rdf import integer
+from kgbench.record import reading
+from kgbench.record.entries import registry_entry
+from kgbench.record.reading import RunInfo
+from kgbench.store import copying, registry
+from kgbench.store.copying import Copied
+from kgbench.store.protocol import OwnedStore
+from kgbench.store.rebuilding import Rebuilt, rebuild
+from kgbench.store.templates import fill
+from kgbench.vocab import KGB, PROV
+
+_PARTS = 3  # of a dialogue's path below its run: model, task label, iteration and digest
+_TEXTS = (KGB.text, KGB.reasoning, KGB.extracted, KGB.providerState, PROV.used)
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A dialogue that could not be read in full; ``turns`` are the rounds that are known of it."""
+
+    run: str
+    dialogue: str
+    turns: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """What was written, from which parts of the damaged store, and what is missing.
+
+    What only an ``unread`` part held is missing too, and nothing tells what that was.
+    ``incomplete`` names other resources (IRIs) of which some statements could not be read.
+    """
+
+    sources: list[str]
+    unread: list[str]
+    copied: list[Copied]
+    missing: list[Missing]
+    incomplete: list[str]
+
+
+def recover(path: Path, target: OwnedStore) -> Recovered:
+    """Write what can be read of the store at ``path``, which nobody owns, into an empty store.
+
+    Raises :class:`~kgbench.errors.StoreError` where nothing can be read.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="kgbench-recovery-") as scratch,
+        rebuild(path, Path(scratch)) as made,
+    ):
+        _register(made)
+        missing: list[Missing] = []
+        for run in reading.runs(made):
+            missing += _without_incomplete(made, run)
+        gone = tuple(f"{one.dialogue}/" for one in missing)
+        hurt = sorted({s for subjects in made.hurt.values() for s in subjects})
+        incomplete = [s for s in hurt if not _is_below(s, gone) and not _is_result(s)]
+        copied = copying.copy(made, target)
+        sources = [source.name for source in made.sources if source.found.graphs]
+        unread = [source.name for source in made.sources if not source.found.graphs]
+        return Recovered(sources, unread, copied, missing, incomplete)
+
+
+def _is_result(iri: str) -> bool:
+    """Whether an IRI is that of an evaluation or a text, which went with their dialogues."""
+    return "/text/" in iri or "/pass/" in iri
+
+
+def _is_below(iri: str, prefixes: tuple[str, ...]) -> bool:
+    return f"{iri}/".startswith(prefixes)
+
+
+def _register(made: Rebuilt) -> None:
+    """Enter runs and passes whose registry entries were lost, and give each graph a stamp."""
+    known = set(registry.graphs(made))
+    stamps = registry.stamps(made)
+    lines = []
+    for kind in ("run", "pass"):
+        for graph in made.graphs():
+            head = f"{made.iris.base}graph/{kind}/"
+            if not graph.startswith(head):
+                continue
+            described = f"{made.iris.base}{kind}/{graph.removeprefix(head)}"
+            if graph not in known:
+                if not made.query(fill("described.rq", graph=graph, describes=described)):
+                    continue
+                lines += registry_entry(graph, described)
+            if graph not in stamps:
+                stamp = integer(max(stamps.values(), default=0) + 1)
+                lines.append(f"<{graph}> <{KGB.changeStamp}> {stamp} .")
+    if lines:
+        made.add(made.iris.catalogue, lines)
+
+
+def _without_incomplete(made: Rebuilt, run: RunInfo) -> list[Missing]:
+    """Remove the dialogues of a run that are not whole; what was removed."""
+    passes = reading.passes(made, run)
+    graphs = [run.graph, *(one.graph for one in passes)]
+    if not any(graph in made.hurt for graph in graphs):
+        return []
+    wanted = set(_hurt(made, run, {one.graph: one.iri for one in passes}))
+    for one in passes:
+        if one.kind == "live":
+            rows = made.query(fill("unjudged-dialogues.rq", graph=run.graph, **{"pass": one.graph}))
+            wanted |= {row["dialogue"].value for row in rows}
+    for subject in made.hurt.get(run.graph, ()):
+        if subject.startswith(f"{run.iri}/text/"):
+            made.remove(run.graph, subject)
+    below = dict(zip(graphs, [run.iri, *(one.iri for one in passes)], strict=True))
+    turns: dict[str, set[int]] = defaultdict(set)
+    for graph, head in below.items():
+        named = {triple.subject for triple in made.triples(graph)}
+        for name in {node.value for node in named if isinstance(node, ox.NamedNode)}:
+            dialogue = _dialogue(run.iri, head, name)
+            if dialogue in wanted:
+                turns[dialogue].update(_round(head, name))
+                made.remove(graph, name)
+    return [Missing(run.iri, one, tuple(sorted(turns[one]))) for one in sorted(wanted)]
+
+
+def _hurt(made: Rebuilt, run: RunInfo, passes: dict[str, str]) -> Iterator[str]:
+    """The dialogues of a run of which some subject is not whole."""
+    for graph, head in {run.graph: run.iri, **passes}.items():
+        for subject in made.hurt.get(graph, ()):
+            dialogue = _dialogue(run.iri, head, subject)
+            if dialogue is not None:
+                yield dialogue
+            elif subject.startswith(f"{run.iri}/text/"):
+                yield from _users(made, run, subject)
+
+
+def _users(made: Rebuilt, run: RunInfo, text: str) -> Iterator[str]:
+    """The dialogues that a text is part of."""
+    for triple in made.about(run.graph, ox.NamedNode(text)):
+        if triple.predicate.value in _TEXTS and isinstance(triple.subject, ox.NamedNode):
+            dialogue = _dialogue(run.iri, run.iri, triple.subject.value)
+            if dialogue is not None:
+                yield dialogue
+
+
+def _dialogue(run: str, head: str, subject: str) -> str | None:
+    """The dialogue that a subject below ``head`` (a run or a pass) belongs to, if any."""
+    path = subject.removeprefix(f"{head}/")
+    parts = path.split("/")
+    if path == subject or len(parts) < _PARTS:
+        return None
+    return "/".join([run, *parts[:_PARTS]])
+
+
+def _round(head: str, subject: str) -> set[int]:
+    parts = subject.removeprefix(f"{head}/").split("/")
+    return {int(parts[_PARTS])} if len(parts) > _PARTS and parts[_PARTS].isdecimal() else set()

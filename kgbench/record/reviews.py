@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verdicts of people <-> triples: a review is a run of its own, with one pass of one reviewer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from kgbench.errors import StoreError
+from kgbench.rdf import double, integer, iri, moment, queries, storable, string
+from kgbench.record import terms as t
+from kgbench.record.recorder import JUDGEMENTS, Recorder
+from kgbench.record.verdicts import item_triples
+from kgbench.store.iris import Iris, new_id
+from kgbench.store.protocol import Block, Store
+
+KIND: Final = "review"
+"""The kind of the passes of people."""
+LONGEST_REASON: Final = 4_000
+"""The most characters of the reason for a verdict."""
+PSEUDONYM: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
+"""What reviewers may call themselves: it is part of an IRI, and no address or full name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A judged dialogue at its place among those that were shown; by IRIs."""
+
+    dialogue: str
+    model: str
+    task: str
+    case: str
+    characters: int
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """One verdict of a person.
+
+    ``rubric``, ``chosen`` and ``executed`` (what executing the answer implies) are IRIs, as are
+    ``revises`` (the reviewer's earlier verdict that this one replaces) and ``adjudicates`` (the
+    verdicts of people that this one settles). ``order`` are the options as they were shown,
+    ``items`` the dialogues. ``seconds`` went by between showing and deciding. ``queue`` says how
+    the item was drawn: ``disagreements``, ``random`` or ``adjudication``; ``seed`` is its seed.
+    """
+
+    iri: str
+    reviewer: str
+    judged_run: str
+    rubric: str
+    chosen: str
+    order: tuple[str, ...]
+    items: tuple[Item, ...]
+    decided: datetime
+    executed: str | None = None
+    seconds: float | None = None
+    why: str = ""
+    queue: str | None = None
+    seed: int | None = None
+    revises: str | None = None
+    adjudicates: tuple[str, ...] = ()
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        """What the verdict is about, whatever the order in which it was shown."""
+        return tuple(sorted(item.dialogue for item in self.items))
+
+    @property
+    def pass_iri(self) -> str:
+        """The pass that it is part of."""
+        return self.iri.rpartition("/verdict/")[0]
+
+
+def checked_pseudonym(name: str) -> str:
+    """``name`` where a reviewer may be called so.
+
+    Raises :class:`~kgbench.errors.StoreError` where not.
+    """
+    if not PSEUDONYM.fullmatch(name):
+        raise StoreError(
+            f"'{name[:60]}' is no pseudonym: use 1 to 32 letters, digits, - and _, such as 'owl-7'"
+        )
+    return name
+
+
+def review_iri(pass_iri: str) -> str:
+    """A fresh IRI for a verdict in a pass."""
+    return f"{pass_iri}/verdict/{new_id()}"
+
+
+def opening(
+    iris: Iris,
+    review: str,
+    *,
+    judged: str,
+    label: str,
+    reviewer: str,
+    started: datetime,
+    agent: str,
+) -> list[Block]:
+    """The run and the pass of a review called ``review`` about the run ``judged`` (an IRI)."""
+    recorder = Recorder(iris, review, review)
+    suite = iris.mint("suite", suite=JUDGEMENTS)
+    person = reviewer_iri(iris, reviewer)
+    node = f"<{recorder.evaluation_pass}>"
+    return [
+        *recorder.run_blocks(
+            label=f"review of {label[:120]} by {reviewer}",
+            suite=suite,
+            started=started,
+            agent=agent,
+        ),
+        *recorder.pass_blocks(kind=KIND, started=started, agent=agent),
+        recorder.pass_judges([judged]),
+        Block(recorder.pass_graph, [f"{node} {t.REVIEWER_P} <{person}> ."]),
+        Block(iris.catalogue, described(iris, reviewer)),
+    ]
+
+
+def described(iris: Iris, reviewer: str) -> list[str]:
+    """What the catalogue says of a reviewer, who may have passes about many runs."""
+    person = reviewer_iri(iris, reviewer)
+    return [
+        f"<{person}> {t.TYPE} {t.REVIEWER} .",
+        f"<{person}> {t.TYPE} {t.AGENT} .",
+        f"<{person}> {t.LABEL} {string(reviewer)} .",
+    ]
+
+
+def reviewer_iri(iris: Iris, reviewer: str) -> str:
+    """The IRI of a reviewer by pseudonym."""
+    return iris.mint("reviewer", reviewer=checked_pseudonym(reviewer))
+
+
+def review_triples(review: Review, iris: Iris) -> list[str]:
+    """The triples of one verdict in the graph of its pass."""
+    node = iri(review.iri)
+    lines = [
+        f"{node} {t.TYPE} {t.VERDICT} .",
+        f"{node} {t.TYPE} {t.ENTITY} .",
+        f"{node} {t.GENERATED_BY} {iri(review.pass_iri)} .",
+        f"{node} {t.GENERATED_AT} {moment(review.decided)} .",
+        f"{node} {t.REVIEWER_P} <{reviewer_iri(iris, review.reviewer)}> .",
+        f"{node} {t.RUBRIC} {iri(review.rubric)} .",
+        f"{node} {t.VERDICT_P} {iri(review.chosen)} .",
+        f"{node} {t.OPTION_ORDER} {string(' '.join(review.order))} .",
+    ]
+    if review.executed is not None:
+        lines.append(f"{node} {t.EXECUTED} {iri(review.executed)} .")
+    if review.seconds is not None:
+        lines.append(f"{node} {t.SECONDS} {double(review.seconds)} .")
+    if review.why:
+        lines.append(f"{node} {t.RATIONALE} {string(storable(review.why).value)} .")
+    if review.queue is not None:
+        lines.append(f"{node} {t.QUEUE} {string(review.queue)} .")
+    if review.seed is not None:
+        lines.append(f"{node} {t.QUEUE_SEED} {integer(review.seed)} .")
+    if review.revises is not None:
+        lines.append(f"{node} {t.REVISION_OF} {iri(review.revises)} .")
+    lines += [f"{node} {t.ADJUDICATES} {iri(one)} ." for one in review.adjudicates]
+    for place, item in enumerate(review.items):
+        shown = {name: getattr(item, name) for name in Item.__slots__}
+        lines += item_triples(node, iri(f"{review.iri}/{place}"), place, shown)
+    return lines
+
+
+def written(store: Store, reviews: Sequence[Review]) -> None:
+    """Write verdicts into their passes, which are there already, in one atomic write."""
+    store.write([block(store.iris, one) for one in reviews])
+
+
+def block(iris: Iris, review: Review) -> Block:
+    """A verdict in the graph of its pass, which is there already."""
+    name = review.pass_iri.rpartition("/")[2]
+    return Block(iris.mint("passGraph", **{"pass": name}), review_triples(review, iris))
+
+
+def review_passes(store: Store, judged: str) -> dict[str, str]:
+    """The passes of people about a run (IRI), the latest of each, by pseudonym."""
+    rows = queries.rows(store, "review-passes", run=[judged])
+    return {str(reviewer): str(pass_) for reviewer, pass_, _ in rows}
+
+
+def reviews(store: Store, judged: str | None = None) -> list[Review]:
+    """All verdicts of people, or those about the run ``judged`` (IRI), revised ones included.
+
+    They are in the order in which they were decided.
+    """
+    return reviews_in(store, judged)
+
+
+def reviews_in(source: Any, judged: str | None = None) -> list[Review]:
+    """As :func:`reviews`, of a store or a database with a method ``query``.
+
+    Raises :class:`ValueError` for values that are none of their kind.
+    """
+    given = {} if judged is None else {"run": [judged]}
+    return sorted(_reviews(queries.rows(source, "review-verdicts", **given)), key=_time)
+
+
+def _time(review: Review) -> tuple[datetime, str]:
+    return review.decided, review.iri
+
+
+_COLUMNS = (
+    *("verdict", "reviewer", "run", "rubric", "chosen", "executed", "order", "decided", "seconds"),
+    *("why", "queue", "seed", "revises", "adjudicates", "place"),
+    *("dialogue", "model", "task", "case", "characters"),
+)
+
+
+def _reviews(rows: Iterable[Sequence[str | None]]) -> Iterator[Review]:
+    grouped: dict[str, list[Mapping[str, str | None]]] = {}
+    for row in rows:
+        named = dict(zip(_COLUMNS, row, strict=True))
+        grouped.setdefault(str(named["verdict"]), []).append(named)
+    for verdict, parts in grouped.items():
+        first = parts[0]
+        items = {int(str(part["place"])): _item(part) for part in parts}
+        seconds, seed = first["seconds"], first["seed"]
+        yield Review(
+            iri=verdict,
+            reviewer=str(first["reviewer"]),
+            judged_run=str(first["run"]),
+            rubric=str(first["rubric"]),
+            chosen=str(first["chosen"]),
+            order=tuple(str(first["order"]).split()),
+            items=tuple(items[place] for place in sorted(items)),
+            decided=datetime.fromisoformat(str(first["decided"])),
+            executed=first["executed"],
+            seconds=None if seconds is None else float(seconds),
+            why=first["why"] or "",
+            queue=first["queue"],
+            seed=None if seed is None else int(seed),
+            revises=first["revises"],
+            adjudicates=tuple(sorted({str(p["adjudicates"]) for p in parts if p["adjudicates"]})),
+        )
+
+
+def _item(part: Mapping[str, str | None]) -> Item:
+    dialogue, model, task, case, characters = (str(part[name]) for name in _COLUMNS[-5:])
+    return Item(dialogue, model, task, case, int(characters))
+
+
+def standing(found: Iterable[Review]) -> list[Review]:
+    """Those verdicts that no later one replaces."""
+    listed = list(found)
+    revised = {one.revises for one in listed}
+    return [one for one in listed if one.iri not in revised]

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When runs ended: a run can be continued, so that its store has the ends of its sessions alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+import pyoxigraph as ox
+
+from kgbench.vocab import DCTERMS, KGB, PROV, RDF
+
+_TYPE, _SESSION = ox.NamedNode(RDF.type), ox.NamedNode(KGB.Session)
+_PART_OF = ox.NamedNode(DCTERMS.isPartOf)
+_STARTED, _ENDED = ox.NamedNode(PROV.startedAtTime), ox.NamedNode(PROV.endedAtTime)
+
+
+class _Quads(Protocol):
+    def quads_for_pattern(
+        self, subject: Any, predicate: Any, value: Any, graph: Any = ..., /
+    ) -> Iterator[Any]: ...
+
+
+def run_end(quads: _Quads, run: ox.NamedNode) -> Any:
+    """The end of a run as an ``xsd:dateTime``: that of the session that began last.
+
+    A run without sessions was imported with its own end. ``None`` where no end is known: the last
+    session is under way, or was interrupted.
+    """
+    parts = {quad.subject for quad in quads.quads_for_pattern(None, _PART_OF, run)}
+    sessions = [one for one in parts if any(quads.quads_for_pattern(one, _TYPE, _SESSION))]
+    if not sessions:
+        return _time(quads, run, _ENDED)
+    return _time(quads, max(sessions, key=lambda one: _began(quads, one)), _ENDED)
+
+
+def _began(quads: _Quads, node: Any) -> datetime:
+    found = _time(quads, node, _STARTED)
+    return (
+        datetime.min.replace(tzinfo=UTC) if found is None else datetime.fromisoformat(found.value)
+    )
+
+
+def _time(quads: _Quads, node: Any, predicate: ox.NamedNode) -> Any:
+    return next((quad.object for quad in quads.quads_for_pattern(node, predicate, None)), None)

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Triples -> prompts and answers of dialogues."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import UTC, datetime
+from typing import Any
+
+from kgbench.model import Call, Outcome, Reply, Turn
+from kgbench.rdf import iri, original_text
+from kgbench.store.protocol import Store
+from kgbench.store.templates import fill
+from kgbench.vocab import OUTCOME
+
+_NEVER = datetime.min.replace(tzinfo=UTC)  # when something was said does not matter to a judge
+
+
+def of_dialogue(store: Store, graph: str, dialogue: str) -> tuple[Turn, ...]:
+    """The answered turns of a dialogue, in order."""
+    rows = store.query(fill("answered-turns.rq", graph=graph, dialogue=dialogue))
+    by_round = {int(round_.value): _turn(*said) for round_, *said in rows}
+    return tuple(by_round[k] for k in sorted(by_round))
+
+
+def of_dialogues(
+    store: Store, graph: str, dialogues: Collection[str]
+) -> dict[str, tuple[Turn, ...]]:
+    """The answered turns of some dialogues (IRIs) of a run's graph, by dialogue."""
+    return _by_dialogue(store, graph, f"VALUES ?dialogue {{ {' '.join(map(iri, dialogues))} }}")
+
+
+def of_execution(store: Store, graph: str, execution: str) -> dict[str, tuple[Turn, ...]]:
+    """The answered turns of all dialogues of a task execution (IRI), by dialogue."""
+    return _by_dialogue(store, graph, f"?dialogue dcterms:isPartOf {iri(execution)} .")
+
+
+def _by_dialogue(store: Store, graph: str, which: str) -> dict[str, tuple[Turn, ...]]:
+    found: dict[str, dict[int, Turn]] = {}
+    rows = store.query(fill("dialogue-turn-texts.rq", graph=graph, which=which))
+    for dialogue, round_, *said in rows:
+        found.setdefault(dialogue.value, {})[int(round_.value)] = _turn(*said)
+    return {name: tuple(turns[k] for k in sorted(turns)) for name, turns in found.items()}
+
+
+def _turn(  # noqa: PLR0917 - the columns of the queries for turns, in their order
+    prompt: Any, prompt_original: Any, feedback: Any, answer: Any, original: Any, said: Any
+) -> Turn:
+    reply = Reply(
+        text=text(answer, original),
+        outcome=None if said is None else Outcome(said.value.removeprefix(OUTCOME)),
+    )
+    return Turn(
+        prompt=text(prompt, prompt_original),
+        calls=(Call(_NEVER, _NEVER, reply),),
+        feedback=None if feedback is None else feedback.value,
+    )
+
+
+def text(value: Any, original: Any) -> str:
+    """The text that two literals stand for: as Unicode, and its bytes where that lacks some."""
+    return original_text(value.value, None if original is None else original.value)

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commitments to values that a publication leaves out.
+
+A digest of a value that can be guessed gives the value back. A commitment does not: it is the
+HMAC-SHA-256 (RFC 2104) of the value under a nonce that nobody can guess. Whoever is later told the
+nonce and the value can compute the commitment, and nobody can find another value that fits it.
+
+The nonce of a value is the HMAC-SHA-256, under the key of the store, of the place and the value. So
+publishing again gives the same commitments, and equal values in different places have different
+ones: otherwise a model could put a guess into its answer and see whether it is a reference answer.
+
+>>> made = Commitments(bytes(32)).open("case/1 answer", "42")
+>>> made.commitment == commitment(made.nonce, "42")
+True
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import json
+import os
+import secrets
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Final, NamedTuple, Self
+
+from kgbench.errors import StoreError
+from kgbench.model import Json
+
+FILE: Final = "commitment-key.json"
+VEILED: Final = "w"
+"""The mark before veiled digits in an IRI."""
+
+_BYTES: Final = 32
+_ROUNDS: Final = 10  # as many as NIST SP 800-38G asks of FF1
+
+
+class Opening(NamedTuple):
+    """What discloses a value: its commitment, nonce (both in hexadecimal digits) and the value."""
+
+    commitment: str
+    nonce: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Commitments:
+    """Commits to values under one key of 32 bytes; with a ``record``, openings are noted there."""
+
+    key: bytes = field(repr=False)
+    record: dict[str, Opening] | None = field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def unkept(cls) -> Self:
+        """Commitments under a key that nobody keeps: they can never be opened."""
+        return cls(secrets.token_bytes(_BYTES))
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """Those with the key in ``folder``; a new key is written where there is none.
+
+        Raises :class:`~kgbench.errors.StoreError` where the key is damaged or cannot be written.
+        """
+        path = folder / FILE
+        try:
+            try:
+                noted = path.read_text(encoding="utf-8")
+            except FileNotFoundError:
+                cls(secrets.token_bytes(_BYTES)).keep(folder, replace=False)
+                noted = path.read_text(encoding="utf-8")
+            key = bytes.fromhex(json.loads(noted)["key"])
+            if len(key) != _BYTES:
+                raise ValueError(f"the key has {len(key)} bytes")  # noqa: TRY301 - one message
+        except OSError as error:
+            raise StoreError(
+                f"{path} cannot be used ({error.strerror}): it holds the key of what publications "
+                "leave out, so make the folder of the store writable"
+            ) from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise StoreError(
+                f"{path} is damaged ({error}): restore it from a backup, or remove it; without it "
+                "nothing that earlier publications left out can be disclosed"
+            ) from error
+        return cls(key)
+
+    def keep(self, folder: Path, *, replace: bool = True) -> None:
+        """Write the key to ``folder``, readable for its owner only, whole or not at all."""
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path = folder / FILE
+        unfinished = folder / f".{FILE}.{os.getpid()}"
+        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(json.dumps({"key": self.key.hex()}) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        if replace:
+            unfinished.replace(path)
+            return
+        with contextlib.suppress(FileExistsError):  # another process was faster: its key holds
+            os.link(unfinished, path)
+        unfinished.unlink()
+
+    def open(self, place: str, value: str) -> Opening:
+        """The opening of ``value`` in ``place``, which is any text that says where it stands."""
+        nonce = self._mac("nonce", json.dumps([place, value]).encode()).hex()
+        return Opening(commitment(nonce, value), nonce, value)
+
+    def commit(self, place: str, value: str) -> str:
+        """The commitment to ``value`` in ``place``, in hexadecimal digits."""
+        made = self.open(place, value)
+        if self.record is not None:
+            self.record[made.commitment] = made
+        return made.commitment
+
+    def tag(self, what: str, value: str) -> str:
+        """Digits that stand for a value that is never disclosed."""
+        return self._mac(f"tag {what}", _encoded(value)).hex()
+
+    def veil(self, digits: str) -> str:
+        """Other hexadecimal digits in the place of ``digits``, an even number of them.
+
+        A permutation that only the key can compute, and :meth:`unveil` inverts: a balanced Feistel
+        network (Luby and Rackoff, 1988) with HMAC-SHA-256 for its rounds.
+        """
+        left, right = _halves(digits)
+        for number in range(_ROUNDS):
+            left, right = right, left ^ self._round(number, right, len(digits))
+        return _joined(left, right, len(digits))
+
+    def unveil(self, digits: str) -> str:
+        """The digits that :meth:`veil` replaced."""
+        left, right = _halves(digits)
+        for number in reversed(range(_ROUNDS)):
+            left, right = right ^ self._round(number, left, len(digits)), left
+        return _joined(left, right, len(digits))
+
+    def _round(self, number: int, half: int, length: int) -> int:
+        found = self._mac("veil", f"{length}/{number}/{half:x}".encode())
+        return int.from_bytes(found, "big") & ((1 << 2 * length) - 1)
+
+    def _mac(self, purpose: str, content: bytes) -> bytes:
+        return hmac.digest(self._keys[purpose], content, "sha256")
+
+    @cached_property
+    def _keys(self) -> _Derived:
+        return _Derived(self.key)
+
+
+class _Derived(dict[str, bytes]):
+    """A key for each purpose, so that what serves one tells nothing for another."""
+
+    def __init__(self, key: bytes) -> None:
+        super().__init__()
+        self._key = key
+
+    def __missing__(self, purpose: str) -> bytes:
+        self[purpose] = hmac.digest(self._key, purpose.encode(), "sha256")
+        return self[purpose]
+
+
+def commitment(nonce: str, value: str) -> str:
+    """The commitment to a value under a nonce (both digits hexadecimal): its HMAC-SHA-256."""
+    return hmac.new(bytes.fromhex(nonce), _encoded(value), hashlib.sha256).hexdigest()
+
+
+def is_withheld(value: Json) -> bool:
+    """Whether ``value`` stands in published JSON for one that was left out.
+
+    Early publications have its SHA-256, unsalted, instead of a commitment.
+    """
+    return isinstance(value, dict) and value.keys() in ({"commitment"}, {"sha256"})
+
+
+def _encoded(value: str) -> bytes:
+    return value.encode("utf-8", "surrogatepass")
+
+
+def _halves(digits: str) -> tuple[int, int]:
+    middle = len(digits) // 2
+    return int(digits[:middle], 16), int(digits[middle:], 16)
+
+
+def _joined(left: int, right: int, length: int) -> str:
+    half = length // 2
+    return f"{left:0{half}x}{right:0{half}x}"

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models, runs or passes side by side: the cases that they disagree on, then the tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from kgbench.analysis.compare import compare
+from kgbench.analysis.display_names import display_names
+from kgbench.analysis.histogram import Histogram
+from kgbench.analysis.matching import Match, matches
+from kgbench.analysis.scores import ScoreRow
+from kgbench.analysis.selection import select
+from kgbench.analysis.sides import Side, sides
+from kgbench.pages import contents
+from kgbench.pages.board import bar, heat
+from kgbench.pages.snapshot import View
+from kgbench.pages.tables import sheet
+
+SIDES = ("a", "b", "c", "d")
+"""The fields of a request that name what is compared."""
+_MOST_CASES = 50
+
+
+def side_by_side(view: View, suite: str | None, names: Sequence[str]) -> dict[str, Any]:
+    """What the page of a comparison shows; the first of ``names`` is compared with each other.
+
+    Raises :class:`~kgbench.errors.QueryError` where a name is unknown, or where sides share no
+    task.
+    """
+    chosen = select(view, suite)
+    others = names[1:] or names[:1]
+    pairs = [sides(view, names[0], other) for other in others]
+    first = pairs[0][0]
+    found = [matches(view, chosen, first, other) for _, other in pairs]
+    shown = display_names(view)
+    cases = _cases(found)
+    apart = sorted(
+        (case for case in cases if case["spread"] > 0),
+        key=lambda case: (-case["spread"], case["iteration"], case["task"], case["case"]),
+    )
+    return {
+        "sides": [
+            (side.iri, side.name, shown.get(side.name, side.name))
+            for side in (first, *(other for _, other in pairs))
+        ],
+        "cases": apart[:_MOST_CASES],
+        "disagreeing": len(apart),
+        "compared": len(cases),
+        "tasks": _tasks(found),
+        "tests": [
+            _test(view, match, pair, chosen.suite) for match, pair in zip(found, pairs, strict=True)
+        ],
+        "queries": [("score-rows", {"suite": chosen.suite})],
+    }
+
+
+def _cases(found: Sequence[Mapping[str, Match]]) -> list[dict[str, Any]]:
+    """Every case and iteration that all sides have, with the score of each and how far they are."""
+    rows: dict[str, list[ScoreRow]] = {}
+    task_of: dict[str, str] = {}
+    for place, of_tasks in enumerate(found):
+        for task, match in of_tasks.items():
+            for pair in match.pairs:
+                row = rows.setdefault(pair.a.dialogue, [pair.a])
+                task_of[pair.a.dialogue] = task
+                if len(row) == place + 1:  # all sides before have it, too
+                    row.append(pair.b)
+    whole = (row for row in rows.values() if len(row) == len(found) + 1)
+    return [
+        {
+            "task": task_of[row[0].dialogue],
+            "case": row[0].case,
+            "iteration": row[0].iteration,
+            "scores": [(one.dialogue, heat(one.value, 1)) for one in row],
+            "spread": max(one.value for one in row) - min(one.value for one in row),
+        }
+        for row in whole
+    ]
+
+
+def _tasks(found: Sequence[Mapping[str, Match]]) -> list[dict[str, Any]]:
+    """The mean of each side on each task that all have, those furthest apart first."""
+    shared = [task for task in found[0] if all(task in other for other in found)]
+    rows = []
+    for task in shared:
+        used = [match[task].used() for match in found]
+        means = [_mean(used[0][0]), *(_mean(theirs) for _, theirs in used)]
+        known = [mean for mean in means if mean is not None]
+        rows.append(
+            {
+                "task": task,
+                "n": len(used[0][0]),
+                "paired": all(match[task].paired for match in found),
+                "means": [(mean, bar(mean)) for mean in means],
+                "spread": max(known) - min(known) if known else 0.0,
+            }
+        )
+    return sorted(rows, key=lambda row: (-float(str(row["spread"])), str(row["task"])))
+
+
+def _mean(rows: Iterable[ScoreRow]) -> float | None:
+    return Histogram.of(row.value for row in rows).mean
+
+
+def _test(view: View, match: Mapping[str, Match], pair: tuple[Side, Side], suite: str) -> Any:
+    return sheet(compare(match, *pair), contents.names(view), suite)

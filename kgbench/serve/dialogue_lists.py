@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The list of dialogues as a page: the same query as ``kgbench dialogues``, page by page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlencode
+
+from kgbench.analysis import finding
+from kgbench.analysis import scores as fetch
+from kgbench.analysis.display_names import display_names
+from kgbench.analysis.selection import ALL, FIRST, select
+from kgbench.model import Outcome
+from kgbench.pages import runs
+from kgbench.pages.board import bar
+from kgbench.pages.snapshot import View
+
+PAGE = 50  # dialogues of one page
+_LONGEST = 500  # characters of one value
+_MOST_KEPT = 200_000  # dialogues of a suite
+OUTCOMES = tuple(one.value for one in Outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a request asks for; ``problem`` says what of it cannot be understood.
+
+    ``model`` and ``task`` are names or globs, ``run`` an id, IRI or label, as on the command line.
+    """
+
+    model: str = ALL
+    task: str = ALL
+    outcome: str | None = None
+    below: float | None = None
+    search: str | None = None
+    run: str | None = None
+    choice: str = FIRST
+    sort: str = "score"
+    reverse: bool = False
+    page: int = 1
+    problem: str | None = None
+
+    @classmethod
+    def read(cls, given: Mapping[str, str]) -> Wanted:
+        """What the fields of a form say; empty ones say nothing."""
+        texts = {name: value.strip()[:_LONGEST] for name, value in given.items() if value.strip()}
+        found = cls(
+            model=texts.get("model", ALL),
+            task=texts.get("task", ALL),
+            outcome=texts.get("outcome"),
+            search=texts.get("search"),
+            run=texts.get("run"),
+            choice=texts.get("pass", FIRST),
+            reverse=texts.get("order") == "down",
+        )
+        if found.outcome is not None and found.outcome not in OUTCOMES:
+            return replace(found, problem=f"there is no outcome '{found.outcome}'")
+        if (sort := texts.get("sort", "score")) not in finding.SORTS:
+            return replace(found, problem=f"dialogues cannot be sorted by '{sort}'")
+        try:
+            below = float(texts["below"]) if "below" in texts else None
+            page = int(texts.get("page", "1"))
+        except ValueError:
+            return replace(found, sort=sort, problem="a score and a page are numbers")
+        if (below is not None and not math.isfinite(below)) or not 1 <= page <= 10**9:
+            return replace(found, sort=sort, problem="a score and a page are numbers")
+        return replace(found, sort=sort, below=below, page=page)
+
+    @property
+    def of_all(self) -> bool:
+        """Whether it asks among all dialogues of a suite."""
+        return self.model == self.task == ALL and self.run is None
+
+    def query(self, suite: str | None, **changed: Any) -> str:
+        """The query of a URL that asks for the same, with some fields ``changed``."""
+        new = replace(self, **changed)
+        fields = {
+            "suite": suite,
+            "model": None if new.model == ALL else new.model,
+            "task": None if new.task == ALL else new.task,
+            "outcome": new.outcome,
+            "below": None if new.below is None else f"{new.below:g}",
+            "search": new.search,
+            "run": new.run,
+            "pass": None if new.choice == FIRST else new.choice,
+            "sort": None if new.sort == "score" else new.sort,
+            "order": "down" if new.reverse else None,
+            "page": None if new.page == 1 else new.page,
+        }
+        return urlencode({name: value for name, value in fields.items() if value is not None})
+
+
+def all_judged(view: View, suite: str | None, choice: str) -> list[finding.Found] | None:
+    """All judged dialogues of a suite, for a server to keep; ``None`` where they are too many."""
+    found = finding.judged_dialogues(view, select(view, suite, choice))
+    return found if len(found) <= _MOST_KEPT else None
+
+
+def with_text(view: View, suite: str | None, choice: str, text: str) -> set[str]:
+    """The paths of the dialogues of a suite with ``text`` in an answer."""
+    return finding.with_text(view, select(view, suite, choice), text)
+
+
+def listed_dialogues(
+    view: View,
+    suite: str | None,
+    wanted: Mapping[str, Any],
+    judged: list[finding.Found] | None = None,
+    among: set[str] | None = None,
+) -> dict[str, Any]:
+    """One page of the dialogues that ``wanted`` (the fields of :class:`Wanted`) asks for.
+
+    ``judged`` are all of the suite, and ``among`` those with the text, where these are known.
+    """
+    asked = Wanted(**wanted)
+    chosen = select(view, suite, asked.choice, run=asked.run, tasks=asked.task, models=asked.model)
+    if among is None and asked.search is not None:
+        among = finding.with_text(view, chosen, asked.search)
+    found = finding.choose(
+        finding.judged_dialogues(view, chosen) if judged is None else judged,
+        outcome=asked.outcome,
+        below=asked.below,
+        among=among,
+        sort=asked.sort,
+        reverse=asked.reverse,
+    )
+    pages = max(1, math.ceil(len(found) / PAGE))
+    page = min(asked.page, pages)
+    names = display_names(view)
+    return {
+        "total": len(found),
+        "pages": pages,
+        "page": page,
+        "rows": [
+            {
+                "iri": view.iris.base + one.dialogue,
+                "task": one.task,
+                "model": one.model,
+                "shown": names.get(one.model, one.model),
+                "iteration": one.iteration,
+                "outcome": one.outcome,
+                "score": None if one.scored is None else one.scored.value,
+                "metric": None if one.scored is None else one.scored.metric,
+                "bar": None if one.scored is None else bar(one.scored.value),
+            }
+            for one in found[(page - 1) * PAGE : page * PAGE]
+        ],
+        "run": chosen.run,
+        "run_name": None if chosen.run is None else _run_name(view, chosen.run),
+        "models": sorted(
+            (
+                (one.iri, one.name, names.get(one.name, one.name))
+                for one in fetch.models(view).values()
+            ),
+            key=lambda one: one[2].lower(),
+        ),
+        "tasks": sorted(
+            ((one.iri, one.name) for one in fetch.tasks(view).values()), key=lambda one: one[1]
+        ),
+        "queries": [(name, {"suite": chosen.suite}) for name in finding.QUERIES],
+    }
+
+
+def _run_name(view: View, iri: str) -> str:
+    return str(runs.run_facts(view, iri)["name"])

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tools of one graph, used in the killable children that judge answers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pyoxigraph as ox
+
+from kgbench.errors import TaskError
+from kgbench.execution.judging import JudgeLimits, Used, UseRequest, answer_batch
+from kgbench.execution.pools import executor
+from kgbench.model import Case, Json
+from kgbench.serve.settings import Limits
+from kgbench.tasks import catalogue, graph_questions, graph_tools, tool_prompts
+from kgbench.tool_calls import Tool, ToolCall, ToolOutcome, ToolResult
+
+_SUITE: Final = "served"
+_FORMATS: Final = {".ttl": ox.RdfFormat.TURTLE, ".nt": ox.RdfFormat.N_TRIPLES}
+_WAITING: Final = 100  # calls beyond which no further one waits
+_BUSY: Final = ToolResult("error: too many calls wait: try again later", ToolOutcome.ERROR)
+
+
+def case_of(name: str) -> Case:
+    """A case with the graph called ``name``: the label of a task with tools, or a file.
+
+    A file holds Turtle (``.ttl``) or N-Triples (``.nt``). Raises
+    :class:`~kgbench.errors.TaskError` for anything else.
+    """
+    task = catalogue.labelled_tasks().get(name)
+    if task is not None:
+        module = catalogue.module(task.task_class)
+        if not hasattr(module, "tools"):
+            raise TaskError(f"the task {name} has no tools: name one that has, or a file")
+        return module.cases(task, _SUITE, 0, 1)[0]
+    path = Path(name)
+    if path.suffix.lower() not in _FORMATS:
+        raise TaskError(
+            f"'{name}' is neither the label of a task with tools nor a file ending in .ttl or .nt"
+        )
+    try:
+        text = path.read_text(encoding="utf-8")
+        for _ in ox.parse(text.encode("utf-8"), _FORMATS[path.suffix.lower()]):
+            pass  # a graph that cannot be read is told of now, not at each call
+    except (OSError, UnicodeError, SyntaxError, ValueError) as error:
+        raise TaskError(f"the graph {name} cannot be read: {error}") from None
+    data = {"graphTurtle": text, "tools": graph_tools.described()}
+    return catalogue.make_case(_SUITE, graph_questions.GRAPHS.NAME, {}, data)
+
+
+class GraphTools:
+    """Search, describe, schema and query over the graph of a case."""
+
+    def __init__(self, case: Case, label: str, limits: Limits) -> None:
+        self._case = case
+        self._limits = JudgeLimits(seconds=limits.seconds, memory_bytes=limits.memory_bytes)
+        self._workers = limits.heavy
+        self._executor: Any = None
+        self._waiting = 0
+        self.tools: Sequence[Tool] = tuple(
+            tool for tool in tool_prompts.tools_of(case) if not tool.ends
+        )
+        self.instructions = (
+            f"Tools over the knowledge graph {label}, which cannot be changed. Look at the schema, "
+            "search for names, describe what is found, then query with SPARQL."
+        )
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Children can be started inside this context; all end with it."""
+        self._executor = executor(f"local:{self._workers}")
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(self._executor.shutdown, cancel_futures=True)
+
+    async def use(self, name: str, given: Mapping[str, Json]) -> ToolResult:
+        """Use a tool in a child that is killed at the limits of time and memory."""
+        if self._waiting >= _WAITING:
+            return _BUSY
+        self._waiting += 1
+        try:
+            request = UseRequest(self._case, ToolCall(name, ""), given)
+            work = self._executor.submit(answer_batch, [request], self._limits)
+            (used,) = await asyncio.wrap_future(work)
+        finally:
+            self._waiting -= 1
+        assert isinstance(used, Used)
+        return used.result

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The MCP server itself, by the official SDK: over HTTP, and over standard input and output.
+
+Each HTTP request stands for itself (no session is kept), and is answered with one JSON document.
+What the SDK is given has passed the limits that all requests have.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from importlib.metadata import version
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import mcp.types as wire
+from mcp.server.lowlevel.server import Server
+from mcp.server.stdio import stdio_server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from kgbench.serve.admission import DEEPEST
+from kgbench.serve.app import Frame, Place, refusal
+from kgbench.serve.bodies import body, is_deeper
+from kgbench.serve.lookups import LOOKUPS, NoLookups
+from kgbench.serve.mcp.offered import Offered, called
+from kgbench.serve.refusals import Refused
+from kgbench.serve.settings import Settings
+from kgbench.tool_calls import ToolOutcome, ToolResult
+from kgbench.tools.servers import OUTCOME_KEY
+
+_FAILED: Final = (ToolOutcome.ERROR, ToolOutcome.REFUSED)
+
+
+def server(offered: Offered) -> Server[Any]:
+    """An MCP server that offers these tools."""
+
+    async def listed(_: Any, __: Any) -> wire.ListToolsResult:
+        return wire.ListToolsResult(
+            tools=[
+                wire.Tool(
+                    name=tool.name,
+                    description=tool.description,
+                    input_schema=dict(tool.parameters),
+                    annotations=wire.ToolAnnotations(read_only_hint=True, open_world_hint=False),
+                )
+                for tool in offered.tools
+            ]
+        )
+
+    async def used(_: Any, asked: wire.CallToolRequestParams) -> wire.CallToolResult:
+        return _wired(await called(offered, asked.name, asked.arguments))
+
+    return Server(
+        "kgbench",
+        version=version("kgbench"),
+        instructions=offered.instructions,
+        on_list_tools=listed,
+        on_call_tool=used,
+    )
+
+
+def _wired(result: ToolResult) -> wire.CallToolResult:
+    return wire.CallToolResult(
+        content=[wire.TextContent(type="text", text=result.text)],
+        is_error=result.outcome in _FAILED,
+        _meta={OUTCOME_KEY: str(result.outcome)},
+    )
+
+
+class Endpoint:
+    """The path at which a server takes the messages of clients."""
+
+    path = "/mcp"
+    methods = "POST, OPTIONS"
+
+    def __init__(self, offered: Offered, settings: Settings) -> None:
+        self._offered = offered
+        self._settings = settings
+        self._manager = StreamableHTTPSessionManager(
+            server(offered),
+            json_response=True,
+            stateless=True,
+            max_request_body_size=settings.limits.request_bytes,
+        )
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Messages are answered inside this context."""
+        async with self._offered.running(), self._manager.run():
+            yield
+
+    async def __call__(self, request: Request) -> Response:
+        """Answer one message; :class:`~kgbench.serve.refusals.Refused` says why not."""
+        if request.method != "POST":
+            raise Refused(405, "messages of MCP come by POST", {"Allow": self.methods})
+        if not self._is_own(request.headers.get("origin")):
+            raise Refused(403, "pages of other origins may not use these tools")
+        sent = await body(request, self._settings.limits)
+        if is_deeper(sent, DEEPEST, json=True):
+            raise Refused(400, f"the message is nested deeper than {DEEPEST} levels")
+        return _Handed(self._manager.handle_request, sent)
+
+    def _is_own(self, origin: str | None) -> bool:
+        """Whether a page of this origin may send messages; clients that are no pages have none."""
+        shared = self._settings.shared_with
+        if origin is None or shared in ("*", origin):
+            return True
+        host = urlsplit(origin).netloc
+        return bool(host) and self._settings.hosts is not None and self._settings.is_own(host)
+
+
+def application(offered: Offered, settings: Settings) -> ASGIApp:
+    """A server that offers nothing but these tools."""
+    endpoint = Endpoint(offered, settings)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
+        async with endpoint.running():
+            yield {LOOKUPS: NoLookups()}
+
+    async def failed(_: Request, __: Exception) -> Response:
+        return PlainTextResponse("the server failed on this request; its log says more\n", 500)
+
+    return Frame(
+        Starlette(
+            routes=[Place(endpoint.path, endpoint, endpoint.methods)],
+            lifespan=lifespan,
+            exception_handlers={Refused: refusal, Exception: failed},
+        ),
+        settings,
+    )
+
+
+class _Handed(Response):
+    """A response that the SDK makes of a request whose body has been read."""
+
+    def __init__(
+        self, handle: Callable[[Scope, Receive, Send], Awaitable[None]], sent: bytes
+    ) -> None:
+        super().__init__()
+        self._handle = handle
+        self._sent = sent
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        waiting = [{"type": "http.request", "body": self._sent, "more_body": False}]
+
+        async def receiving() -> Any:
+            return waiting.pop() if waiting else await receive()
+
+        await self._handle(scope, receiving, send)
+
+
+async def over_stdio(offered: Offered) -> None:
+    """Serve one client over standard input and output until its input ends."""
+    running = server(offered)
+    async with offered.running(), stdio_server() as (incoming, outgoing):
+        await running.run(incoming, outgoing, running.create_initialization_options())

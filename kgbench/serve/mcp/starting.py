@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starting a server of tools: over HTTP, or for one client over standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import AsyncIterator
+
+from kgbench.serve.app import application
+from kgbench.serve.mcp import server
+from kgbench.serve.mcp.graph import GraphTools, case_of
+from kgbench.serve.mcp.offered import Offered
+from kgbench.serve.mcp.store import StoreTools
+from kgbench.serve.service import Service
+from kgbench.serve.settings import Settings
+from kgbench.serve.starting import run
+from kgbench.serve.starting import server as http_server
+
+_STORE = "serving {location}\npages  {{url}}\nSPARQL {{url}}sparql\nMCP    {{url}}mcp\n"
+_GRAPH = "serving the graph {graph}\nMCP    {{url}}mcp\n"
+
+
+def over_http(settings: Settings, graph: str | None, host: str, port: int) -> None:
+    """Serve until SIGTERM or Ctrl-C: the store with its tools, or the tools of a graph alone.
+
+    Raises :class:`~kgbench.errors.TaskError` for a graph that cannot be read.
+    """
+    if graph is None:
+        said = _STORE.format(location=settings.location)
+
+        def messages(service: Service) -> server.Endpoint:
+            return server.Endpoint(StoreTools(service), settings)
+
+        run(http_server(settings, application(settings, messages)), said, host, port)
+        return
+    offered = GraphTools(case_of(graph), graph, settings.limits)
+    said = _GRAPH.format(graph=graph)
+    run(http_server(settings, server.application(offered, settings)), said, host, port)
+
+
+def over_stdio(settings: Settings, graph: str | None) -> None:
+    """Serve one client until its input ends; raises as :func:`over_http`."""
+    case = None if graph is None else case_of(graph)
+
+    async def serving() -> None:
+        async with contextlib.AsyncExitStack() as stack:
+            if graph is not None and case is not None:
+                offered: Offered = GraphTools(case, graph, settings.limits)
+            else:
+                offered = await stack.enter_async_context(_of_store(settings))
+            await server.over_stdio(offered)
+
+    sys.stderr.write(f"serving {graph or settings.location} over standard input and output\n")
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(serving())
+
+
+@contextlib.asynccontextmanager
+async def _of_store(settings: Settings) -> AsyncIterator[StoreTools]:
+    service = Service(settings)
+    async with service.running():
+        yield StoreTools(service)

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tools of a result store: its leaderboard, its dialogues, and SPARQL.
+
+Queries run in the workers of the endpoint and analyses in those of the pages, under their limits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Final
+
+from kgbench.model import Json, Outcome
+from kgbench.rdf import queries
+from kgbench.serve import formats
+from kgbench.serve.computing import Computing
+from kgbench.serve.costs import key_of
+from kgbench.serve.dialogue_lists import Wanted
+from kgbench.serve.refusals import Refused
+from kgbench.serve.service import Service
+from kgbench.tool_calls import Tool, ToolOutcome, ToolResult
+
+ROWS: Final = 100
+"""The most rows, triples or dialogues that a result shows."""
+_BYTES: Final = 1 << 18  # of an answer that are read; what a client is shown is shorter
+_TEXT: Final = {"type": "string", "maxLength": 500}
+_WORDS: Final[Mapping[str, Json]] = {
+    "suite": "Suite of the benchmark, by name; default: the first of the store.",
+    "text": "Only dialogues with this text in an answer.",
+    "model": "Only this model: a name, or a pattern such as *gpt*.",
+    "task": "Only this task: a label, or a pattern such as Rdf*.",
+    "outcome": "Only dialogues of which an answer ended so.",
+    "below": "Only dialogues with a main score below this.",
+    "page": f"Which page of {ROWS // 2} dialogues, counted from 1.",
+}
+
+
+def _object(required: Sequence[str], **properties: Mapping[str, Json]) -> dict[str, Json]:
+    told = {
+        name: {**schema, **({"description": _WORDS[name]} if name in _WORDS else {})}
+        for name, schema in properties.items()
+    }
+    return {
+        "type": "object",
+        "properties": told,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+TOOLS: Final = (
+    Tool(
+        "leaderboard",
+        "Rank the models by their combined score, with intervals. A Markdown table.",
+        _object([], suite=_TEXT, model=_TEXT, task=_TEXT),
+    ),
+    Tool(
+        "search_dialogues",
+        "Find judged dialogues, the lowest scores first: IRI, task, model, outcome, score.",
+        _object(
+            [],
+            text=_TEXT,
+            model=_TEXT,
+            task=_TEXT,
+            outcome={"type": "string", "enum": [one.value for one in Outcome]},
+            below={"type": "number"},
+            suite=_TEXT,
+            page={"type": "integer", "minimum": 1, "maximum": 1_000_000},
+        ),
+    ),
+    Tool(
+        "show_dialogue",
+        "Show one dialogue: prompts, answers, tool calls and verdicts, as JSON.",
+        _object(["dialogue"], dialogue=_TEXT),
+    ),
+    Tool(
+        "schema",
+        "List the classes in the store with their numbers of instances, and the prefixes.",
+        _object([]),
+    ),
+    Tool(
+        "query",
+        f"Run a read-only SPARQL 1.1 query on the store; at most {ROWS} rows are shown. The "
+        "default graph is the union of all graphs. SERVICE and updates are refused.",
+        _object(["sparql"], sparql={"type": "string"}),
+    ),
+)
+
+
+class StoreTools:
+    """The tools of one served store."""
+
+    tools: Sequence[Tool] = TOOLS
+    instructions = (
+        "Results of kgbench, a benchmark of language models on knowledge graphs. Ask the "
+        "leaderboard first; search_dialogues finds evidence, show_dialogue reads it, and query "
+        "answers everything else in SPARQL (schema lists the classes)."
+    )
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._computing = Computing(service.analysts)
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """The service has a context of its own, in which this one stands."""
+        yield
+
+    async def use(self, name: str, given: Mapping[str, Json]) -> ToolResult:
+        """Use a tool; what is refused and what takes too long is an error in words."""
+        try:
+            if name == "leaderboard":
+                return await self._leaderboard(given)
+            if name == "search_dialogues":
+                return await self._search(given)
+            if name == "show_dialogue":
+                return await self._show(given["dialogue"])
+            if name == "schema":
+                text = queries.bind(queries.load("class-partitions"))
+                found = await self._query(text)
+                return ToolResult(f"{_prefixes()}\n{found.text}", found.outcome)
+            return await self._query(given["sparql"])
+        except Refused as refused:
+            return ToolResult(f"error: {refused.message}", ToolOutcome.ERROR)
+
+    async def _leaderboard(self, given: Mapping[str, Json]) -> ToolResult:
+        chosen = {name: given.get(name) for name in ("model", "task")}
+        chosen["suite"] = await self._suite(given)
+        return ToolResult(await self._computing.get(self._service.view, "standings", **chosen))
+
+    async def _search(self, given: Mapping[str, Json]) -> ToolResult:
+        names = {"text": "search"}
+        asked = Wanted.read(
+            {names.get(name, name): str(value) for name, value in given.items() if name != "suite"}
+        )
+        if asked.problem is not None:
+            return ToolResult(f"error: {asked.problem}", ToolOutcome.ERROR)
+        wanted = {name: getattr(asked, name) for name in Wanted.__dataclass_fields__}
+        found = await self._computing.get(
+            self._service.view, "dialogues", suite=await self._suite(given), wanted=wanted
+        )
+        if not found["rows"]:
+            return ToolResult("(no dialogue fits)", ToolOutcome.EMPTY)
+        lines = [f"{found['total']} dialogues, page {found['page']} of {found['pages']}"]
+        for row in found["rows"]:
+            score = "" if row["score"] is None else f" {row['metric']} {row['score']:.3f}"
+            lines.append(f"<{row['iri']}> {row['task']} {row['model']} {row['outcome']}{score}")
+        more = found["page"] < found["pages"]
+        return ToolResult("\n".join(lines), ToolOutcome.TRUNCATED if more else ToolOutcome.OK)
+
+    async def _suite(self, given: Mapping[str, Json]) -> str | None:
+        """The suite that is asked for, else the first of the store."""
+        if "suite" in given:
+            return str(given["suite"])
+        suites = await self._computing.get(self._service.view, "suites")
+        return suites[0][0] if suites else None
+
+    async def _show(self, dialogue: str) -> ToolResult:
+        iri = dialogue.strip().removeprefix("<").removesuffix(">")
+        shown = await self._computing.get(self._service.view, "transcript", iri=iri)
+        return ToolResult(json.dumps(shown, ensure_ascii=False, indent=1))
+
+    async def _query(self, text: str) -> ToolResult:
+        service = self._service
+        view = service.view
+        admitted = await service.readers.admit(text)
+        rows = admitted.form in ("SELECT", "ASK")
+        form = "tsv" if admitted.form == "SELECT" else "json" if rows else "nt"
+        job = service.job(view, formats.named(form).name, query=text)
+        answer = await service.pool.run(job, key_of(text, admitted.shape), view)
+        data = bytearray(answer.head)
+        cut = False
+        if answer.rest is not None:
+            try:
+                async for piece in answer.rest:
+                    data += piece
+                    if len(data) > _BYTES:
+                        cut = True
+                        break
+            finally:
+                await answer.rest.aclose()
+        if admitted.form == "ASK":
+            return ToolResult("true" if json.loads(data)["boolean"] else "false")
+        return _table(data[:_BYTES], headed=rows, cut=cut or len(data) > _BYTES)
+
+
+def _table(data: bytes | bytearray, *, headed: bool, cut: bool) -> ToolResult:
+    """The first rows of an answer in TSV, or triples in N-Triples; neither has line ends inside."""
+    lines = data.decode("utf-8", "replace").split("\n")
+    lines.pop()  # what follows the last line end: nothing, or a part of a row
+    heading = lines[:1] if headed else []
+    found = lines[len(heading) :]
+    if not found and not cut:
+        return ToolResult("\n".join([*heading, "(no rows)"]), ToolOutcome.EMPTY)
+    shown = found[:ROWS]
+    if cut or len(found) > len(shown):
+        more = "more rows are" if cut else f"{len(found) - len(shown)} more are"
+        return ToolResult(
+            "\n".join([*heading, *shown, f"({more} not shown)"]), ToolOutcome.TRUNCATED
+        )
+    return ToolResult("\n".join([*heading, *shown]))
+
+
+def _prefixes() -> str:
+    from kgbench.vocab import PREFIXES
+
+    known: Mapping[str, Any] = PREFIXES
+    return "\n".join(f"PREFIX {name}: <{iri}>" for name, iri in known.items())

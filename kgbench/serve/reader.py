@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The process that reads what clients send: ``python -m kgbench.serve.reader``.
+
+As isolated as a query worker, and talking as one (see :mod:`kgbench.serve.worker`). A job names
+one of :data:`READERS` and has its arguments, pickled; the answer is the result, pickled, or the
+:class:`~kgbench.serve.refusals.Refused` that it raised.
+"""
+
+from __future__ import annotations
+
+import base64
+import pickle
+from collections.abc import Callable, Mapping
+from typing import Any, BinaryIO
+
+from kgbench.execution.lexer import TooManyTokens
+from kgbench.serve import admission, reading, worker
+from kgbench.serve.refusals import Refused
+
+READERS: Mapping[str, Callable[..., Any]] = {
+    "operation": reading.operation,
+    "triples": reading.triples,
+    "admit": admission.admit,
+}
+
+
+def read(job: Mapping[str, Any], stream: BinaryIO) -> None:
+    """Do one job, and send what came of it."""
+    # The arguments come from the server, which is the parent of this process.
+    arguments = pickle.loads(base64.b64decode(job["arguments"]))  # noqa: S301
+    found: tuple[Any, tuple[int, str, dict[str, str]] | None]
+    try:
+        found = (READERS[job["read"]](*arguments), None)
+    except Refused as refused:
+        found = (None, (refused.status, refused.message, refused.headers))
+    except TooManyTokens as error:
+        found = (None, (413, f"{error}: this server reads no more", {}))
+    worker.send(stream, worker.DATA, pickle.dumps(found))
+
+
+if __name__ == "__main__":
+    worker.answer_jobs(read)

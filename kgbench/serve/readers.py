@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading what clients send outside of the event loop: in processes, with a limit of time."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import pickle
+import time
+from typing import Any
+
+from kgbench.execution.lexer import TooManyTokens
+from kgbench.serve import reading
+from kgbench.serve import worker as talk
+from kgbench.serve.admission import INSIDE, Admitted, admit
+from kgbench.serve.reading import Asked, Sent
+from kgbench.serve.refusals import Refused, busy
+from kgbench.serve.seats import Seats
+from kgbench.serve.settings import Limits
+from kgbench.serve.workers import Gone, Worker
+
+_MODULE = "kgbench.serve.reader"
+_SMALL = 8_000  # bytes that are read in the event loop, in a few milliseconds at most
+
+
+class Readers:
+    """Reads requests and graphs; all methods belong to the server's event loop.
+
+    Each raises :class:`~kgbench.serve.refusals.Refused` as the functions of
+    :mod:`kgbench.serve.reading` do, and 503 where reading takes too long. Processes are started
+    when the first large request comes.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._seats = Seats(_MODULE, limits.readers, limits.memory_bytes, limits.patience)
+        self._places = asyncio.Semaphore(limits.readers)
+
+    async def close(self) -> None:
+        """Kill all processes."""
+        await self._seats.close()
+
+    async def operation(self, sent: Sent, base: str) -> Asked | None:
+        """See :func:`kgbench.serve.reading.operation`."""
+        if len(sent.url_query) + len(sent.body) <= _SMALL and not sent.may_write:
+            try:
+                return reading.operation(sent, base, INSIDE)
+            except TooManyTokens:
+                pass
+        found: Asked | None = await self._read("operation", sent, base)
+        return found
+
+    async def admit(self, query: str) -> Admitted:
+        """See :func:`kgbench.serve.admission.admit`."""
+        if len(query) <= _SMALL:
+            try:
+                return admit(query, INSIDE)
+            except TooManyTokens:
+                pass
+        found: Admitted = await self._read("admit", query)
+        return found
+
+    async def triples(self, content_type: str, body: bytes, base: str) -> str:
+        """See :func:`kgbench.serve.reading.triples`."""
+        found: str = await self._read("triples", content_type, body, base)
+        return found
+
+    async def _read(self, name: str, *arguments: Any) -> Any:
+        try:
+            await asyncio.wait_for(self._places.acquire(), self._limits.patience)
+        except TimeoutError:
+            raise busy(self._limits.patience) from None
+        try:
+            worker = await self._seats.take()
+            try:
+                worker.send(
+                    {
+                        "read": name,
+                        "arguments": base64.b64encode(pickle.dumps(arguments)).decode("ascii"),
+                    }
+                )
+                found, refused = pickle.loads(await self._answer(worker))  # noqa: S301 - of our own
+            except BaseException:
+                await self._seats.replace(worker)
+                raise
+            self._seats.give_back(worker)
+        finally:
+            self._places.release()
+        if refused is not None:
+            raise Refused(*refused)
+        return found
+
+    async def _answer(self, worker: Worker) -> bytes:
+        """All that a worker sends of its answer."""
+        end = time.monotonic() + self._limits.reading_seconds
+        pieces: list[bytes] = []
+        while True:
+            try:
+                frame = await worker.frame(end - time.monotonic())
+            except Gone as gone:
+                what = "needs too much memory" if gone.memory else "cannot be read"
+                raise Refused(400, f"what was sent {what}") from None
+            if frame is None:
+                seconds = self._limits.reading_seconds
+                raise Refused(503, f"what was sent cannot be read within {seconds:g} seconds")
+            if frame.tag == talk.FAILED:
+                raise Refused(503, "what was sent could not be read: the server's reader failed")
+            if frame.tag == talk.END:
+                return b"".join(pieces)
+            pieces.append(frame.payload)

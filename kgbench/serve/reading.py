@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading what clients send: operations and graphs, from bytes to what is executed or stored.
+
+All functions are pure and linear in what they read, and their results travel between processes:
+small requests are read in the server's event loop, all others in a process that can be killed (see
+:mod:`kgbench.serve.readers`).
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import NamedTuple
+
+import pyoxigraph as ox
+
+from kgbench.serve import formats, protocol, updates
+from kgbench.serve.admission import DEEPEST, TOKENS, Admitted, admit
+from kgbench.serve.bodies import is_deeper
+from kgbench.serve.multipart import parts
+from kgbench.serve.protocol import Operation
+from kgbench.serve.refusals import Refused
+
+GRAPHS = tuple(one for one in formats.GRAPHS if one.name not in ("nq", "trig"))
+MULTIPART = "multipart/form-data"
+_UNTOLD = ("", "text/plain", "application/octet-stream")  # of files whose type a client knows not
+_LONGEST_TYPE = 1_000  # characters of a Content-Type; its parser takes quadratic time
+_LARGEST = 64 << 20  # characters of the triples of one request
+
+
+class Sent(NamedTuple):
+    """A request of the SPARQL protocol as its client sent it, and whether it may change data."""
+
+    method: str
+    url_query: bytes
+    content_type: str | None
+    body: bytes
+    may_write: bool
+
+
+class Asked(NamedTuple):
+    """An operation, ready to be run; ``admitted`` where it is a query."""
+
+    operation: Operation
+    admitted: Admitted | None
+
+
+def operation(sent: Sent, base: str, most: int = TOKENS) -> Asked | None:
+    """What a request asks for; ``None`` where a GET names no query at all.
+
+    An update is prepared where its client may write, with ``base`` for relative IRIs, and tried on
+    an empty store: so the engine has parsed it once where that harms nobody. Raises
+    :class:`~kgbench.serve.refusals.Refused`, and
+    :class:`~kgbench.execution.lexer.TooManyTokens` where a query has more than ``most`` tokens.
+    """
+    _check_type(sent.content_type)
+    found = protocol.read(sent.method, sent.url_query, sent.content_type, sent.body)
+    if found is None:
+        return None
+    if found.kind == "query":
+        return Asked(found, admit(found.text, most))
+    if not sent.may_write:
+        return Asked(found, None)
+    text = updates.prepared(found, base)
+    try:
+        # What fails only because the store is empty (DROP GRAPH of one that is not there) is no
+        # fault of the text: the real store decides.
+        with suppress(RuntimeError):
+            ox.Store().update(text)
+    except (SyntaxError, ValueError) as error:
+        raise Refused(400, str(error)[:2_000]) from None
+    return Asked(Operation("update", text), None)
+
+
+def triples(content_type: str, body: bytes, base: str) -> str:
+    """The triples of a graph, or of a form with graphs as its files, as N-Triples.
+
+    Blank nodes are renamed. Raises :class:`~kgbench.serve.refusals.Refused`: 415 for other types,
+    400 with the parser's words, 413 where the triples are much larger than the body.
+    """
+    _check_type(content_type)
+    media = content_type.partition(";")[0].strip().lower()
+    if media != MULTIPART:
+        return _parsed(body, _form(media), base)
+    texts = []
+    for part in parts(content_type, body):
+        untold = part.media in _UNTOLD and "." in part.name
+        suffix = part.name.rpartition(".")[2].lower()
+        named = next((f for f in GRAPHS if untold and f.name == suffix), None)
+        texts.append(_parsed(part.data, named or _form(part.media), base))
+    return "\n".join(texts)
+
+
+def _check_type(content_type: str | None) -> None:
+    if len(content_type or "") > _LONGEST_TYPE:
+        raise Refused(
+            400,
+            "the request has a header that cannot be read: its Content-Type is longer than "
+            f"{_LONGEST_TYPE:,} characters",
+        )
+
+
+def _form(media: str) -> formats.Format:
+    """The format with a media type, or 415."""
+    form = next((f for f in GRAPHS if media in f.asked), None)
+    if form is None:
+        known = ", ".join(one.media for one in GRAPHS)
+        raise Refused(415, f"send a graph as {known}, or several as files of a {MULTIPART}")
+    return form
+
+
+def _parsed(sent: bytes, form: formats.Format, base: str) -> str:
+    """The triples of a text, blank nodes renamed; 400 with the parser's words where it has none."""
+    if is_deeper(sent, DEEPEST, json=form.name == "jsonld"):
+        raise Refused(400, f"the graph is nested deeper than {DEEPEST} levels")
+    lines = []
+    size = 0
+    try:
+        for quad in ox.parse(
+            sent, formats.engine_format(form.name), base_iri=base, rename_blank_nodes=True
+        ):
+            lines.append(f"{quad.triple} .")
+            size += len(lines[-1])
+            if size > _LARGEST:
+                raise Refused(413, "the graph's triples are too large for one request")
+    except (SyntaxError, ValueError) as error:
+        raise Refused(400, str(error)[:2_000]) from None
+    return "\n".join(lines)

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may review: whoever has the link with the server's key; and no page of another site.
+
+A request that writes comes from a page of this server: its Origin is checked, its cookie is never
+sent along from other sites, and its form has a token that only pages of this session have.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from kgbench.record.reviews import PSEUDONYM
+from kgbench.serve.refusals import Refused
+
+_DIGITS = 32  # of signatures
+_LONGEST = 200_000.0  # seconds; a page that was open for longer measures nothing
+_DAYS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """Who asks: a pseudonym, or ``None`` before it was chosen; ``token`` is for forms."""
+
+    name: str | None
+    token: str
+
+
+class Access:
+    """Signs and checks links, cookies and forms with one ``key``.
+
+    ``public`` is the URL of the root as clients reach it behind a proxy.
+    """
+
+    def __init__(self, key: str, public: str | None = None) -> None:
+        self.key = key
+        self._secret = hashlib.sha256(b"kgbench review " + key.encode()).digest()
+        self._public = urlsplit(public) if public else None
+        # Cookies are shared by all ports of a host.
+        self._cookie = f"kgbench-review-{self._signed('cookie')[:8]}"
+
+    def has_key(self, sent: str) -> bool:
+        """Whether a link has the key."""
+        return hmac.compare_digest(sent.encode(), self.key.encode())
+
+    def visitor(self, request: Request) -> Visitor:
+        """Who asks, by the cookie; 403 where there is none, or none of this server."""
+        sent = request.cookies.get(self._cookie, "")
+        name, _, signature = sent.partition(".")
+        known = hmac.compare_digest(signature.encode(), self._signed("visitor", name).encode())
+        if not known or (name and not PSEUDONYM.fullmatch(name)):
+            raise Refused(403, "open the link that `kgbench serve --review` printed when it began")
+        return Visitor(name or None, self._signed("form", name))
+
+    def admit(self, response: Response, name: str = "") -> None:
+        """Have the client be known, by the pseudonym ``name`` where it was chosen."""
+        response.set_cookie(
+            self._cookie,
+            f"{name}.{self._signed('visitor', name)}",
+            max_age=_DAYS * 86_400,
+            path=self.root,
+            secure=self._public is not None and self._public.scheme == "https",
+            httponly=True,
+            samesite="strict",
+        )
+
+    def check(self, request: Request, visitor: Visitor, token: str) -> None:
+        """Nothing where a form was sent by a page of this server; 403 where it was not."""
+        origin = urlsplit(request.headers.get("origin", ""))
+        own = self._public
+        hosts = {request.headers.get("host", "").lower()} | ({own.netloc.lower()} if own else set())
+        schemes = ("https",) if own is not None and own.scheme == "https" else ("http", "https")
+        site = request.headers.get("sec-fetch-site", "same-origin")
+        if (
+            origin.scheme not in schemes
+            or origin.netloc.lower() not in hosts
+            or site != "same-origin"
+        ):
+            raise Refused(403, "verdicts are taken from pages of this server only")
+        if not hmac.compare_digest(token.encode(), visitor.token.encode()):
+            raise Refused(403, "this form is not of your session: load the page again")
+
+    @property
+    def root(self) -> str:
+        """The path of the root, as clients see it; ends with ``/``."""
+        return f"{self._public.path.rstrip('/')}/" if self._public else "/"
+
+    def shown_now(self, visitor: Visitor, item: str) -> str:
+        """The time of now, signed for a form about an item."""
+        now = f"{time.time():.3f}"
+        return f"{now}.{self._signed('shown', visitor.name or '', item, now)}"
+
+    def seconds_since(self, visitor: Visitor, item: str, shown: str) -> float | None:
+        """How long ago a form was made; ``None`` where it does not say so, or too long ago."""
+        then, _, signature = shown.rpartition(".")
+        expected = self._signed("shown", visitor.name or "", item, then)
+        if not hmac.compare_digest(signature.encode(), expected.encode()):
+            return None
+        passed = time.time() - float(then)
+        return round(passed, 3) if 0 <= passed <= _LONGEST else None
+
+    def _signed(self, *parts: str) -> str:
+        message = "\0".join(parts).encode()
+        return hmac.new(self._secret, message, hashlib.sha256).hexdigest()[:_DIGITS]
+
+
+def new_key() -> str:
+    """A key that nobody guesses."""
+    return secrets.token_urlsafe(18)

@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The review server: pages for people who decide; nothing else of the store is served.
+
+The pages hide what was asked of whom: no model name, no score, no verdict of a judge is on them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp
+
+from kgbench.errors import KgbenchError
+from kgbench.pages import rendering as shared
+from kgbench.pages.rendering import environment
+from kgbench.record.reviews import LONGEST_REASON, PSEUDONYM, Review
+from kgbench.serve.app import Frame
+from kgbench.serve.bodies import body
+from kgbench.serve.lookups import LOOKUPS, NoLookups
+from kgbench.serve.refusals import Refused
+from kgbench.serve.review.access import Access, Visitor
+from kgbench.serve.review.queue import Entry, ReviewQueue
+from kgbench.serve.settings import Settings
+
+_SERVE = Path(__file__).parent.parent
+_SHARED = ("style.css", "reading.css")
+_STATIC = (
+    *(shared.STATIC / name for name in _SHARED),
+    *sorted((_SERVE / "static").glob("review.*")),
+)
+_FIELDS = 20  # of a form
+_LATEST = 200  # of one's own verdicts that are listed
+KEYS = "1234567890qwertyuiop"
+"""The keys that choose the options, in the order in which these are shown."""
+# Forms tell their Origin only under a policy that lets pages of the same origin know each other.
+_HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "same-origin", "Vary": "Cookie"}
+_SITE = {
+    "navigation": [("Review", ""), ("My verdicts", "mine"), ("Adjudicate", "adjudicate")],
+    "footer": [],
+}
+
+
+def application(settings: Settings, queue: ReviewQueue, access: Access) -> ASGIApp:
+    """The review pages over ``queue`` as an ASGI application."""
+    pages = _Pages(queue, access, settings)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
+        yield {LOOKUPS: NoLookups()}
+
+    async def refused(_: Request, error: Exception) -> Response:
+        assert isinstance(error, Refused)
+        return pages.refusal(error.status, error.message, error.headers)
+
+    async def missing(_: Request, __: Exception) -> Response:
+        return pages.refusal(404, "there is no such page here")
+
+    async def method(_: Request, __: Exception) -> Response:
+        return pages.refusal(405, "this address does not take such requests")
+
+    async def failed(_: Request, error: Exception) -> Response:
+        words = str(error) if isinstance(error, KgbenchError) else "its log says more"
+        return pages.refusal(500, f"the server failed on this request: {words}")
+
+    async def health(_: Request) -> Response:
+        return JSONResponse({"items": len(queue.entries)})
+
+    routes: list[BaseRoute] = [
+        Route("/", pages.front, methods=["GET"]),
+        Route("/name", pages.choose_name, methods=["POST"]),
+        Route("/item/{name}", pages.item, methods=["GET"]),
+        Route("/item/{name}", pages.decide, methods=["POST"]),
+        Route("/mine", pages.mine, methods=["GET"]),
+        Route("/adjudicate", pages.disputed, methods=["GET"]),
+        Route("/adjudicate/{name}", pages.dispute, methods=["GET"]),
+        Route("/adjudicate/{name}", pages.settle, methods=["POST"]),
+        Route("/health", health, methods=["GET"]),
+        *(Route(f"/static/{path.name}", _file(path), methods=["GET"]) for path in _STATIC),
+    ]
+    handlers = {Refused: refused, 404: missing, 405: method, Exception: failed}
+    return Frame(Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers), settings)
+
+
+def _file(path: Path) -> Callable[[Request], Awaitable[Response]]:
+    async def send(_: Request) -> Response:
+        return FileResponse(path)
+
+    return send
+
+
+class _Pages:
+    """Answers requests for pages, and takes what their forms send."""
+
+    def __init__(self, queue: ReviewQueue, access: Access, settings: Settings) -> None:
+        self._queue = queue
+        self._access = access
+        self._limits = settings.limits
+        self._environment = environment(_SERVE / "templates")
+        self._environment.globals.update(site=_SITE)
+
+    # --- pages ----------------------------------------------------------------------------
+
+    async def front(self, request: Request) -> Response:
+        """The next item; the question for a pseudonym; or the door, for a link with the key."""
+        key = request.query_params.get("key")
+        if key is not None:
+            if not self._access.has_key(key):
+                raise Refused(403, "the link has another key: use the one that was printed last")
+            response = self._to("")
+            with contextlib.suppress(Refused):  # who is known stays so
+                if self._access.visitor(request).name is not None:
+                    return response
+            self._access.admit(response)
+            return response
+        visitor = self._access.visitor(request)
+        if visitor.name is None:
+            return self._page("review-name.html", {"problem": None, "visitor": visitor})
+        entry = self._queue.next(visitor.name, request.query_params.get("after"))
+        if entry is not None:
+            return self._to(f"item/{entry.name}")
+        left = self._queue.next(visitor.name) is not None
+        return self._page("review-done.html", {"left": left, **self._progress(visitor.name)})
+
+    async def item(self, request: Request) -> Response:
+        """One item to decide, or to decide again."""
+        visitor, entry = self._asked(request)
+        given = self._queue.given(entry, visitor.name or "")
+        return await self._item(visitor, entry, given)
+
+    async def mine(self, request: Request) -> Response:
+        """What the reviewer has decided, the latest first."""
+        visitor = self._named(request)
+        assert visitor.name is not None
+        decided = self._queue.decided(visitor.name)
+        listed = [self._told(entry, review) for entry, review in decided[:_LATEST]]
+        context = {"decided": listed, "more": len(decided) - len(listed)}
+        return self._page("review-mine.html", {**context, **self._progress(visitor.name)})
+
+    async def disputed(self, request: Request) -> Response:
+        """The first item on which people disagree."""
+        visitor = self._named(request)
+        assert visitor.name is not None
+        disputed = self._queue.disputed()
+        after = request.query_params.get("after")
+        names = [one.name for one in disputed]
+        place = names.index(after) + 1 if after in names else 0
+        if place < len(names):
+            return self._to(f"adjudicate/{names[place]}")
+        context = {"left": bool(names), "adjudicating": True, **self._progress(visitor.name)}
+        return self._page("review-done.html", context)
+
+    async def dispute(self, request: Request) -> Response:
+        """An item on which people disagree, with what they said, but not who they are."""
+        visitor, entry = self._asked(request)
+        opinions = [
+            {"who": f"Reviewer {'ABCDEFGHIJKLMNOPQRSTUVWXYZ'[k % 26]}", **self._told(entry, one)}
+            for k, one in enumerate(self._queue.opinions(entry))
+        ]
+        return await self._item(visitor, entry, None, opinions=opinions)
+
+    async def _item(
+        self,
+        visitor: Visitor,
+        entry: Entry,
+        given: Review | None,
+        *,
+        opinions: list[dict[str, Any]] | None = None,
+    ) -> Response:
+        assert visitor.name is not None
+        shown = await asyncio.to_thread(self._queue.material, entry)
+        rubric = self._queue.rubric
+        by_name = {option.name: option for option in rubric.options}
+        options = [by_name[name] for name in shown.exercise.case.data["order"]]
+        adjudicating = opinions is not None
+        context = {
+            "entry": entry,
+            "rubric": rubric,
+            "options": list(zip(KEYS, options, strict=False)),
+            "material": shown.material,
+            "given": None if given is None else self._told(entry, given),
+            "opinions": opinions,
+            "adjudicating": adjudicating,
+            "visitor": visitor,
+            "shown": self._access.shown_now(visitor, entry.name),
+            "longest": LONGEST_REASON,
+            "last": self._last(visitor.name, entry),
+            **self._progress(visitor.name),
+        }
+        return self._page("review-item.html", context)
+
+    # --- forms ----------------------------------------------------------------------------
+
+    async def choose_name(self, request: Request) -> Response:
+        """Take a pseudonym."""
+        visitor = self._access.visitor(request)
+        form = await self._form(request, visitor)
+        name = form.get("name", "").strip()
+        if not PSEUDONYM.fullmatch(name):
+            problem = "Use 1 to 32 letters, digits, - and _, and begin with a letter or digit."
+            return self._page("review-name.html", {"problem": problem, "visitor": visitor}, 400)
+        response = self._to("")
+        self._access.admit(response, name)
+        return response
+
+    async def decide(self, request: Request) -> Response:
+        """Take a verdict, and go on to the next item."""
+        return await self._taken(request, adjudicating=False)
+
+    async def settle(self, request: Request) -> Response:
+        """Take a verdict that settles those of people, and go on to the next such item."""
+        return await self._taken(request, adjudicating=True)
+
+    async def _taken(self, request: Request, *, adjudicating: bool) -> Response:
+        visitor, entry = self._asked(request)
+        assert visitor.name is not None
+        form = await self._form(request, visitor)
+        why = form.get("why", "").replace("\r\n", "\n").strip()
+        if len(why) > LONGEST_REASON:
+            raise Refused(413, f"the reason has more than {LONGEST_REASON:,} characters")
+        known = {option.name for option in self._queue.rubric.options}
+        if form.get("option") not in known:
+            raise Refused(400, "choose one of the verdicts first")
+        seconds = self._access.seconds_since(visitor, entry.name, form.get("shown", ""))
+        try:
+            await asyncio.to_thread(
+                self._queue.decide,
+                entry,
+                visitor.name,
+                form["option"],
+                why,
+                seconds,
+                adjudicating=adjudicating,
+            )
+        except KgbenchError as error:
+            raise Refused(409, str(error)) from None
+        return self._to("adjudicate" if adjudicating else "")
+
+    async def _form(self, request: Request, visitor: Visitor) -> dict[str, str]:
+        """The fields of a form that a page of this server sent, each once."""
+        media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if media != "application/x-www-form-urlencoded":
+            raise Refused(415, "verdicts are sent by the forms of the pages")
+        sent = await body(request, self._limits)
+        try:
+            fields = parse_qs(sent.decode("utf-8"), max_num_fields=_FIELDS, keep_blank_values=True)
+        except ValueError:
+            raise Refused(400, "the form cannot be read") from None
+        form = {name: values[-1] for name, values in fields.items()}
+        self._access.check(request, visitor, form.get("token", ""))
+        return form
+
+    # --- parts ----------------------------------------------------------------------------
+
+    def _named(self, request: Request) -> Visitor:
+        visitor = self._access.visitor(request)
+        if visitor.name is None:
+            raise Refused(303, "choose a pseudonym first", {"Location": self._access.root})
+        return visitor
+
+    def _asked(self, request: Request) -> tuple[Visitor, Entry]:
+        visitor = self._named(request)
+        entry = self._queue.entry(request.path_params["name"])
+        if entry is None:
+            raise Refused(404, "this item is not in the queue of this server")
+        return visitor, entry
+
+    def _progress(self, reviewer: str) -> dict[str, Any]:
+        decided = sum(self._queue.given(one, reviewer) is not None for one in self._queue.entries)
+        return {
+            "done": decided,
+            "total": len(self._queue.entries),
+            "disputes": len(self._queue.disputed()),
+            "reviewer": reviewer,
+        }
+
+    def _last(self, reviewer: str, entry: Entry) -> Entry | None:
+        """The item that the reviewer decided last, other than this one."""
+        decided = (one for one, _ in self._queue.decided(reviewer) if one.name != entry.name)
+        return next(decided, None)
+
+    def _told(self, entry: Entry, review: Review) -> dict[str, Any]:
+        """A verdict as pages show it, in the order in which a pair stands on them."""
+        option = next((one for one in self._queue.rubric.options if one.iri == review.chosen), None)
+        name = "?" if option is None else option.name
+        if len(review.items) > 1 and review.items[0].dialogue != entry.shown[0].dialogue:
+            name = {"first": "second", "second": "first"}.get(name, name)
+        return {"entry": entry, "option": name, "why": review.why, "decided": review.decided}
+
+    def refusal(
+        self, status: int, message: str, headers: Mapping[str, str] | None = None
+    ) -> Response:
+        """A refusal in words, as a page."""
+        context = {"status": status, "message": message}
+        response = self._page("review-refusal.html", context, status)
+        response.headers.update(headers or {})
+        return response
+
+    def _page(self, template: str, context: Mapping[str, Any], status: int = 200) -> Response:
+        root = self._access.root
+        text = self._environment.get_template(template).render(
+            root=root,
+            asset=lambda name: f"{root}static/{name}",
+            current=None,
+            **{"reviewer": None, "done": 0, "total": 0, "disputes": 0, **context},
+        )
+        return HTMLResponse(text, status, _HEADERS)
+
+    def _to(self, path: str) -> Response:
+        return RedirectResponse(f"{self._access.root}{path}", 303, _HEADERS)

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What people are asked about a run by one rubric, in which order, and what they have decided."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from kgbench.analysis.selection import select
+from kgbench.analysis.verdicts import EXECUTION, Judgement, is_person, judgements, verdicts
+from kgbench.errors import StoreError
+from kgbench.judges.planning import Exercises, Group, Judging, Shown, groups, iris, rank
+from kgbench.judges.rubrics import Rubric
+from kgbench.rdf import canonical_json, digest
+from kgbench.record import reviews as record
+from kgbench.record.reading import RunInfo
+from kgbench.record.reviews import Item, Review
+from kgbench.software import this_software
+from kgbench.store.iris import new_id
+from kgbench.store.protocol import Block, Store
+
+DISAGREEMENTS, RANDOM, ADJUDICATION = "disagreements", "random", "adjudication"
+_DIGITS = 16  # of the digest that names an item in a URL, and says nothing of models
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An item of the queue: its name in URLs, and the dialogues in the order they are shown in."""
+
+    name: str
+    shown: Group
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        """The dialogues, whatever their order."""
+        return tuple(sorted(iris(self.shown)))
+
+
+class ReviewQueue:
+    """The items of a run for people to decide, and their verdicts as they come.
+
+    All methods may be called from several threads. ``order`` is :data:`DISAGREEMENTS` or
+    :data:`RANDOM`.
+    """
+
+    def __init__(self, store: Store, run: RunInfo, judging: Judging, order: str) -> None:
+        self._store = store
+        self._run = run
+        self._judging = judging
+        self._writing = threading.Lock()
+        self.order = order
+        self._exercises = Exercises(store, run, judging.rubric, judging.seed)
+        self.entries = _ordered(store, run, judging, order)
+        self._by_name = {one.name: one for one in self.entries}
+        self._given: dict[tuple[str, ...], dict[str, Review]] = {}
+        self._settled: dict[tuple[str, ...], Review] = {}
+        for one in record.standing(record.reviews(store, run.iri)):
+            self._keep(one)
+        self._passes = record.review_passes(store, run.iri)
+
+    @property
+    def rubric(self) -> Rubric:
+        """What is asked."""
+        return self._judging.rubric
+
+    def entry(self, name: str) -> Entry | None:
+        """The item with this name in URLs."""
+        return self._by_name.get(name)
+
+    def next(self, reviewer: str, after: str | None = None) -> Entry | None:
+        """The first item that a reviewer has not decided, of those behind ``after`` where given."""
+        waiting = iter(self.entries)
+        if after is not None and after in self._by_name:
+            for one in waiting:
+                if one.name == after:
+                    break
+        return next((one for one in waiting if self.given(one, reviewer) is None), None)
+
+    def decided(self, reviewer: str) -> list[tuple[Entry, Review]]:
+        """The items that a reviewer has decided, the latest first."""
+        found = [(one, self.given(one, reviewer)) for one in self.entries]
+        kept = [(one, review) for one, review in found if review is not None]
+        return sorted(kept, key=lambda pair: pair[1].decided, reverse=True)
+
+    def given(self, entry: Entry, reviewer: str) -> Review | None:
+        """A reviewer's verdict on an item, as it stands."""
+        return self._given.get(entry.about, {}).get(reviewer)
+
+    def disputed(self) -> list[Entry]:
+        """The items on which people disagree, and that nobody has adjudicated since."""
+        return [
+            one
+            for one in self.entries
+            if len(self._verdicts(one.about)) > 1 and not self._is_settled(one.about)
+        ]
+
+    def opinions(self, entry: Entry) -> list[Review]:
+        """The standing verdicts of people on an item, in an order that says nothing of them."""
+        found = self._given.get(entry.about, {}).values()
+        return sorted(found, key=lambda one: digest(one.iri))
+
+    def material(self, entry: Entry) -> Shown:
+        """The texts of an item, and its options in the order in which they are shown."""
+        return self._exercises.of(entry.shown)
+
+    def decide(
+        self,
+        entry: Entry,
+        reviewer: str,
+        option: str,
+        why: str,
+        seconds: float | None,
+        *,
+        adjudicating: bool = False,
+    ) -> Review | None:
+        """Record a verdict; one on an item that the reviewer has decided revises the earlier one.
+
+        ``None`` where it is the same again. With ``adjudicating`` it settles what people have said
+        of the item. Raises :class:`~kgbench.errors.StoreError` for an option that the rubric does
+        not have, and for an adjudication of what is not disputed.
+        """
+        data = self.material(entry).exercise.case.data
+        if option not in data["options"]:
+            raise StoreError(f"the rubric {self.rubric.name} has no verdict '{option[:60]}'")
+        with self._writing:
+            about = entry.about
+            earlier = self._settled.get(about) if adjudicating else self.given(entry, reviewer)
+            if adjudicating and len(self._verdicts(about)) < 2:  # noqa: PLR2004 - two disagree
+                raise StoreError("people do not disagree on this item: there is nothing to settle")
+            if earlier is not None and earlier.reviewer != reviewer:
+                earlier = None  # somebody else's, which settles what was said before
+            chosen = data["options"][option]
+            if earlier is not None and (earlier.chosen, earlier.why) == (chosen, why):
+                return None
+            executed = data["executed"]
+            seeded = None if adjudicating else self._judging.seed
+            review = Review(
+                iri="",
+                reviewer=reviewer,
+                judged_run=self._run.iri,
+                rubric=self.rubric.iri,
+                chosen=chosen,
+                order=tuple(data["order"]),
+                items=tuple(Item(**one) for one in data["items"]),
+                decided=datetime.now(UTC),
+                executed=None if executed is None else data["options"][executed],
+                seconds=seconds,
+                why=why,
+                queue=ADJUDICATION if adjudicating else self.order,
+                seed=seeded,
+                revises=None if earlier is None else earlier.iri,
+                adjudicates=tuple(one.iri for one in self.opinions(entry)) if adjudicating else (),
+            )
+            review = replace(review, iri=record.review_iri(self._pass_of(reviewer)))
+            record.written(self._store, [review])
+            self._keep(review)
+            return review
+
+    def _pass_of(self, reviewer: str) -> str:
+        """The pass of a reviewer, which begins with the first verdict."""
+        if reviewer not in self._passes:
+            self._passes[reviewer] = begin(self._store, self._run, reviewer)
+        return self._passes[reviewer]
+
+    def _keep(self, review: Review) -> None:
+        if review.rubric != self.rubric.iri:
+            return
+        if review.adjudicates:
+            known = self._settled.get(review.about)
+            if known is None or known.decided <= review.decided:
+                self._settled[review.about] = review
+        else:
+            self._given.setdefault(review.about, {})[review.reviewer] = review
+
+    def _verdicts(self, about: tuple[str, ...]) -> set[str]:
+        return {_unordered(one, about) for one in self._given.get(about, {}).values()}
+
+    def _is_settled(self, about: tuple[str, ...]) -> bool:
+        settled = self._settled.get(about)
+        standing = {one.iri for one in self._given.get(about, {}).values()}
+        return settled is not None and standing <= set(settled.adjudicates)
+
+
+def begin(store: Store, run: RunInfo, reviewer: str) -> str:
+    """Begin a reviewer's pass over a run; returns its IRI."""
+    software = this_software()
+    name = new_id()
+    blocks = record.opening(
+        store.iris,
+        name,
+        judged=run.iri,
+        label=run.label,
+        reviewer=reviewer,
+        started=datetime.now(UTC),
+        agent=software.iri(store.iris),
+    )
+    store.write([Block(store.iris.catalogue, software.entry(store.iris)), *blocks])
+    return store.iris.mint("pass", **{"pass": name})
+
+
+def _unordered(review: Review, about: tuple[str, ...]) -> str:
+    """The verdict of a review as if a pair had been shown in the order of ``about``."""
+    base, _, name = review.chosen.rpartition("/")
+    if len(review.items) > 1 and review.items[0].dialogue != about[0]:
+        name = {"first": "second", "second": "first"}.get(name, name)
+    return f"{base}/{name}"
+
+
+def _ordered(store: Store, run: RunInfo, judging: Judging, order: str) -> list[Entry]:
+    """The items in the order in which people see them; of a pair, one order by chance."""
+    disputed: Mapping[tuple[str, ...], int] = {}
+    if order == DISAGREEMENTS:
+        disputed = dict(_disputed(store, run, judging.rubric))
+    found = []
+    for group in groups(store, run, judging):
+        shown = min((group, group[::-1]), key=lambda one: rank(judging.seed, one))
+        about = tuple(sorted(iris(shown)))
+        name = digest(canonical_json([judging.rubric.iri, *about]))[:_DIGITS]
+        found.append((-disputed.get(about, 0), rank(judging.seed, shown), Entry(name, shown)))
+    return [entry for *_, entry in sorted(found, key=lambda one: one[:2])]
+
+
+def _disputed(store: Store, run: RunInfo, rubric: Rubric) -> Iterator[tuple[tuple[str, ...], int]]:
+    """How many pairs of raters (judges, execution) disagree on an item."""
+    for one in judgements(verdicts(store, select(store, run=run.iri))):
+        if one.rubric.iri == rubric.iri:
+            yield one.first.about, _disagreeing(one)
+
+
+def _disagreeing(one: Judgement) -> int:
+    models = {judge: said for judge, said in one.by_judge.items() if not is_person(judge)}
+    by_rater = {**models, EXECUTION: one.executed}
+    said: Sequence[str] = [each for each in by_rater.values() if each is not None]
+    return sum(a != b for k, a in enumerate(said) for b in said[:k])

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Key files: private Ed25519 keys that only their owner can read, and public keys beside them.
+
+``KEYFILE`` is the private key (PKCS #8 in PEM), ``KEYFILE.pub`` the public key as one line of
+Multikey text. No message and no ``repr`` holds anything of a private key.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Self
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import serialization as pem
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from kgbench.errors import SignatureError
+from kgbench.signing.multibase import multikey, public_bytes
+
+PUBLIC: Final = ".pub"
+_OTHERS: Final = 0o077
+_LARGEST: Final = 10_000  # bytes of a key file
+_EXPONENT: Final = 65_537
+_RSA_BITS: Final = 2048  # what the network of nanopublications uses
+
+
+@dataclass(frozen=True)
+class SigningKey:
+    """A private key; ``public`` is its public key as Multikey text."""
+
+    public: str
+    _private: Ed25519PrivateKey = field(repr=False, compare=False)
+
+    @classmethod
+    def new(cls) -> Self:
+        """A fresh key."""
+        return cls._of(Ed25519PrivateKey.generate())
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """The key in a file.
+
+        Raises :class:`~kgbench.errors.SignatureError` where there is none, or where others than
+        its owner may read it.
+        """
+        private = private_key(path)
+        if not isinstance(private, Ed25519PrivateKey):
+            raise SignatureError(_none(path))
+        return cls._of(private)
+
+    @classmethod
+    def _of(cls, private: Ed25519PrivateKey) -> Self:
+        return cls(multikey(private.public_key().public_bytes_raw()), private)
+
+    def keep(self, path: Path) -> None:
+        """Write the key, readable for its owner only, and the public key beside it.
+
+        Raises :class:`~kgbench.errors.SignatureError` where one of the files exists already.
+        """
+        content = self._private.private_bytes(
+            pem.Encoding.PEM, pem.PrivateFormat.PKCS8, pem.NoEncryption()
+        )
+        _create(path, content, 0o600)
+        _create(path.with_name(path.name + PUBLIC), f"{self.public}\n".encode(), 0o644)
+
+    def sign(self, data: bytes) -> bytes:
+        """The signature over ``data``, 64 bytes (RFC 8032, section 5.1.6)."""
+        return self._private.sign(data)
+
+
+def private_key(path: Path) -> Any:
+    """The private key in a PEM file, of whatever kind.
+
+    Raises :class:`~kgbench.errors.SignatureError` where there is none, or where others than its
+    owner may read it.
+    """
+    try:
+        with path.open("rb") as file:
+            _refuse_shared(path, os.fstat(file.fileno()))
+            return pem.load_pem_private_key(file.read(_LARGEST), password=None)
+    except OSError as error:
+        raise SignatureError(f"the key {path} cannot be read: {error.strerror}") from None
+    except (ValueError, TypeError):  # their messages may quote the file
+        raise SignatureError(_none(path)) from None
+
+
+def new_rsa_key(path: Path) -> None:
+    """Write a new RSA key for nanopublications, readable for its owner only."""
+    private = rsa.generate_private_key(_EXPONENT, _RSA_BITS)
+    content = private.private_bytes(pem.Encoding.PEM, pem.PrivateFormat.PKCS8, pem.NoEncryption())
+    public = private.public_key().public_bytes(
+        pem.Encoding.PEM, pem.PublicFormat.SubjectPublicKeyInfo
+    )
+    _create(path, content, 0o600)
+    _create(path.with_name(path.name + PUBLIC), public, 0o644)
+
+
+def verifies(key: str, signature: bytes, data: bytes) -> bool:
+    """Whether ``signature`` over ``data`` was made by the private key of ``key`` (Multikey)."""
+    try:
+        Ed25519PublicKey.from_public_bytes(public_bytes(key)).verify(signature, data)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def public_key(given: str) -> str:
+    """The public key that a user names: Multikey text, or a file with it.
+
+    Raises :class:`~kgbench.errors.SignatureError` for anything else.
+    """
+    text = given
+    if not given.startswith("z6Mk"):
+        try:
+            with Path(given).open(encoding="ascii") as file:
+                text = file.read(_LARGEST).strip()
+        except (OSError, ValueError):
+            text = ""
+        if not text.startswith("z6Mk"):
+            raise SignatureError(
+                f"'{given}' is no public key: give the text that begins with z6Mk, or the file "
+                f"that ends in {PUBLIC}"
+            )
+    public_bytes(text)
+    return text
+
+
+def _refuse_shared(path: Path, state: os.stat_result) -> None:
+    if not stat.S_ISREG(state.st_mode):
+        raise SignatureError(f"the key {path} is no file")
+    if state.st_mode & _OTHERS:
+        raise SignatureError(
+            f"the key {path} may be read by others (mode {stat.S_IMODE(state.st_mode):04o}), so "
+            f"it is not used: make a new one if others had access, else chmod 600 {path}"
+        )
+
+
+def _create(path: Path, content: bytes, mode: int) -> None:
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    except FileExistsError:
+        raise SignatureError(f"{path} exists already, and keys are never overwritten") from None
+    except OSError as error:
+        raise SignatureError(f"{path} cannot be written: {error.strerror}") from None
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _none(path: Path) -> str:
+    return f"{path} holds no private Ed25519 key in PEM: make one with kgbench keys new"

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Questions about a graph that tools give access to; the final query is judged by its result.
+
+The same cases are asked in three conditions: with the schema in the prompt and no tools, with
+tools, and with both. The right reaction to a question that the graph cannot answer is to give up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Final, cast
+
+from kgbench.model import Case, Executor, Json, Outcome, QueryResult, Task, TaskModule, Verdict
+from kgbench.policies.compare import Reference, compare
+from kgbench.policies.policy import policy
+from kgbench.scoring.fences import fenced_blocks
+from kgbench.tasks import (
+    catalogue,
+    graph_agents,
+    graph_cases,
+    graph_tools,
+    graphs,
+    texts,
+    tool_scores,
+    typed_answers,
+)
+from kgbench.tasks.sparql_dialogue import Vocabulary
+from kgbench.tool_calls import Tool, ToolCall, ToolResult
+from kgbench.tools import arguments, wording
+
+POLICY: Final = "rows"
+"""The policy under which results are compared."""
+WITHOUT_TOOLS: Final = "schema"
+"""The condition in which a model has the schema and no tools."""
+GIVE_UP: Final = "CANCEL"
+"""What a model without tools answers where the graph cannot answer the question."""
+
+_FORM: Final = re.compile(r"\b(?:SELECT|ASK)\b", re.IGNORECASE)
+_RESULTS: Final = ("precision", "recall", "f1", "exact")
+
+
+class GraphQuestions:
+    """A task class whose parameters name a graph: its questions, and the tools over it."""
+
+    def __init__(self, name: str) -> None:
+        self.NAME = name
+        self.vocabulary = Vocabulary()
+
+    def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG002 - static
+        """The cases of ``task``: the same questions for every seed and in every condition.
+
+        Raises :class:`~kgbench.errors.TaskError` where their graph is not installed.
+        """
+        return [self._case(task, suite, data) for data in graph_cases.of(task.parameters)[:count]]
+
+    def _case(self, task: Task, suite: str, data: Mapping[str, Json]) -> Case:
+        """The case with ``data``, and the tools that the condition of ``task`` offers."""
+        tools = [] if task.parameters["condition"] == WITHOUT_TOOLS else graph_tools.described()
+        content = {**data, "tools": tools}
+        return catalogue.make_case(suite, self.NAME, task.parameters, content, uid=data["uid"])
+
+    def prompt(self, case: Case) -> str:
+        """The question of ``case``, with the schema of its graph if the condition says so."""
+        condition = case.parameters["condition"]
+        schema = {} if condition == "tools" else {"schema": graph_tools.schema(self._graph(case))}
+        question = case.data["question"].strip()
+        return texts.filled(self.NAME, f"prompt-{condition}.txt", question=question, **schema)
+
+    def tools(self, case: Case) -> Sequence[Tool]:
+        """The tools that the data of ``case`` describe."""
+        return [Tool(**tool) for tool in case.data["tools"]]
+
+    def use(
+        self, case: Case, name: str, arguments: Mapping[str, Json], executor: Executor
+    ) -> ToolResult:
+        """See :func:`kgbench.tasks.graph_tools.use`."""
+        prefixes = self.vocabulary.for_queries(case)
+        return graph_tools.use(name, arguments, self._graph(case), prefixes, executor)
+
+    def judge(self, case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
+        """Judge an answer that needed no tools, or of which only the end is known."""
+        return self.judge_dialogue(case, (), answers, executor)
+
+    def judge_dialogue(
+        self, case: Case, prompts: Sequence[str], answers: Sequence[str], executor: Executor
+    ) -> Verdict:
+        """Score the query that the last answer gives, and how the tools were used before it."""
+        last = answers[-1]
+        offers = bool(case.data["tools"])
+        query = self.query(last)
+        gives_up = query is None and _gives_up(last, offers=offers)
+        answerable = case.data["refSparql"] is not None
+        infos: dict[str, Json] = {"cancelled": gives_up, "answerable": answerable}
+        if query is not None and answerable:
+            verdict = typed_answers.judge(
+                policy(POLICY), case, answers, executor, cast("TaskModule", self)
+            )
+            outcome, scores, infos = verdict.outcome, {**verdict.scores}, {**verdict.infos, **infos}
+        else:
+            right = gives_up and not answerable
+            scores = dict.fromkeys(_RESULTS, float(right))
+            infos["sparql"] = query
+            outcome = Outcome.SCORED
+            if query is None and not gives_up:
+                outcome = Outcome.UNPARSABLE if last.strip() else Outcome.EMPTY
+        scores |= {
+            "answered": float(query is not None),
+            "cancelledRightly": float(gives_up and not answerable),
+            "cancelledWrongly": float(gives_up and answerable),
+        }
+        if offers:
+            over = query is None and not gives_up and tool_scores.is_out_of_budget(prompts, last)
+            known = self.vocabulary.for_queries(case)
+            scores |= {"outOfBudget": float(over)}
+            scores |= tool_scores.usage(prompts, answers, query, known)
+        return Verdict(scores, {"testUid": case.uid, **infos}, outcome)
+
+    def say(self, case: Case, agent: str, messages: Sequence[str], chance: Random) -> str:
+        """See :func:`kgbench.tasks.graph_agents.say`."""
+        return graph_agents.say(agent, case, messages, chance)
+
+    def reference(self, case: Case) -> str:
+        """The best last answer: the reference query, or giving up where there is none."""
+        query = case.data["refSparql"]
+        if case.data["tools"]:
+            return graph_agents.best(case)
+        return GIVE_UP if query is None else f"```sparql\n{query.strip()}\n```"
+
+    def query(self, answer: str) -> str | None:
+        """The query of an answer: what it calls the tool answer with, or else a fenced block."""
+        if calls := wording.calls(answer):
+            given = (_sparql(call) for call in calls if call.name == "answer")
+            return next((query for query in given if query is not None), None)
+        blocks = (block.body.strip() for block in fenced_blocks(answer))
+        return next((body for body in blocks if _FORM.search(body)), None)
+
+    def graph_name(self, case: Case) -> str | None:
+        """The installed or generated graph that ``case`` is about, where it carries none."""
+        name: str | None = case.data.get("graphName")
+        return name
+
+    def needs_recorded_results(self, case: Case) -> bool:  # noqa: ARG002 - none does
+        """Whether only recorded results say what queries find: all graphs are at hand."""
+        return False
+
+    def prepare(self) -> None:
+        """Load what tools and comparing need, for a process that cannot do so later."""
+        graphs.prepare()
+        graph_tools.prepare()
+        rows = QueryResult(("a", "b"), (("<urn:a>", "<urn:b>"), ("<urn:b>", "<urn:a>")))
+        compare(policy(POLICY), Reference(rows, ordered=True), rows)
+
+    def _graph(self, case: Case) -> str:
+        return typed_answers.graph_of(case, self)
+
+
+def _gives_up(answer: str, *, offers: bool) -> bool:
+    """Whether an answer calls the tool cancel, or says so where there are no tools."""
+    if offers:
+        return any(call.name == "cancel" for call in wording.calls(answer))
+    return answer.strip().strip("`\"'*. \n") == GIVE_UP
+
+
+def _sparql(call: ToolCall) -> str | None:
+    try:
+        found = arguments.read(call.arguments).get("sparql")
+    except ValueError:
+        return None
+    return found if isinstance(found, str) else None
+
+
+GRAPHS: Final = GraphQuestions("Text2SparqlTools")

@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tools over an embedded graph, read only: search, describe, schema, query, answer, cancel.
+
+Everything that a tool gives is in one order, whatever the engine and however the graph is stored.
+IRIs are written whole, so that a model can copy them into a query.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Final
+
+import pyoxigraph as ox
+
+from kgbench.model import Executor, Json, QueryResult
+from kgbench.rdf import iri
+from kgbench.tasks import graph_schema, texts
+from kgbench.tasks.label_index import KINDS, LONGEST, LabelIndex
+from kgbench.tool_calls import Tool, ToolOutcome, ToolResult
+
+FOLDER: Final = "tools"
+ROWS: Final = 30  # of a query's result that a model is shown
+LIMIT: Final = 20  # what search and describe give, unless the model says otherwise
+_MOST: Final = 100
+_MOST_TEXT: Final = 40_000  # characters of one result
+_MOST_STATEMENTS: Final = 5_000  # as in outgoing.rq and incoming.rq
+_VOID: Final = "void"
+_QUERIES: Final = ("outgoing.rq", "incoming.rq")
+_KEPT: Final = 2  # graphs whose indexes and schemas are in memory
+# What is no keyword of SPARQL: strings, IRIs and comments; then what is looked for.
+_ORDERS: Final = re.compile(
+    r"""\"{3}(?:[^"\\]|\\.|"{1,2}(?!"))*+"{3}|'{3}(?:[^'\\]|\\.|'{1,2}(?!'))*+'{3}"""
+    r"""|"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'|<[^<>\s]*+>|\#[^\n]*+"""
+    r"""|\b(?P<order>ORDER\s+BY)\b""",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def _limit() -> dict[str, Json]:
+    return {"type": "integer", "minimum": 1, "maximum": _MOST}
+
+
+def _object(required: Sequence[str], **properties: Mapping[str, Json]) -> dict[str, Json]:
+    return {
+        "type": "object",
+        "properties": {name: dict(schema) for name, schema in properties.items()},
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+TOOLS: Final = (
+    Tool(
+        "search",
+        "Find resources of the graph by the words of their names.",
+        _object(
+            ["text"],
+            text={"type": "string"},
+            kind={"type": "string", "enum": list(KINDS)},
+            limit=_limit(),
+        ),
+    ),
+    Tool(
+        "describe",
+        "Show the statements of the graph about an IRI, and those that lead to it.",
+        _object(["iri"], iri={"type": "string"}, limit=_limit()),
+    ),
+    Tool(
+        "schema",
+        "Show the classes of the graph with their properties, and how often they occur; as text, "
+        "or as a VoID description in Turtle.",
+        _object([], format={"type": "string", "enum": ["text", _VOID]}),
+    ),
+    Tool(
+        "query",
+        f"Run a SPARQL SELECT, ASK or CONSTRUCT query on the graph; at most {ROWS} rows or triples "
+        "are shown.",
+        _object(["sparql"], sparql={"type": "string"}),
+    ),
+    Tool(
+        "answer",
+        "Give the SPARQL query whose result answers the question. This ends the conversation.",
+        _object(["sparql"], sparql={"type": "string"}),
+        ends=True,
+    ),
+    Tool(
+        "cancel",
+        "Give up, because the graph cannot answer the question. This ends the conversation.",
+        _object(["reason"], reason={"type": "string"}),
+        ends=True,
+    ),
+)
+
+
+def use(
+    name: str,
+    arguments: Mapping[str, Json],
+    graph: str,
+    prefixes: Mapping[str, str],
+    executor: Executor,
+) -> ToolResult:
+    """The result of the tool called ``name`` over ``graph`` (Turtle, or an installed graph's text).
+
+    ``prefixes`` are those that queries may use undeclared.
+    """
+    limit = arguments.get("limit", LIMIT)
+    if name == "search":
+        return _search(arguments["text"], arguments.get("kind"), limit, graph)
+    if name == "describe":
+        return _described(arguments["iri"], limit, graph, executor)
+    if name == "schema":
+        return _schema(graph, arguments.get("format", "text"))
+    return _queried(arguments["sparql"], graph, prefixes, executor)
+
+
+def described() -> list[dict[str, Json]]:
+    """The tools as JSON, as cases hold them; ``Tool(**one)`` reads them."""
+    return [
+        {
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": dict(tool.parameters),
+            "ends": tool.ends,
+        }
+        for tool in TOOLS
+    ]
+
+
+def schema(graph: str) -> str:
+    """The schema of a graph (Turtle) in use; see :func:`kgbench.tasks.graph_schema.counted`."""
+    return graph_schema.counted(_opened(graph).profile)
+
+
+def prepare() -> None:
+    """Read what the tools need, for a process that cannot do so later."""
+    for name in _QUERIES:
+        texts.shared(FOLDER, name)
+    unicodedata.normalize("NFKD", "\u00e9")  # is loaded when first used
+    LabelIndex(()).found("a", None, 1)
+
+
+class _OpenGraph:
+    """What tools know of one graph: made when first needed, once for all dialogues of a process."""
+
+    def __init__(self, document: str) -> None:
+        self._document = document
+
+    @cached_property
+    def index(self) -> LabelIndex:
+        """The resources by the words of their names."""
+        read = ox.parse(self._document, ox.RdfFormat.TURTLE)
+        return LabelIndex(quad.triple for quad in read)
+
+    @cached_property
+    def profile(self) -> graph_schema.Profile:
+        """The classes and properties with their numbers."""
+        return graph_schema.profile(self._document)
+
+
+_graphs: OrderedDict[str, _OpenGraph] = OrderedDict()
+
+
+def _opened(document: str) -> _OpenGraph:
+    found = _graphs.get(document)
+    if found is None:
+        found = _graphs[document] = _OpenGraph(document)
+        if len(_graphs) > _KEPT:
+            _graphs.popitem(last=False)
+    _graphs.move_to_end(document)
+    return found
+
+
+def _search(text: str, kind: str | None, limit: int, graph: str) -> ToolResult:
+    found, number = _opened(graph).index.found(text, kind, limit)
+    lines = []
+    for one in found:
+        known = f": {'; '.join(one.names)}" if one.names else ""
+        lines.append(f"<{one.iri}> ({', '.join(one.kinds)}){known}")
+    return _listed(lines, number, "nothing has such a name")
+
+
+def _schema(graph: str, form: str) -> ToolResult:
+    profile = _opened(graph).profile
+    text = graph_schema.in_void(profile) if form == _VOID else graph_schema.counted(profile)
+    lines = text.rstrip("\n").split("\n")
+    return _listed(lines, len(lines), "the graph has no class")
+
+
+def _described(resource: str, limit: int, graph: str, executor: Executor) -> ToolResult:
+    written = resource.strip().removeprefix("<").removesuffix(">")
+    try:
+        node = iri(written)
+    except ValueError:
+        return ToolResult(f"error: not an absolute IRI: {written[:LONGEST]}", ToolOutcome.ERROR)
+    outgoing = _rows(executor.select(_query("outgoing.rq", node), graph, {}))
+    incoming = _rows(executor.select(_query("incoming.rq", node), graph, {}))
+    lines = {f"{node} {p} {_anonymous(o)}{_inner(p2, o2)}" for p, o, p2, o2 in outgoing}
+    lines |= {f"{_anonymous(s)} {p} {node}{_inner(p2, o2)}" for s, p, p2, o2 in incoming}
+    at_least = "at least " if max(len(outgoing), len(incoming)) == _MOST_STATEMENTS else ""
+    nothing = "the graph has no statement about it"
+    return _listed(sorted(lines)[:limit], len(lines), nothing, at_least)
+
+
+def _inner(predicate: str | None, value: str) -> str:
+    """A statement about a blank node, where there is one."""
+    return "" if predicate is None else f" [ {predicate} {_anonymous(value)} ]"
+
+
+def _anonymous(term: str) -> str:
+    return "[]" if term.startswith("_:") else _short(term)
+
+
+def _queried(
+    sparql: str, graph: str, prefixes: Mapping[str, str], executor: Executor
+) -> ToolResult:
+    result = executor.explore(sparql, graph, prefixes)
+    if result.error is not None:
+        outcome = ToolOutcome.REFUSED if result.refused else ToolOutcome.ERROR
+        return ToolResult(f"error: {result.error}", outcome)
+    if result.boolean is not None:
+        return ToolResult("true" if result.boolean else "false")
+    rows: Sequence[tuple[str | None, ...]] = result.rows
+    if not any(found["order"] for found in _ORDERS.finditer(sparql)):
+        rows = sorted(rows, key=_without_labels)
+    labels: dict[str, str] = {}
+    shown = [" | ".join(_shown(term, labels) for term in row) for row in rows]
+    found = _listed(shown[:ROWS], len(shown), "no rows")
+    return ToolResult(f"{_short(' | '.join(result.variables))}\n{found.text}", found.outcome)
+
+
+def _listed(lines: Sequence[str], found: int, nothing: str, at_least: str = "") -> ToolResult:
+    """Lines of which there are (``at_least``) ``found``, as far as they fit into a result."""
+    if not lines:
+        return ToolResult(f"({nothing})", ToolOutcome.EMPTY)
+    fitting = _fitting(lines)
+    if found > fitting:
+        more = f"({at_least}{found - fitting} more are not shown)"
+        return ToolResult("\n".join([*lines[:fitting], more]), ToolOutcome.TRUNCATED)
+    return ToolResult("\n".join(lines))
+
+
+def _fitting(lines: Sequence[str]) -> int:
+    """How many of ``lines`` have :data:`_MOST_TEXT` characters together."""
+    characters = 0
+    for number, line in enumerate(lines):
+        characters += len(line) + 1
+        if characters > _MOST_TEXT:
+            return number
+    return len(lines)
+
+
+def _rows(result: QueryResult) -> Sequence[tuple[str, ...]]:
+    if result.error is not None:
+        raise ValueError(result.error)
+    return result.rows  # type: ignore[return-value]  # unbound only where the query says OPTIONAL
+
+
+def _query(name: str, node: str = "") -> str:
+    return texts.shared(FOLDER, name).replace("$iri", node)
+
+
+def _without_labels(row: Sequence[str | None]) -> list[str]:
+    """By what rows are put in order where the query leaves it open: blank nodes are all alike."""
+    return ["" if term is None else "_:" if term.startswith("_:") else term for term in row]
+
+
+def _shown(term: str | None, labels: dict[str, str]) -> str:
+    """A term of a result; blank nodes are numbered as they come."""
+    if term is None:
+        return ""
+    if term.startswith("_:"):
+        return labels.setdefault(term, f"_:b{len(labels)}")
+    return _short(term)
+
+
+def _short(term: str) -> str:
+    return term if len(term) <= LONGEST else f"{term[:LONGEST]}..."

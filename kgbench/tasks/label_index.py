@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An index of the resources of a graph by the words of their names.
+
+Words come from the values of properties that are called label, name or title, and from the end of
+each IRI. The index is an SQLite database in memory, so that a graph of ten million triples needs
+some hundred bytes for each resource, and no objects of Python.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import unicodedata
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
+from typing import Final, NamedTuple
+from urllib.parse import unquote
+
+import pyoxigraph as ox
+
+from kgbench.vocab import OWL, RDF, RDFS
+
+KINDS: Final = ("entity", "class", "property")
+LONGEST: Final = 300
+"""Characters of one name that are kept."""
+_MOST_WORDS: Final = 64  # of a text that is searched for
+_BATCH: Final = 10_000  # rows that are written at a time
+_RUN: Final = re.compile(r"[^\W_]+")
+_WORD: Final = re.compile(r"[0-9]+|[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_NAMING: Final = re.compile(r"(?:label|name|title)[^/#]*\Z", re.IGNORECASE)
+_ABOUT_KINDS: Final = frozenset((str(RDF.type), str(RDFS.subClassOf)))
+_OF_CLASSES: Final = frozenset(map(ox.NamedNode, (OWL.Class, RDFS.Class)))
+_OF_PROPERTIES: Final = frozenset(
+    map(
+        ox.NamedNode,
+        (RDF.Property, OWL.ObjectProperty, OWL.DatatypeProperty, OWL.AnnotationProperty),
+    )
+)
+
+_RAW: Final = "CREATE TABLE raw (iri TEXT, name TEXT, PRIMARY KEY (iri, name)) WITHOUT ROWID"
+_TABLES: Final = """
+CREATE TABLE resource (id INTEGER PRIMARY KEY, iri TEXT, kinds INTEGER, names TEXT, words INTEGER);
+CREATE TABLE posting (word TEXT, resource INTEGER, PRIMARY KEY (word, resource)) WITHOUT ROWID;
+"""
+_SEARCH: Final = """
+SELECT iri, kinds, names, COUNT(*) OVER ()
+FROM (SELECT resource, COUNT(*) AS shared FROM posting WHERE word IN ({}) GROUP BY resource)
+JOIN resource ON id = resource WHERE kinds & ?
+ORDER BY shared DESC, words, id LIMIT ?
+"""
+
+
+class Named(NamedTuple):
+    """A resource: its IRI, of which of :data:`KINDS` it is, and its names in order."""
+
+    iri: str
+    kinds: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+class LabelIndex:
+    """The resources of a graph by words; ``triples`` are read once.
+
+    An *entity* is a subject that is neither class nor property. A *class* has instances, is typed
+    as one, or stands on either side of ``rdfs:subClassOf``; a *property* is used or typed as one.
+    """
+
+    def __init__(self, triples: Iterable[ox.Triple]) -> None:
+        self._database = _database(_TABLES)
+        raw = _database(_RAW)
+        try:
+            classes, properties = _gathered(triples, raw)
+            self._fill(raw, classes, properties)
+        finally:
+            raw.close()
+
+    def found(self, text: str, kind: str | None, limit: int) -> tuple[list[Named], int]:
+        """The first ``limit`` resources that share words with ``text``, and how many there are.
+
+        What shares most words comes first; of these, what has fewest others; then by IRI. Of a
+        longer text the first 64 different words count.
+        """
+        asked = list(dict.fromkeys(_words(text)))[:_MOST_WORDS]
+        kinds = _bits(KINDS if kind is None else (kind,))
+        query = _SEARCH.format(", ".join("?" * len(asked)))
+        rows = self._database.execute(query, (*asked, kinds, limit)).fetchall()
+        named = [
+            Named(
+                iri,
+                tuple(one for k, one in enumerate(KINDS) if bits & 1 << k),
+                tuple(names.split("\n")) if names else (),
+            )
+            for iri, bits, names, _ in rows
+        ]
+        return named, rows[0][3] if rows else 0
+
+    def _fill(self, raw: sqlite3.Connection, classes: set[str], properties: set[str]) -> None:
+        """Number all resources in the order of their IRIs, and note their words."""
+        resources: list[tuple[int, str, int, str, int]] = []
+        postings: list[tuple[str, int]] = []
+        rows = raw.execute("SELECT iri, name FROM raw ORDER BY iri, name")
+        for number, (iri, group) in enumerate(groupby(rows, key=itemgetter(0))):
+            names = [name for _, name in group if name]
+            known = words([_local(iri), *names])
+            of = [k for k, has in (("class", classes), ("property", properties)) if iri in has]
+            bits = _bits(of or ("entity",))
+            resources.append((number, iri, bits, "\n".join(names), len(known)))
+            postings += [(word, number) for word in known]
+            if len(resources) == _BATCH:
+                self._write(resources, postings)
+        self._write(resources, postings)
+
+    def _write(self, resources: list[tuple[int, str, int, str, int]], postings: list[_Row]) -> None:
+        self._database.executemany("INSERT INTO resource VALUES (?, ?, ?, ?, ?)", resources)
+        postings.sort()
+        self._database.executemany("INSERT INTO posting VALUES (?, ?)", postings)
+        resources.clear()
+        postings.clear()
+
+
+_Row = tuple[str, int]
+
+
+def words(names: Iterable[str]) -> set[str]:
+    """The words of names, without regard to case and accents; ``marketingManager`` has two."""
+    return {word for name in names for word in _words(name)}
+
+
+def _words(text: str) -> Iterator[str]:
+    for run in _RUN.findall(text):
+        if run.isascii():
+            yield from (word.lower() for word in _WORD.findall(run))
+        else:
+            plain = unicodedata.normalize("NFKD", run.casefold())
+            yield "".join(letter for letter in plain if not unicodedata.combining(letter))
+
+
+def _gathered(triples: Iterable[ox.Triple], raw: sqlite3.Connection) -> tuple[set[str], set[str]]:
+    """Write each resource with its names to ``raw``; the IRIs of classes and of properties."""
+    classes: set[str] = set()
+    properties: set[str] = set()
+    rows: list[tuple[str, str]] = []
+    last: object = None
+    for triple in triples:
+        subject, predicate, value = triple.subject, triple.predicate.value, triple.object
+        properties.add(predicate)
+        if predicate in _ABOUT_KINDS:
+            _learn(triple, classes, properties)
+        if isinstance(subject, ox.NamedNode):
+            if subject != last:
+                last = subject
+                rows.append((subject.value, ""))
+            if isinstance(value, ox.Literal) and _is_naming(predicate):
+                # Names are kept one a line, so a line break within one is a blank.
+                rows.append((subject.value, " ".join(value.value[:LONGEST].split())))
+        if len(rows) >= _BATCH:
+            _note(raw, rows)
+    rows += [(iri, "") for iri in (*classes, *properties)]
+    _note(raw, rows)
+    return classes, properties
+
+
+def _learn(triple: ox.Triple, classes: set[str], properties: set[str]) -> None:
+    """Which classes and properties a triple with rdf:type or rdfs:subClassOf tells of."""
+    ends = [one for one in (triple.subject, triple.object) if isinstance(one, ox.NamedNode)]
+    if triple.predicate.value == RDFS.subClassOf:
+        classes.update(one.value for one in ends)
+        return
+    if isinstance(triple.object, ox.NamedNode):
+        classes.add(triple.object.value)
+    if triple.object in _OF_CLASSES:
+        classes.update(one.value for one in ends)
+    elif triple.object in _OF_PROPERTIES:
+        properties.update(one.value for one in ends[:-1])
+
+
+def _note(raw: sqlite3.Connection, rows: list[tuple[str, str]]) -> None:
+    raw.executemany("INSERT OR IGNORE INTO raw VALUES (?, ?)", rows)
+    rows.clear()
+
+
+def _database(tables: str) -> sqlite3.Connection:
+    """A database in memory that opens no file, also not to sort."""
+    database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    database.executescript(f"PRAGMA temp_store = MEMORY; PRAGMA journal_mode = OFF; {tables}")
+    return database
+
+
+@lru_cache(maxsize=4_096)
+def _is_naming(predicate: str) -> bool:
+    return _NAMING.search(predicate) is not None
+
+
+def _bits(kinds: Iterable[str]) -> int:
+    return sum(1 << KINDS.index(kind) for kind in kinds)
+
+
+def _local(resource: str) -> str:
+    return unquote(resource[max(resource.rfind("/"), resource.rfind("#")) + 1 :])

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SpinachQuestions and GraspQuestions: questions of other benchmarks with published answers.
+
+Cases come from imports alone. An answer is a query, judged by the policy that the benchmark judges
+by. The results of both queries are recorded with the answers of SPINACH; those of GRASP are
+executed on the installed graph that the case names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from kgbench.errors import TaskError
+from kgbench.model import Case, Executor, Json, Task, Verdict
+from kgbench.policies.policy import policies
+from kgbench.scoring.fences import fenced_blocks
+from kgbench.tasks import graphs, grasp_tools, typed_answers
+from kgbench.tool_calls import ToolCall, ToolResult
+
+_FORM: Final = re.compile(r"\b(?:SELECT|ASK)\b", re.IGNORECASE)
+
+
+class RecordedQuestions:
+    """A task class (see :class:`kgbench.model.TaskModule`) judged by a declared policy."""
+
+    LOADS = ("row matching",)
+
+    def __init__(self, name: str, policy: str) -> None:
+        self.NAME = name
+        self._policy = policy
+
+    def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG002 - none
+        """Raise :class:`~kgbench.errors.TaskError`: all cases are imported."""
+        raise TaskError(f"{task.label} has no cases of its own: they come with imported answers")
+
+    def prompt(self, case: Case) -> str:
+        """The question and nothing else."""
+        question: str = case.data["question"]
+        return question
+
+    def judge(self, case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
+        """The verdict of the policy; see :func:`kgbench.tasks.typed_answers.judge`."""
+        return typed_answers.judge(policies()[self._policy], case, answers, executor, self)
+
+    def reference(self, case: Case) -> str:
+        """The reference query in a fenced block."""
+        return f"```sparql\n{case.data['refSparql'].strip()}\n```"
+
+    def query(self, answer: str) -> str | None:
+        """The first fenced block with a query, else the whole answer where it is one."""
+        candidates = [block.body.strip() for block in fenced_blocks(answer)] or [answer.strip()]
+        return next((body for body in candidates if _FORM.search(body)), None)
+
+    def graph_name(self, case: Case) -> str | None:
+        """The graph that queries about ``case`` run on, where their results are not recorded."""
+        name: str | None = case.data.get("graphName")
+        return name
+
+    def needs_recorded_results(self, case: Case) -> bool:
+        """Whether only recorded results say what queries about ``case`` find."""
+        return self.graph_name(case) is None
+
+    def prepare(self) -> None:
+        """Open graphs, for a process that cannot do so later."""
+        graphs.prepare()
+
+
+class GraspQuestions(RecordedQuestions):
+    """Questions that GRASP answered with tools; see :class:`kgbench.tools.module.RecordedTools`."""
+
+    def judge_dialogue(
+        self,
+        case: Case,
+        prompts: Sequence[str],  # noqa: ARG002 - the final query alone is judged
+        answers: Sequence[str],
+        executor: Executor,
+    ) -> Verdict:
+        """The verdict on the final query; see :meth:`judge`."""
+        return self.judge(case, answers, executor)
+
+    def again(
+        self, case: Case, call: ToolCall, result: ToolResult, prompt: str
+    ) -> Mapping[str, Json] | str:
+        """See :func:`kgbench.tasks.grasp_tools.again`; the graph has to be installed."""
+        given = grasp_tools.again(call, result, prompt)
+        lacks = None if isinstance(given, str) else typed_answers.why_not(case, self)
+        return lacks or given
+
+    def use(
+        self,
+        case: Case,
+        name: str,  # noqa: ARG002 - one tool can be used again
+        arguments: Mapping[str, Json],
+        executor: Executor,
+    ) -> ToolResult:
+        """See :func:`kgbench.tasks.grasp_tools.use`."""
+        return grasp_tools.use(arguments, typed_answers.graph_of(case, self), executor)
+
+    def agree(self, recorded: ToolResult, now: ToolResult) -> bool:
+        """See :func:`kgbench.tasks.grasp_tools.agree`."""
+        return grasp_tools.agree(recorded, now)
+
+    def why_different(self, recorded: ToolResult, now: ToolResult) -> str | None:
+        """See :func:`kgbench.tasks.grasp_tools.why_different`."""
+        return grasp_tools.why_different(recorded, now)
+
+
+SPINACH: Final = RecordedQuestions("SpinachQuestions", "spinach")
+GRASP: Final = GraspQuestions("GraspQuestions", "grasp")

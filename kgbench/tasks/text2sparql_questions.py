@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Text2SparqlQuestions: questions of the TEXT2SPARQL challenge, answered with a query.
+
+An answer is judged by executing it and the reference query over the installed graph of the data
+set. Where kgbench installs no graph of a data set, queries are not executed.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Final, cast
+
+from kgbench.datasets import text2sparql
+from kgbench.datasets.text2sparql import Question, QuestionFile
+from kgbench.errors import EvaluationError, TaskError
+from kgbench.model import Case, Executor, Json, QueryResult, Task, TaskModule, Verdict
+from kgbench.policies.compare import Reference, compare
+from kgbench.policies.policy import policy
+from kgbench.scoring.fences import fenced_blocks
+from kgbench.tasks import catalogue, graph_schema, graphs, texts, typed_answers
+
+NAME: Final = "Text2SparqlQuestions"
+POLICY: Final = "rows"
+"""The policy under which answers are compared when they are first judged."""
+BARE: Final = "question"
+"""The form of the prompt that systems get: the question and nothing else."""
+
+_FORM: Final = re.compile(r"\b(?:SELECT|ASK|CONSTRUCT|DESCRIBE)\b", re.IGNORECASE)
+
+
+def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG001 - static
+    """The questions of the installed data set in the language of ``task``, at most ``count``.
+
+    Raises :class:`~kgbench.errors.TaskError` where the data set is not installed or has no
+    question in that language.
+    """
+    questions = text2sparql.installed(task.parameters["dataset"])
+    language = task.parameters["language"]
+    fitting = [one for one in questions.questions if language in one.texts]
+    if not fitting:
+        known = ", ".join(questions.languages)
+        raise TaskError(f"{questions.prefix} has no question in '{language}' (but {known})")
+    return [case(suite, task, questions, question) for question in fitting[:count]]
+
+
+def task(dataset: str, language: str, prompt: str = BARE) -> Task:
+    """The task about a data set in one language, with one form of its prompts."""
+    suffix = "" if prompt == BARE else f"-{prompt}"
+    return catalogue.make_task(
+        NAME,
+        f"{NAME}-{dataset}-{language}{suffix}",
+        text2sparql.parameters(dataset, language, prompt),
+    )
+
+
+def case(
+    suite: str,
+    task: Task,
+    questions: QuestionFile,
+    question: Question,
+    published: Mapping[str, int] | None = None,
+) -> Case:
+    """One question in the language of ``task``; ``published`` is the reference's result set."""
+    language = task.parameters["language"]
+    key = questions.key(question, language)
+    data: dict[str, Json] = {
+        "uid": key,
+        "dataset": questions.dataset,
+        "question": question.texts[language],
+        "refSparql": question.query,
+        "ordered": question.is_ordered,
+    }
+    if questions.prefix in text2sparql.WITH_GRAPH:
+        data["graphName"] = questions.prefix
+    if published is not None:
+        data["publishedResultSet"] = dict(published)
+    return catalogue.make_case(suite, NAME, task.parameters, data, key)
+
+
+def prompt(case: Case) -> str:
+    """The bare question, or our instruction with the schema of the graph and the question."""
+    if case.parameters["prompt"] == BARE:
+        question: str = case.data["question"]
+        return question
+    name = graph_name(case)
+    if name is None:
+        raise TaskError(f"the case {case.iri} has no installed graph whose schema can be shown")
+    return prompt_about(name, case.data["question"])
+
+
+def prompt_about(name: str, question: str) -> str:
+    """The prompt for any ``question`` about the installed graph called ``name``."""
+    return texts.filled(
+        NAME, "prompt.txt", question=question.strip(), schema=graph_schema.summary(name)
+    )
+
+
+def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
+    """Execute the query of the last answer and the reference query; compare their results."""
+    found, why = query(answers[-1]), obstacle(case)
+    if why is not None and found is not None and executor.check(found, {}) is None:
+        raise EvaluationError(f"{case.iri}: {why}")
+    this = cast("TaskModule", sys.modules[__name__])
+    return typed_answers.parsed_and_judged(policy(POLICY), case, answers, executor, this)
+
+
+def query(answer: str) -> str | None:
+    """The query of an answer: its first fenced block with one, else the whole where it is one.
+
+    Systems answer with a bare query.
+    """
+    blocks = [block.body.strip() for block in fenced_blocks(answer)]
+    candidates = blocks or [answer.strip()]
+    return next((body for body in candidates if _FORM.search(body)), None)
+
+
+def reference(case: Case) -> str:
+    """The reference query in a fenced block."""
+    return f"```sparql\n{case.data['refSparql'].strip()}\n```"
+
+
+def graph_name(case: Case) -> str | None:
+    """The installed graph that queries about ``case`` run on, where there is one."""
+    name: str | None = case.data.get("graphName")
+    return name
+
+
+def needs_recorded_results(case: Case) -> bool:
+    """Whether nothing but a recorded result can say what a query about ``case`` finds."""
+    return graph_name(case) is None
+
+
+def obstacle(case: Case) -> str | None:
+    """Why no answer to ``case`` can be judged by executing it, or ``None``."""
+    if graph_name(case) is not None:
+        return None
+    name = case.parameters["dataset"]
+    return f"the graph of {name} is not one that kgbench installs, so queries are not executed"
+
+
+def prepare() -> None:
+    """Open graphs and load what comparing needs, for a process that cannot do so later."""
+    graphs.prepare()
+    rows = QueryResult(("a", "b"), (("<urn:a>", "<urn:b>"), ("<urn:b>", "<urn:a>")))
+    compare(policy(POLICY), Reference(rows, ordered=True), rows)  # imports what comparing needs

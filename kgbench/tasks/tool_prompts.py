@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which tools a case offers, and the first prompt that tells a model of tools and budget."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import cast
+
+from kgbench.model import Case
+from kgbench.tasks import catalogue, texts
+from kgbench.tool_calls import Tool
+from kgbench.tools import budget
+from kgbench.tools.budget import Spent
+from kgbench.tools.module import ToolModule
+
+_FOLDER = "tools"
+
+
+def tools_of(case: Case) -> tuple[Tool, ...]:
+    """The tools that ``case`` offers; none for most."""
+    module = catalogue.module(case.task_class)
+    return tuple(cast("ToolModule", module).tools(case)) if hasattr(module, "tools") else ()
+
+
+def prompt(case: Case, asked: str, tools: Sequence[Tool], *, native: bool) -> str:
+    """The prompt ``asked`` about ``case``, with the budget, and with ``tools`` unless ``native``.
+
+    In the provider's own tool calling the tools are sent beside the messages.
+    """
+    limits = budget.of(case.parameters).left(0, Spent())
+    if native:
+        return texts.shared_filled(_FOLDER, "native.txt", prompt=asked, budget=limits)
+    listed = "\n".join(
+        f"* {tool.name}: {tool.description} {json.dumps(dict(tool.parameters), ensure_ascii=False)}"
+        for tool in tools
+    )
+    return texts.shared_filled(
+        _FOLDER, "text-protocol.txt", prompt=asked, tools=listed, budget=limits
+    )

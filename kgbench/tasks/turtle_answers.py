@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Turtle that answers consist of: the first fenced block, read by the executor."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pyoxigraph as ox
+
+from kgbench.model import Executor, Outcome
+from kgbench.scoring.fences import fenced_blocks
+from kgbench.tasks import texts
+
+FOLDER = "turtle-answers"
+ROUNDS = 3
+
+
+class Read(NamedTuple):
+    """The document of an answer, and its triples (``None``: it has none, and ``error`` says why).
+
+    ``text`` is ``None`` where the answer has no fenced block.
+    """
+
+    text: str | None
+    triples: tuple[ox.Triple, ...] | None
+    error: str | None
+
+    @property
+    def feedback(self) -> tuple[str, str]:
+        """The prompt after an answer without a document, or one that does not parse; its kind."""
+        if self.text is None:
+            return texts.shared(FOLDER, "feedback-no-block.txt"), "format"
+        said = texts.shared_filled(FOLDER, "feedback-syntax.txt", message=self.error or "")
+        return said, "syntax"
+
+
+def read(answer: str, executor: Executor) -> Read:
+    """Read the document in an answer."""
+    blocks = fenced_blocks(answer)
+    if not blocks:
+        return Read(None, None, "there is no fenced block in the answer")
+    text = blocks[0].body
+    parsed = executor.parse(text, "turtle")
+    if parsed.triples is None:
+        return Read(text, None, parsed.error)
+    return Read(text, triples(parsed.triples), None)
+
+
+def triples(lines: tuple[str, ...]) -> tuple[ox.Triple, ...]:
+    """The triples of lines of N-Triples."""
+    quads = ox.parse("\n".join(lines), ox.RdfFormat.N_TRIPLES)
+    return tuple(quad.triple for quad in quads)
+
+
+def outcome(answer: str, *, usable: bool) -> Outcome:
+    """How an answer ended whose document can be used, or cannot."""
+    if usable:
+        return Outcome.SCORED
+    return Outcome.UNPARSABLE if answer.strip() else Outcome.EMPTY
+
+
+def prepare() -> None:
+    """Read the feedback prompts, for a process that cannot do so later."""
+    for name in ("feedback-no-block.txt", "feedback-syntax.txt"):
+        texts.shared(FOLDER, name)

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Judging a query by its typed result under a comparison policy.
+
+Any task class can be judged so whose module has ``query(answer)`` (the query of an answer) and
+whose cases have a reference query. Both queries are executed on the graph of the case, unless their
+results are recorded: the expected one as ``refResult`` (SPARQL-JSON; ``refTies`` says which of its
+rows tie) or ``publishedResultSet``
+(values with weights, as TEXT2SPARQL publishes them), those of answers among ``recordedResults``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final, Protocol, cast
+
+from kgbench.errors import EvaluationError
+from kgbench.model import Case, Dialogue, Executor, Json, Outcome, QueryResult, TaskModule, Verdict
+from kgbench.policies.compare import Reference, compare
+from kgbench.policies.policy import Policy
+from kgbench.policies.results import from_json, to_json
+from kgbench.policies.tables import TieGroup
+from kgbench.policies.terms import Term, written
+from kgbench.tasks import catalogue, graphs, sparql_dialogue
+
+Ties = Callable[[str, str, Mapping[str, str], Executor, bool], Reference]
+"""Executes a reference query on a graph, with prefixes, and finds which rows tie."""
+SHOWN: Final = 20  # rows of a result that the infos of a verdict hold
+NO_QUERY: Final = "there is no query in the answer"
+_TRUE: Final = "true"
+
+
+class AnswersWithQueries(Protocol):
+    """What a module offers whose answers are judged by the results of queries."""
+
+    def query(self, answer: str) -> str | None:
+        """The query of an answer, if there is one."""
+        ...
+
+    def graph_name(self, case: Case) -> str | None:
+        """The installed graph that queries run on, where the case carries none."""
+        ...
+
+
+def why_not(
+    case: Case, module: TaskModule, *, has_endpoint: bool = False, on_variants: bool = False
+) -> str | None:
+    """Why answers to ``case`` cannot be judged under a policy, or ``None``.
+
+    With ``has_endpoint`` an endpoint executes queries about graphs that are not at hand;
+    ``on_variants`` says that they are to be judged on variants of their graph.
+    """
+    if writes(module) and not on_variants:
+        return f"answers to {case.task_class} write triples, which no policy compares"
+    if not hasattr(module, "query") or not hasattr(module, "graph_name"):
+        return f"answers to {case.task_class} are no queries"
+    if not any(case.data.get(key) for key in ("refSparql", "refResult", "publishedResultSet")):
+        return f"cases of {case.task_class} without a reference query or result"
+    own = cast("AnswersWithQueries", module)
+    if own.graph_name(case) is None or has_endpoint:
+        return None
+    try:
+        graph_of(case, own)
+    except EvaluationError as error:
+        return str(error)
+    return None
+
+
+def writes(module: object) -> bool:
+    """Whether answers write triples, so that not rows are compared but what is written."""
+    return bool(getattr(module, "WRITES", False))
+
+
+def executable(
+    policy: Policy,
+    todo: Sequence[tuple[Dialogue, Case]],
+    pass_over: Callable[[str, int], None],
+) -> list[tuple[Dialogue, Case]]:
+    """Those of ``todo`` that ``policy`` can judge; ``pass_over`` is told why others cannot be.
+
+    A policy needs a graph to run queries on, or recorded results of answer and reference.
+    """
+    lacks = [_lack(policy, case, dialogue.answers) for dialogue, case in todo]
+    for why in filter(None, lacks):
+        pass_over(why, 1)
+    return [one for one, lack in zip(todo, lacks, strict=True) if lack is None]
+
+
+def _lack(policy: Policy, case: Case, answers: Sequence[str]) -> str | None:
+    own = cast("AnswersWithQueries", catalogue.module(case.task_class))
+    if sparql_dialogue.graph_text(case) or own.graph_name(case) is not None:
+        return None
+    if not (is_published(policy, case) or "refResult" in case.data):
+        return f"cases of {case.task_class} without a graph to run the reference query on"
+    query = own.query(answers[-1])
+    if query is None or query in (case.data.get("recordedResults") or {}):
+        return None
+    return f"answers to {case.task_class} without a graph to run them on, or a published result"
+
+
+def judge(
+    policy: Policy,
+    case: Case,
+    answers: Sequence[str],
+    executor: Executor,
+    module: TaskModule,
+    *,
+    ties: Ties | None = None,
+) -> Verdict:
+    """The verdict of ``policy`` on the last of ``answers``: scores, and in the infos the reason.
+
+    ``result`` among the infos is the typed result of the answer, cut off after :data:`SHOWN` rows;
+    ``resultLength`` and ``referenceLength`` count rows, and ``ordered`` says whether their order
+    matters. ``tieAtLimit`` names the queries whose LIMIT cuts through rows that tie. ``ties`` finds
+    such rows; without it none tie. Raises :class:`~kgbench.errors.EvaluationError` where the
+    expected result cannot be had.
+    """
+    own = cast("AnswersWithQueries", module)
+    query = own.query(answers[-1])
+    prefixes = prefixes_of(case, module)
+    expected = _expected(policy, case, executor, own, prefixes, ties=ties)
+    result = None if query is None else _result(query, case, executor, own, prefixes)
+    found = compare(policy, expected, result, prefixes_of(case, module, "of"))
+    infos: dict[str, Json] = {"policy": policy.name, "sparql": query, "reason": found.reason}
+    if tied := _tied(case, query, executor, own, prefixes, ties):
+        infos["tieAtLimit"] = tied
+    if result is not None:
+        infos |= {"result": to_json(_shown(result)), "resultLength": _length(result)}
+    infos |= {"referenceLength": _length(expected.result), "ordered": expected.ordered}
+    return Verdict(found.scores, infos, _outcome(answers[-1], result))
+
+
+def parsed_and_judged(
+    policy: Policy, case: Case, answers: Sequence[str], executor: Executor, module: TaskModule
+) -> Verdict:
+    """The verdict of ``policy`` with ``answerParse``: whether the last answer has a valid query.
+
+    Without one all scores are 0, and ``parseError`` among the infos says why.
+    """
+    answer = answers[-1]
+    query = cast("AnswersWithQueries", module).query(answer)
+    error = NO_QUERY if query is None else executor.check(query, prefixes_of(case, module))
+    if error is not None:
+        infos: dict[str, Json] = {"testUid": case.uid, "sparql": query, "parseError": error}
+        outcome = Outcome.UNPARSABLE if answer.strip() else Outcome.EMPTY
+        scores = dict.fromkeys(("answerParse", "precision", "recall", "f1", "exact"), 0.0)
+        return Verdict(scores, infos, outcome)
+    verdict = judge(policy, case, answers, executor, module)
+    return replace(
+        verdict,
+        scores={"answerParse": 1.0, **verdict.scores},
+        infos={"testUid": case.uid, **verdict.infos},
+    )
+
+
+def _expected(
+    policy: Policy,
+    case: Case,
+    executor: Executor,
+    module: AnswersWithQueries,
+    prefixes: Mapping[str, str],
+    *,
+    ties: Ties | None,
+) -> Reference:
+    ordered = bool(case.data.get("ordered"))
+    if is_published(policy, case):
+        return Reference(from_weights(case.data["publishedResultSet"]), ordered)
+    if (recorded := case.data.get("refResult")) is not None:
+        found = Reference(from_json(recorded), ordered, _groups(policy, case))
+    elif ties is not None and policy.order == "demanded":
+        found = ties(case.data["refSparql"], graph_of(case, module), prefixes, executor, ordered)
+    else:
+        query = case.data["refSparql"]
+        found = Reference(executor.results(query, graph_of(case, module), prefixes), ordered)
+    if found.result.error is not None:
+        raise EvaluationError(
+            f"the reference query of {case.iri} cannot be executed: {found.result.error}"
+        )
+    return found
+
+
+def is_published(policy: Policy, case: Case) -> bool:
+    """Whether ``policy`` compares with the result that was published for ``case``."""
+    return policy.reference == "published" and case.data.get("publishedResultSet") is not None
+
+
+def _groups(policy: Policy, case: Case) -> tuple[TieGroup, ...] | None:
+    """The rows that tie in a recorded result, where they are recorded with it."""
+    recorded = case.data.get("refTies")
+    if recorded is None or policy.order != "demanded":
+        return None
+    return tuple(TieGroup(tuple(map(tuple, rows)), places) for rows, places in recorded)
+
+
+def _result(
+    query: str,
+    case: Case,
+    executor: Executor,
+    module: AnswersWithQueries,
+    prefixes: Mapping[str, str],
+) -> QueryResult:
+    noted = (case.data.get("recordedResults") or {}).get(query)
+    if noted is None:
+        return executor.results(query, graph_of(case, module), prefixes)
+    if "result" in noted:
+        return from_json(noted["result"])
+    if "publishedResultSet" in noted:
+        return from_weights(noted["publishedResultSet"])
+    raise EvaluationError(f"the recorded result of the query about {case.iri} has no types")
+
+
+def _tied(  # noqa: PLR0917 - what queries run on
+    case: Case,
+    query: str | None,
+    executor: Executor,
+    module: AnswersWithQueries,
+    prefixes: Mapping[str, str],
+    ties: Ties | None,
+) -> list[str]:
+    """Which of the two queries has a LIMIT that cuts through rows that tie, as executed here."""
+    found: list[str] = []
+    ordered = True  # so that ties are looked for
+    for name, text in (("reference", case.data.get("refSparql")), ("answer", query)):
+        if ties is None or text is None or "LIMIT" not in text.upper():
+            continue
+        with contextlib.suppress(EvaluationError):  # there is no graph, only a recorded result
+            groups = ties(text, graph_of(case, module), prefixes, executor, ordered).groups
+            if any(group.places < len(group.rows) for group in groups or ()):
+                found.append(name)
+    return found
+
+
+def from_weights(weights: Mapping[str, int]) -> QueryResult:
+    """A published result set of TEXT2SPARQL as one column of texts, or as a truth value."""
+    if set(weights) == {_TRUE}:
+        return QueryResult(boolean=bool(weights[_TRUE]))
+    return QueryResult(("value",), tuple((written(Term("literal", one)),) for one in weights))
+
+
+def has_graph(case: Case, module: TaskModule) -> bool:
+    """Whether the document that queries about ``case`` run on is at hand."""
+    try:
+        graph_of(case, cast("AnswersWithQueries", module))
+    except EvaluationError:
+        return False
+    return True
+
+
+def graph_of(case: Case, module: AnswersWithQueries) -> str:
+    """The document that queries about ``case`` run on.
+
+    Raises :class:`~kgbench.errors.EvaluationError` where there is none at hand.
+    """
+    carried = sparql_dialogue.graph_text(case)
+    if carried:
+        return carried
+    name = module.graph_name(case)
+    if name is None:
+        raise EvaluationError(
+            f"the case {case.iri} has no graph to run queries on, and no typed result is recorded"
+        )
+    return graphs.text(name)
+
+
+def prefixes_of(case: Case, module: object, which: str = "for_queries") -> dict[str, str]:
+    """The prefixes that queries about ``case`` may use undeclared.
+
+    ``which`` is ``for_queries``, or ``of`` for the prefixes by which values are written.
+    """
+    vocabulary = getattr(module, "vocabulary", None)
+    return {} if vocabulary is None else getattr(vocabulary, which)(case)
+
+
+def _shown(result: QueryResult) -> QueryResult:
+    return QueryResult(
+        result.variables,
+        result.rows[:SHOWN],
+        result.error,
+        expired=result.expired,
+        boolean=result.boolean,
+    )
+
+
+def _length(result: QueryResult) -> int:
+    return len(result.rows) if result.boolean is None else 1
+
+
+def _outcome(answer: str, result: QueryResult | None) -> Outcome:
+    if result is None:
+        return Outcome.UNPARSABLE if answer.strip() else Outcome.EMPTY
+    return Outcome.TIMEOUT if result.expired else Outcome.SCORED

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ShaclVerdictWorld: say which nodes of a part of a generated world violate which constraints.
+
+Graphs, shapes and faults follow from the seed of the plan (:mod:`kgbench.worlds.shape_cases`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import pyoxigraph as ox
+
+from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
+from kgbench.on_demand import OnDemand
+from kgbench.scoring.agreement import compare_sets
+from kgbench.tasks import catalogue, serialising, texts, turtle_answers
+from kgbench.tasks.world_questions import world_of
+from kgbench.vocab import SH
+from kgbench.worlds import shape_cases
+
+NAME: Final = "ShaclVerdictWorld"
+_FOCUS: Final = ox.NamedNode(SH.focusNode)
+_COMPONENT: Final = ox.NamedNode(SH.sourceConstraintComponent)
+_SUFFIX: Final = "ConstraintComponent"
+_MOST: Final = 200  # violations of one answer that the infos list; all are scored
+
+
+def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
+    """``count`` graphs with faults, each another part of the world of a seed."""
+    chosen = task.parameters
+    world = world_of(task, seed)
+
+    def generated(iteration: int) -> Case:
+        faulty = shape_cases.faulty(world, chosen["level"], iteration)
+        data = {
+            "shapes": faulty.rules.text,
+            "graph": serialising.serialise(faulty.scene.triples, "turtle", shape_cases.PREFIXES),
+            "violations": [list(pair) for pair in faulty.violations],
+        }
+        return catalogue.make_case(suite, NAME, chosen, data)
+
+    return OnDemand(count, generated)
+
+
+def prompt(case: Case) -> str:
+    """The shapes and the graph."""
+    shown = {name: case.data[name] for name in ("shapes", "graph")}
+    return texts.filled(case.task_class, "prompt.txt", **shown)
+
+
+def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
+    """Compare the results of the report in the last answer with the violations that there are."""
+    answer = answers[-1]
+    read = turtle_answers.read(answer, executor)
+    found = reported(read.triples or ())
+    expected = {f"{focus} {component}" for focus, component in case.data["violations"]}
+    agreement = compare_sets(expected, found)
+    precision = agreement.precision if found else 0.0
+    scores = {
+        "answerParse": float(read.triples is not None),
+        "precision": precision,
+        "recall": agreement.recall,
+        "f1": agreement.f1,
+        "exact": float(found == expected),
+    }
+    infos: dict[str, Json] = {
+        "parseError": read.error,
+        "missed": sorted(expected - found),
+        "invented": sorted(found - expected)[:_MOST],
+    }
+    verdict = Verdict(scores, infos, turtle_answers.outcome(answer, usable=bool(found)))
+    if verdict.outcome is Outcome.SCORED or len(answers) >= turtle_answers.ROUNDS:
+        return verdict
+    said = (texts.text(NAME, "feedback-no-results.txt"), "format")
+    if read.triples is None:
+        said = read.feedback
+    return Verdict(scores, infos, verdict.outcome, *said)
+
+
+def reported(triples: Iterable[ox.Triple]) -> set[str]:
+    """Node and component of each result of a report that has one of both."""
+    foci: dict[object, set[str]] = {}
+    components: dict[object, set[str]] = {}
+    for one in triples:
+        if one.predicate == _FOCUS:
+            foci.setdefault(one.subject, set()).add(str(one.object))
+        elif one.predicate == _COMPONENT and isinstance(one.object, ox.NamedNode):
+            name = one.object.value.removeprefix(str(SH)).removesuffix(_SUFFIX)
+            components.setdefault(one.subject, set()).add(name)
+    return {
+        f"{min(focus)} {min(components[node])}"
+        for node, focus in foci.items()
+        if len(focus) == 1 and len(components.get(node, ())) == 1
+    }
+
+
+def reference(case: Case) -> str:
+    """The report."""
+    results = [
+        f"[] a sh:ValidationResult ; sh:focusNode {focus} ; "
+        f"sh:sourceConstraintComponent sh:{component}{_SUFFIX} ."
+        for focus, component in case.data["violations"]
+    ]
+    return "\n".join(["```turtle", f"@prefix sh: <{SH}> .", *results, "```"])
+
+
+def prepare() -> None:
+    """Read the feedback prompts, for a process that cannot do so later."""
+    turtle_answers.prepare()

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Judging what a text of SPARQL writes: the triples that it adds to a generated world or removes.
+
+An answer's change is compared with that of the reference query, triple by triple, as terms and up
+to the names of blank nodes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, NamedTuple
+
+from kgbench.errors import EvaluationError
+from kgbench.model import Case, Executor, Json, Outcome, QueryResult, Task, Verdict
+from kgbench.on_demand import OnDemand
+from kgbench.policies.blank_nodes import Row, compare_rows
+from kgbench.scoring.fences import fenced_blocks
+from kgbench.tasks import catalogue, graphs, texts, world_questions
+from kgbench.tasks.world_questions import graph_name, world_of
+from kgbench.worlds.generator import World
+from kgbench.worlds.model import declared
+from kgbench.worlds.writing import PREFIXES, TARGET, WritingSheet
+
+ROUNDS: Final = 3
+FOLDER: Final = "world-writing"
+_SHOWN: Final = 10  # triples of each kind that the infos of a verdict list
+_LONGEST: Final = 500  # characters of a message
+NO_TEXT: Final = "there is no such text of SPARQL in a fenced block of the answer"
+SheetOf = Callable[[World, int], WritingSheet]
+
+
+class Written(NamedTuple):
+    """The verdict on an answer without feedback, and what feedback tells.
+
+    ``text`` is the SPARQL of the answer, ``error`` why the engine did not execute it; ``surplus``
+    are the rows (:meth:`kgbench.model.Executor.changes`) that should not be there.
+    """
+
+    verdict: Verdict
+    text: str | None
+    syntax_error: str | None
+    error: str | None = None
+    writes: bool = False
+    surplus: frozenset[Row] = frozenset()
+
+
+def cases(task: Task, suite: str, seed: int, count: int, sheet_of: SheetOf) -> Sequence[Case]:
+    """``count`` different exercises about the world of a seed, from the sheet of its level.
+
+    Raises :class:`~kgbench.errors.TaskError` where the world is too small for so many, once the
+    first that is too much is asked for.
+    """
+    chosen = task.parameters
+    world = world_of(task, seed)
+    sheet = sheet_of(world, chosen["level"])
+
+    def generated(iteration: int) -> Case:
+        exercise = sheet.question(iteration)
+        data = {
+            "graphName": world.name,
+            "question": exercise.words,
+            "refSparql": exercise.query,
+            "features": list(exercise.features),
+        }
+        return catalogue.make_case(suite, task.task_class, chosen, data)
+
+    return OnDemand(count, generated)
+
+
+def prompt(case: Case) -> str:
+    """The exercise, with the schema of its world (:func:`world_questions.prompt`)."""
+    return world_questions.prompt(case, t=TARGET)
+
+
+def selected(answer: str, word: re.Pattern[str]) -> str | None:
+    """The text in the first fenced block where ``word`` is found, trimmed."""
+    blocks = (block.body.strip() for block in fenced_blocks(answer))
+    return next((body for body in blocks if word.search(body)), None)
+
+
+def written(
+    case: Case, answer: str, executor: Executor, word: re.Pattern[str], *, update: bool
+) -> Written:
+    """What the text of an answer writes, compared with what the reference of ``case`` writes.
+
+    ``word`` is found in each text of the kind that is asked for, and ``update`` says that it is an
+    update. Raises :class:`~kgbench.errors.EvaluationError` where the reference cannot be executed.
+    """
+    text = selected(answer, word)
+    error = NO_TEXT if text is None else executor.check(text, PREFIXES, update=update)
+    infos: dict[str, Json] = {"testUid": case.uid, "sparql": text}
+    if text is None or error is not None:
+        outcome = Outcome.UNPARSABLE if answer.strip() else Outcome.EMPTY
+        scores = dict.fromkeys(("answerParse", "precision", "recall", "f1", "exact"), 0.0)
+        return Written(Verdict(scores, {**infos, "parseError": error}, outcome), text, error)
+    world = graphs.text(graph_name(case))
+    expected = executor.changes(case.data["refSparql"], world, PREFIXES)
+    if expected.error is not None:
+        raise EvaluationError(
+            f"the reference of the case {case.iri} cannot be executed: {expected.error}"
+        )
+    result = executor.changes(text, world, PREFIXES)
+    compared = compare_rows(expected.rows, result.rows)
+    exact = float(not compared.missing and not compared.surplus)
+    scores = {"answerParse": 1.0, **compared.agreement.named(), "exact": exact}
+    infos |= _infos(result, len(expected.rows), compared.missing, compared.surplus)
+    outcome = Outcome.TIMEOUT if result.expired else Outcome.SCORED
+    verdict = Verdict(scores, infos, outcome)
+    return Written(verdict, text, None, result.error, bool(result.rows), compared.surplus)
+
+
+vocabulary: Final = world_questions.Vocabulary(PREFIXES)
+
+
+def asked_again(of: Written) -> tuple[str, str] | None:
+    """The prompt after a text that does not parse, cannot be executed or writes nothing.
+
+    With its kind; ``None`` where something is written.
+    """
+    if of.text is None:
+        return texts.shared(FOLDER, "feedback-no-text.txt"), "syntax"
+    if of.syntax_error is not None:
+        return _filled("syntax", of.syntax_error, of.text), "syntax"
+    if of.error is not None:
+        return _filled("error", of.error, of.text), "content"
+    if not of.writes:
+        return texts.shared(FOLDER, "feedback-nothing.txt"), "empty-result"
+    return None
+
+
+def reference(case: Case) -> str:
+    """The reference text in a fenced block."""
+    return f"```sparql\n{case.data['refSparql']}\n```"
+
+
+def prepare() -> None:
+    """Read what judging needs, for a process that cannot do so later."""
+    graphs.prepare()
+    declared()
+    for name in ("no-text", "syntax", "error", "nothing"):
+        texts.shared(FOLDER, f"feedback-{name}.txt")
+
+
+def _filled(name: str, message: str, text: str) -> str:
+    said = message[:_LONGEST]
+    return texts.shared_filled(FOLDER, f"feedback-{name}.txt", message=said, text=text)
+
+
+def _infos(
+    result: QueryResult, expected: int, missing: frozenset[Row], surplus: frozenset[Row]
+) -> dict[str, Json]:
+    infos: dict[str, Json] = {
+        "written": len(result.rows),
+        "expected": expected,
+        "missing": _listed(missing),
+        "surplus": _listed(surplus),
+    }
+    if result.error is not None:
+        infos["executionError"] = result.error[:_LONGEST]
+    if result.refused:
+        infos["refused"] = True
+    return infos
+
+
+def _listed(rows: Iterable[Row]) -> list[str]:
+    """The first few rows as text, in an order of their own; blank nodes without their labels."""
+    written = (
+        " ".join("_:" if cell.startswith("_:") else cell for cell in row if cell is not None)
+        for row in rows
+    )
+    return [line[:_LONGEST] for line in sorted(written)[:_SHOWN]]

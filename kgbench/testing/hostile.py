@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers that disturb judges: empty, huge, nested, endless, mutated.
+
+:func:`answers` makes as many as are wanted, the same ones for the same seed. No judge may fail on
+any of them; most deserve no score at all.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from types import MappingProxyType
+from typing import Final
+
+#: Answers that models give when they do not give an answer; none of them deserves the best score.
+NO_ANSWERS: Final = MappingProxyType(
+    {
+        "empty": "",
+        "blanks": " \n\t\n",
+        "prose": "I am sorry, but I cannot help with that.",
+        "a megabyte": "no " * 350_000,
+        "a megabyte of lines": "```\n:a :b :c .\n" * 70_000,
+        "a megabyte without a break": "x" * 1_000_000,
+        "lone surrogates": '```turtle\n<a> <b> "\ud800" .\n```\nperson-\udfff',
+        "NUL": "\x00```\n\x00\n```\x00",
+        "an open fence": "```turtle\n<http://e.org/a> <http://e.org/b> 1 .",
+        "an empty block": "```\n```",
+        "unusual line ends": "a\r\nb\rc\x0bd\x0ce\u2028f\u2029g\x85h",
+        "a template": "$graph ${format} {0} %s",
+        "other scripts": "```\n答え — ответ \U0001f600\n```",
+    }
+)
+
+#: Pieces of texts of models, of formats and of attacks that mutations begin with or put in.
+FRAGMENTS: Final = (
+    *("```", "~~~~", "````turtle\n", "\n```\n", "``` ```", "<think>", "</think>", "\x00"),
+    *("\x1b[2J", "\ud800", "\U0010ffff", "\u202e", "\r\n", "\\u002B", "\\", '"""', "'''"),
+    *("a.", "1.1.", "{" * 9, "[" * 9, "(" * 9, "SERVICE<http://h/>", "LOAD", "FROM <urn:g>"),
+    *("\\u0053ERVICE", "#", "=cmd|", "@prefix : <urn:a#> .\n", "&#x41;", "<!ENTITY a 'b'>"),
+    *('"@context"', "sk-", "://a:b@c/", "1e999", "2024-99-99T00:00:00", "NaN", "-0", "null"),
+    *("[]", "{}", "- &a [*a]", "!!python/object:os", "%"),
+)
+
+_NOWHERE = "http://127.0.0.1:9/"  # judges can open no socket, so nobody is asked there
+_TYPED = "`{}<>[]()\"'\\#@^;.,\x00\ud800"
+
+
+def answers(
+    references: Sequence[str], count: int, *, seed: int = 0, url: str = _NOWHERE
+) -> Iterator[tuple[str, str]]:
+    """``count`` hostile answers, each with its kind.
+
+    First come all of :data:`NO_ANSWERS`, then the attacks as they are, then mutations of attacks
+    and of the ``references`` in turn. ``url`` is where queries and documents try to reach.
+    """
+    return islice(_endless(references, random.Random(seed), url), count)  # noqa: S311 - no secret
+
+
+def _endless(
+    references: Sequence[str], chance: random.Random, url: str
+) -> Iterator[tuple[str, str]]:
+    yield from NO_ANSWERS.items()
+    for number, attack in enumerate(attacks(url)):
+        yield f"attack {number}", attack
+    while True:
+        for reference in references or ("",):
+            yield "mutation", mutated(reference, url, chance)
+
+
+def attacks(url: str) -> tuple[str, ...]:
+    """Queries and documents that would run for ever, nest without end, or fetch ``url``."""
+    return (
+        f"```sparql\nSELECT * {{ SERVICE <{url}> {{ ?s ?p ?o }} }}\n```",
+        f"```sparql\nLOAD <{url}>\n```",
+        "```sparql\nSELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i FILTER(?a != 1) }\n```",
+        f"```sparql\nSELECT * {{ FILTER({'!' * 20_000}true) }}\n```",
+        f"```sparql\nSELECT * {{ {'{' * 5_000} {'}' * 5_000} }}\n```",
+        f'```json\n{{"@context": "{url}", "@id": "urn:a", "b": "c"}}\n```',
+        f'```xml\n<!DOCTYPE a [<!ENTITY b SYSTEM "{url}">]><a>&b;</a>\n```',
+        f"```turtle\n{'[' * 20_000}\n```",
+        "```turtle\n<urn:a> <urn:b> " + "(" * 20_000,
+        "```\n" * 20_000,
+        "a." * 50_000,
+        "\n" * 200_000,
+        "(" * 20_000 + "a" * 20_000 + "!",
+        "- " * 50_000,
+        "9" * 100_000,
+    )
+
+
+def mutated(reference: str, url: str, chance: random.Random) -> str:
+    """An answer that begins as the best one, or as an attack, and is changed at random."""
+    begun = (
+        reference,
+        reference,
+        *attacks(url)[:3],
+        *attacks(url)[5:7],
+        "```turtle\n" + "[" * chance.randrange(1, 5000) + "\n```",
+        "(" * chance.randrange(1, 20_000) + reference,
+        chance.choice(FRAGMENTS) * chance.randrange(1, 20_000),
+        "".join(chr(chance.randrange(1, 0x3000)) for _ in range(chance.randrange(500))),
+    )
+    text = chance.choice(begun)
+    for _ in range(chance.randrange(5)):
+        place, end = sorted(chance.randrange(len(text) + 1) for _ in range(2))
+        kind = chance.randrange(4)
+        if kind == 0:
+            text = text[:place] + text[min(end, place + 40) :]
+        elif kind == 1:
+            text = text[:place] + chance.choice(FRAGMENTS) + text[place:]
+        elif kind == 2:  # noqa: PLR2004 - the third of four kinds
+            text = text[:place] + text[place : place + 60] * chance.randrange(1, 30) + text[place:]
+        else:
+            text = text[:place] + chance.choice(_TYPED) + text[place + 1 :]
+    return text

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What variants show about answers: outcomes by model, and references that are suspect.
+
+The judge sees one answer at a time. Where answers of several models to one question fail on the
+same variant and agree with each other there, the reference query is the exception, not they.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import combinations
+from typing import Any, Final, NamedTuple
+
+from kgbench.execution.on_variants import FAILING, VariantOutcome
+from kgbench.model import Json
+
+SUSPECT: Final = "suspect-reference"
+"""The outcome of answers that agree with each other on a variant where the reference differs."""
+
+
+class SeenOnVariants(NamedTuple):
+    """One answer on variants: of which dialogue, and what the judge noted about it.
+
+    ``number`` variants of each of ``kinds`` were asked for, the first with ``seed``. ``columns``
+    are digests of the columns of its result by the variant on which it fails.
+    """
+
+    dialogue: str
+    case: str
+    model: str
+    task: str
+    outcome: str
+    query: str
+    seed: int
+    kinds: tuple[str, ...]
+    number: int
+    variant: str | None = None
+    reason: str | None = None
+    width: int = 1
+    columns: Mapping[str, Collection[str]] = {}
+
+
+def seen_on_variants(
+    dialogue: str, case: str, model: str, task: str, infos: Mapping[str, Any]
+) -> SeenOnVariants:
+    """What a judge noted in ``infos`` about an answer; ``model`` and ``task`` are labels."""
+    witness = infos.get("witness") or {}
+    asked = infos.get("variants") or {}
+    return SeenOnVariants(
+        dialogue,
+        case,
+        model,
+        task,
+        infos.get("variantOutcome", VariantOutcome.WRONG),
+        infos.get("sparql") or "",
+        asked.get("seed", 0),
+        tuple(asked.get("kinds", ())),
+        asked.get("count", 0),
+        witness.get("variant"),
+        witness.get("reason"),
+        infos.get("width", 1),
+        infos.get("columns") or {},
+    )
+
+
+def suspects(answers: Iterable[SeenOnVariants]) -> dict[str, list[tuple[str, str, str]]]:
+    """The pairs of answers that make a reference suspect, by case: two dialogues and a variant.
+
+    Both are right on the published graph, of different models, not the same query, and neither is
+    a constant or names an entity; on the variant they have as many columns in common as expected.
+    """
+    by_case: dict[str, list[SeenOnVariants]] = defaultdict(list)
+    for answer in answers:
+        if answer.outcome == VariantOutcome.ACCIDENT:
+            by_case[answer.case].append(answer)
+    found: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
+    for case, of_case in by_case.items():
+        for one, other in combinations(of_case, 2):
+            if one.model == other.model or one.query.split() == other.query.split():
+                continue
+            shared = (v for v in one.columns if v in other.columns and _agree(one, other, v))
+            if (variant := next(shared, None)) is not None:
+                found[case].append((one.dialogue, other.dialogue, variant))
+    return dict(found)
+
+
+def with_suspects(answers: Sequence[SeenOnVariants]) -> list[SeenOnVariants]:
+    """``answers``, those that agree against a reference having the outcome :data:`SUSPECT`."""
+    agreeing = {
+        dialogue
+        for pairs in suspects(answers).values()
+        for one, other, _ in pairs
+        for dialogue in (one, other)
+    }
+    return [a._replace(outcome=SUSPECT) if a.dialogue in agreeing else a for a in answers]
+
+
+def counts(answers: Sequence[SeenOnVariants]) -> dict[str, dict[str, int]]:
+    """Numbers of answers by model: right on the published graph, failing, and by outcome."""
+    found: dict[str, dict[str, int]] = {}
+    by_model: dict[str, Counter[str]] = defaultdict(Counter)
+    for answer in with_suspects(answers):
+        by_model[answer.model][answer.outcome] += 1
+    for model, outcomes in sorted(by_model.items()):
+        exact = outcomes.total() - outcomes[VariantOutcome.WRONG]
+        found[model] = {
+            "exact": exact,
+            "failing": sum(outcomes[kind] for kind in FAILING),
+            **{kind: outcomes[kind] for kind in (*_REPORTED, SUSPECT)},
+        }
+    return found
+
+
+def report(answers: Sequence[SeenOnVariants]) -> dict[str, Json]:
+    """The part of ``reevaluate --json`` about variants: counts by model, and each witness."""
+    witnesses = [
+        {
+            "dialogue": answer.dialogue,
+            "model": answer.model,
+            "task": answer.task,
+            "outcome": str(answer.outcome),
+            "variant": answer.variant,
+            "reason": answer.reason,
+            "command": command(answer),
+        }
+        for answer in with_suspects(answers)
+        if answer.outcome in {*FAILING, VariantOutcome.TIE, SUSPECT}
+    ]
+    return {"variants": counts(answers), "variant_witnesses": witnesses}
+
+
+def command(answer: SeenOnVariants) -> str:
+    """The command that judges the dialogue of an answer on the same variants again."""
+    run = answer.dialogue.split("/run/")[-1].split("/")[0]
+    words = ["kgbench", "reevaluate", run, "--task", answer.task, "--model", answer.model]
+    words += ["--variants", str(answer.number), "--seed", str(answer.seed)]
+    for kind in answer.kinds:
+        words += ["--kind", kind]
+    return shlex.join(words)
+
+
+def _agree(one: SeenOnVariants, other: SeenOnVariants, variant: str) -> bool:
+    common = set(one.columns[variant]) & set(other.columns[variant])
+    return len(common) >= max(one.width, 1)
+
+
+_REPORTED: Final = tuple(str(kind) for kind in VariantOutcome if kind != VariantOutcome.WRONG)

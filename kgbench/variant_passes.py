@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Evaluation passes that judge on variants of graphs: which variants, and how they are recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import cast
+
+from kgbench.errors import EvaluationError
+from kgbench.execution.on_variants import Variants, named_by, with_variants
+from kgbench.model import Case, Dialogue, Verdict
+from kgbench.rdf import integer, string
+from kgbench.rdf.declared import shipped
+from kgbench.record import Recorder, reading
+from kgbench.record import terms as t
+from kgbench.record.reading import RunInfo
+from kgbench.store.protocol import Block, Store
+from kgbench.tasks import catalogue, succession, typed_answers
+from kgbench.variant_outcomes import SeenOnVariants, seen_on_variants
+from kgbench.variants import rules
+from kgbench.variants.generator import VERSION
+from kgbench.variants.rules import NONE, Rules
+from kgbench.vocab import KGB
+
+_RULES = ("ontology", "variants.ttl")
+
+
+class VariantPass:
+    """The variants that the answers of a run are judged on.
+
+    All cases of the run about one graph share its variants: what any of them names stays.
+    """
+
+    def __init__(self, store: Store, run: RunInfo, asked: Variants) -> None:
+        self._store = store
+        self._run = run
+        self._asked = asked
+        self._named: dict[tuple[str, str], frozenset[str]] = {}
+
+    def asked(self, todo: Sequence[tuple[Dialogue, Case]]) -> list[tuple[Dialogue, Case]]:
+        """``todo`` with each case naming the variants to judge on."""
+        known: dict[tuple[str, str], Case] = {}
+        for _, case in todo:
+            key = (case.iri, case.digest)
+            if key not in known:
+                known[key] = self._with_variants(case)
+        return [(dialogue, known[case.iri, case.digest]) for dialogue, case in todo]
+
+    def described(self, recorder: Recorder) -> Block:
+        """What the pass says of its variants, and each of them as an entity."""
+        node = f"<{recorder.evaluation_pass}>"
+        lines = []
+        for recipe in self._asked.recipes(()):
+            kind, seed = recipe.kind.value, recipe.seed
+            variant = variant_iri(recorder.evaluation_pass, f"{kind}-{seed}")
+            lines += [
+                f"<{variant}> {t.TYPE} {t.VARIANT} .",
+                f"<{variant}> {t.TYPE} {t.ENTITY} .",
+                f"<{variant}> {t.VARIANT_KIND} {string(kind)} .",
+                f"<{variant}> {t.SEED} {integer(seed)} .",
+                f"<{variant}> {t.GENERATOR} {string(VERSION)} .",
+                f"{node} {t.USED} <{variant}> .",
+            ]
+        return Block(recorder.pass_graph, lines)
+
+    def seen(
+        self, dialogue: Dialogue, model: str, task: str, verdicts: Sequence[Verdict]
+    ) -> SeenOnVariants:
+        """What the last answer of a dialogue came to; ``model`` and ``task`` are labels."""
+        return seen_on_variants(
+            dialogue.iri,
+            dialogue.case,
+            model,
+            task,
+            verdicts[-1].infos,
+        )
+
+    def _with_variants(self, case: Case) -> Case:
+        found = rules_of(case.task_class)
+        named = self._named_with(case, found)
+        asked = Variants(
+            self._asked.count, self._asked.seed, self._asked.kinds, tuple(sorted(named)), found
+        )
+        return with_variants(case, asked)
+
+    def _named_with(self, case: Case, found: Rules) -> frozenset[str]:
+        """What is named by any case of the run that has the same graph."""
+        graph = _graph(case)
+        key = (case.task_class, graph)
+        if key not in self._named:
+            named: set[str] = set()
+            for other in self._cases(case.task_class):
+                if no_variants(other) is None and _graph(other) == graph:
+                    named |= named_by(other, catalogue.module(other.task_class), found)
+            self._named[key] = frozenset(named)
+        return self._named[key]
+
+    def _cases(self, task_class: str) -> list[Case]:
+        """All cases of a task class that the run has dialogues about, chosen or not."""
+        iris = set()
+        for execution in reading.executions(self._store, self._run.graph):
+            task = succession.judged_as(reading.task(self._store, execution.task))
+            if task.task_class == task_class:
+                dialogues = reading.execution_dialogues(
+                    self._store, self._run.graph, execution, self._run.iri
+                )
+                iris |= {dialogue.case for dialogue in dialogues}
+        return [succession.case_judged_as(reading.case(self._store, iri)) for iri in sorted(iris)]
+
+
+def no_variants(case: Case) -> str | None:
+    """Why answers to ``case`` cannot be judged on variants, or ``None``."""
+    if not case.data.get("refSparql"):
+        return f"cases of {case.task_class} without a reference query"
+    try:
+        _graph(case)
+    except EvaluationError:
+        return f"cases of {case.task_class} whose graph is not at hand"
+    return None
+
+
+def variant_iri(evaluation_pass: str, name: str) -> str:
+    """The IRI of a variant of a pass; ``name`` is ``KIND-SEED``."""
+    return f"{evaluation_pass}/variant/{name}"
+
+
+@cache
+def rules_of(task_class: str) -> Rules:
+    """The rules that are declared for the graphs of a task class, if any."""
+    source = shipped(*_RULES)
+    for node in source.instances(KGB.VariantRules):
+        if task_class in source.texts(node, KGB.taskClassName):
+            return rules.read(source, node)
+    return NONE
+
+
+def _graph(case: Case) -> str:
+    module = cast("typed_answers.AnswersWithQueries", catalogue.module(case.task_class))
+    return typed_answers.graph_of(case, module)

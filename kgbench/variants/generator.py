@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The generator: a graph, a kind of variant and a seed give a variant, always the same one.
+
+Every choice is an order by a digest of seed and names, so it depends neither on the process nor on
+the order of the triples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+
+from kgbench.variants.doubled import doubled
+from kgbench.variants.kinds import VariantKind
+from kgbench.variants.omission import omitted
+from kgbench.variants.profile import Facet
+from kgbench.variants.rules import NONE, Plan, Rules, planned
+from kgbench.variants.triples import Triple, literal, read, written
+from kgbench.vocab import OWL, RDF, RDFS
+
+VERSION = "1"
+_KEPT = 32  # variants, because many answers are judged on each
+_EXCHANGING = frozenset((VariantKind.SHUFFLED, VariantKind.DOUBLED))
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What a variant is made by: with generator version and graph it determines every triple.
+
+    ``named`` are the IRIs of instances and properties that questions or reference queries name;
+    named instances are never left out.
+    """
+
+    kind: VariantKind
+    seed: int
+    named: tuple[str, ...] = ()
+    rules: Rules = NONE
+
+
+@lru_cache(maxsize=_KEPT)
+def variant(text: str, media: str, recipe: Recipe) -> str:
+    """The variant of a document as N-Triples, its lines sorted."""
+    return written(sorted(made(read(text, media), recipe)))
+
+
+def made(triples: tuple[Triple, ...], recipe: Recipe) -> Iterable[Triple]:
+    """The triples of a variant, each once."""
+    plan = planned(triples, recipe.rules)
+    named = {f"<{iri}>" for iri in recipe.named}
+    if recipe.kind in _EXCHANGING:
+        if recipe.kind is VariantKind.DOUBLED:
+            plan = _doubled(triples, recipe.rules)
+        draw = _Draw(recipe.seed)
+        shuffled = [*plan.profile.fixed, *_shuffled(plan, draw)]
+        return omitted(plan, shuffled, named, draw.order, draw.fraction)
+    if recipe.kind is VariantKind.DISTRACTORS:
+        return {*triples, *_distractors(plan, triples, _Draw(recipe.seed))}
+    if recipe.kind is VariantKind.EMPTIED:
+        return _emptied(plan, triples, named, _Draw(recipe.seed))
+    codes = opaque_codes(triples, recipe)
+    return [(codes.get(s, s), codes.get(p, p), codes.get(o, o)) for s, p, o in triples]
+
+
+@lru_cache(maxsize=_KEPT)
+def opaque_codes(triples: tuple[Triple, ...], recipe: Recipe) -> Mapping[str, str]:
+    """The codes that an opaque variant has for instances and properties, as N-Triples terms."""
+    plan = planned(triples, recipe.rules)
+    draw = _Draw(recipe.seed)
+    standard = tuple(f"<{namespace}" for namespace in (RDF, RDFS, OWL))
+    properties = {p for _, p, _ in triples if not p.startswith(standard)}
+    instances = {s for s in plan.profile.kinds if s.startswith("<")}
+    return {term: _coded(term, draw) for term in sorted(instances | properties)}
+
+
+@lru_cache(maxsize=4)
+def _doubled(triples: tuple[Triple, ...], rules: Rules) -> Plan:
+    """The plan for the graph with twins, the same for all seeds."""
+    draw = _Draw(0)
+    return doubled(planned(triples, rules), triples, lambda term: _coded(term, draw))
+
+
+class _Draw:
+    """Seeded choices that depend on names alone."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = blake2b(f"{VERSION} {seed}".encode(), digest_size=32).digest()
+
+    def digest(self, *names: str) -> bytes:
+        """Eight bytes that look random."""
+        content = "\0".join(names).encode("utf-8", "surrogatepass")
+        return blake2b(content, digest_size=8, key=self._seed).digest()
+
+    def order(self, terms: Iterable[str], *names: str) -> list[str]:
+        """``terms`` in an order drawn for ``names``."""
+        return sorted(terms, key=lambda term: self.digest(*names, term))
+
+    def fraction(self, *names: str) -> float:
+        """A number from 0 to below 1."""
+        return int.from_bytes(self.digest(*names)) / 2**64
+
+
+def _shuffled(plan: Plan, draw: _Draw) -> Iterator[Triple]:
+    """Each fact about another instance of the kind, by one permutation for each component.
+
+    Within a component a variant is the same graph with its instances renamed. So inverse and
+    symmetric properties, codes of values and paths of the same meaning stay what they are.
+    """
+    profile = plan.profile
+    moves: dict[tuple[int, str], Mapping[str, str]] = {}
+
+    def move(component: int, term: str) -> str:
+        kind = profile.kinds[term]
+        if (component, kind) not in moves:
+            members = profile.members[kind]
+            # Components are told apart by their first facet, which the graph's content determines.
+            first = names[component]
+            drawn = draw.order(members, "move", *first, kind)
+            moves[component, kind] = dict(zip(members, drawn, strict=True))
+        return moves[component, kind][term]
+
+    names: dict[int, Facet] = {}
+    for facet, component in plan.components.items():
+        if component is not None:
+            names.setdefault(component, facet)
+    for facet, component in plan.components.items():
+        p = facet.property
+        links, attributes = profile.links.get(facet, ()), profile.attributes.get(facet, ())
+        if component is None:
+            yield from ((s, p, o) for s, o in (*links, *attributes))
+        else:
+            yield from ((move(component, s), p, move(component, o)) for s, o in links)
+            yield from ((move(component, s), p, o) for s, o in attributes)
+
+
+def _distractors(plan: Plan, triples: Sequence[Triple], draw: _Draw) -> Iterator[Triple]:
+    """Copies of instances under other names, with copies of the parts that are theirs alone.
+
+    A copy has the attributes of its instance, links to other copies, and to other instances only by
+    properties with one value; where such an instance links back, it links to the copy as well.
+    """
+    profile = plan.profile
+    facts: dict[str, list[Triple]] = {}
+    incoming: dict[str, list[Triple]] = {}
+    for triple in triples:
+        facts.setdefault(triple[0], []).append(triple)
+        if triple[2] in profile.kinds:
+            incoming.setdefault(triple[2], []).append(triple)
+    copies = _copies(plan, facts, draw)
+    single = {
+        facet
+        for facet in profile.facets()
+        if all(len(each) == 1 for each in profile.values(facet).values())
+    }
+    for instance, copy in copies.items():
+        kind = profile.kinds[instance]
+        owners = set()
+        for _, p, o in facts.get(instance, ()):
+            facet = Facet(p, kind)
+            if o in copies:
+                yield copy, p, copies[o]
+            elif o not in profile.kinds:
+                is_name = plan.components.get(facet, 0) is None
+                yield copy, p, _renamed(o, copy) if is_name else o
+            elif facet in single:
+                owners.add(o)
+                yield copy, p, o
+        for s, p, _ in incoming.get(instance, ()):
+            if s in owners and Facet(p, profile.kinds[s]) not in single:
+                yield s, p, copy
+
+
+def _copies(plan: Plan, facts: Mapping[str, Sequence[Triple]], draw: _Draw) -> dict[str, str]:
+    """The instances that are copied, and the term of each copy.
+
+    Not copied are kinds of which every instance must be linked to, or have several links to
+    instances that are no parts of it: their copies would be the only ones without.
+    """
+    profile = plan.profile
+    required = {kind for _, kind in plan.needed}
+    for facet in plan.total & profile.links.keys():
+        several = any(len(each) > 1 for each in profile.values(facet).values())
+        if several and not {profile.kinds[o] for _, o in profile.links[facet]} <= plan.parts:
+            required.add(facet.kind)
+    copies: dict[str, str] = {}
+    for kind, members in sorted(profile.members.items()):
+        if kind not in required | plan.parts | plan.whole:
+            count = max(round(plan.share * len(members)), 1)
+            free = [member for member in members if member not in profile.anchored]
+            copies |= {one: _coded(one, draw) for one in draw.order(free, "copy", kind)[:count]}
+    waiting = list(copies)
+    while waiting:
+        for _, _, o in facts.get(waiting.pop(), ()):
+            if profile.kinds.get(o) in plan.parts and o not in copies:
+                copies[o] = _coded(o, draw)
+                waiting.append(o)
+    return copies
+
+
+def _emptied(
+    plan: Plan, triples: Sequence[Triple], named: Collection[str], draw: _Draw
+) -> list[Triple]:
+    """The graph without the facts of one of the ``named`` properties and what says the same.
+
+    Properties that names repeat are chosen only where there are no others.
+    """
+    facets = [facet for facet in plan.components if facet.property in named]
+    free = [facet for facet in facets if plan.components[facet] is not None]
+    chosen = set(draw.order({facet.property for facet in free or facets}, "empty")[:1])
+    gone = {plan.components[facet] for facet in facets if facet.property in chosen} - {None}
+    kinds = plan.profile.kinds
+    return [
+        (s, p, o)
+        for s, p, o in triples
+        if p not in chosen
+        and (s not in kinds or plan.components.get(Facet(p, kinds[s])) not in gone)
+    ]
+
+
+def _coded(term: str, draw: _Draw) -> str:
+    """An IRI in the namespace of ``term`` that says nothing; of a blank node, another one."""
+    code = draw.digest("code", term).hex()
+    if term.startswith("_:"):
+        return f"_:n{code}"
+    end = max(term.rfind("/"), term.rfind("#"), term.rfind(":")) + 1
+    return f"{term[:end]}n{code}>"
+
+
+def _renamed(term: str, copy: str) -> str:
+    """A name with a code behind it; a value that is no text stays."""
+    found = literal(term)
+    if found is None or not found.is_text:
+        return term
+    end = term.rindex('"')
+    return f"{term[:end]} {copy.rstrip('>')[-6:]}{term[end:]}"

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Leaving instances out of a graph without breaking what holds for every instance of a kind."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from kgbench.variants.profile import Facet
+from kgbench.variants.rules import Plan
+from kgbench.variants.triples import Triple
+
+Order = Callable[..., list[str]]
+
+
+def omitted(
+    plan: Plan,
+    triples: Sequence[Triple],
+    named: Collection[str],
+    order: Order,
+    fraction: Callable[..., float],
+) -> list[Triple]:
+    """``triples`` without a share of the instances of each kind, drawn by ``order``.
+
+    An instance that would lack a property which all of its kind have, or which nothing would refer
+    to any more although something refers to all of its kind, goes as well. Where a named instance
+    would have to go, or more than half of a kind, nothing goes.
+    """
+    gone = _Omission(plan, triples, named)
+    for kind, members in sorted(plan.profile.members.items()):
+        if kind in plan.whole or kind in plan.parts:
+            continue
+        count = int(plan.share * len(members) + fraction("omit", kind))
+        for instance in order(members, "omit", kind)[:count]:
+            gone.try_without(instance)
+    return [(s, p, o) for s, p, o in triples if s not in gone.omitted and o not in gone.omitted]
+
+
+class _Omission:
+    """What has been left out so far, and how many links everything else still has."""
+
+    def __init__(self, plan: Plan, triples: Sequence[Triple], named: Collection[str]) -> None:
+        self.omitted: set[str] = set()
+        self._plan = plan
+        self._staying = {*plan.profile.anchored, *named}
+        self._kinds = plan.profile.kinds
+        self._left = {kind: len(members) for kind, members in plan.profile.members.items()}
+        self._least = {
+            kind: max(1, (len(members) + 1) // 2) for kind, members in plan.profile.members.items()
+        }
+        self._out: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        self._in: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        self._values: Counter[tuple[str, str]] = Counter()
+        self._owners: Counter[tuple[str, str]] = Counter()
+        for s, p, o in triples:
+            if s not in self._kinds:
+                continue
+            self._values[s, p] += 1
+            if o in self._kinds:
+                self._out[s].append((p, o))
+                self._in[o].append((p, s))
+                self._owners[o, p] += 1
+
+    def try_without(self, instance: str) -> None:
+        """Leave out ``instance`` and what must go with it, unless something of it must stay."""
+        going: dict[str, None] = {}
+        values: Counter[tuple[str, str]] = Counter()
+        owners: Counter[tuple[str, str]] = Counter()
+        waiting = [instance]
+        kinds: Counter[str] = Counter()
+        while waiting:
+            one = waiting.pop()
+            if one in going or one in self.omitted:
+                continue
+            kind = self._kinds[one]
+            kinds[kind] += 1
+            if one in self._staying or self._left[kind] - kinds[kind] < self._least[kind]:
+                return
+            going[one] = None
+            waiting += self._bereft(one, values, owners)
+        self.omitted |= going.keys()
+        self._values.subtract(values)
+        self._owners.subtract(owners)
+        self._left = {kind: n - kinds[kind] for kind, n in self._left.items()}
+
+    def _bereft(
+        self, one: str, values: Counter[tuple[str, str]], owners: Counter[tuple[str, str]]
+    ) -> Iterator[str]:
+        """Those that lack what all of their kind have when ``one`` goes."""
+        for p, s in self._in[one]:
+            values[s, p] += 1
+            is_last = self._values[s, p] == values[s, p]
+            if is_last and Facet(p, self._kinds[s]) in self._plan.total:
+                yield s
+        for p, o in self._out[one]:
+            owners[o, p] += 1
+            is_last = self._owners[o, p] == owners[o, p]
+            if is_last and (p, self._kinds[o]) in self._plan.needed:
+                yield o

@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which properties of a graph say the same in part, so that one cannot change without the other.
+
+A graph often states a fact twice: a country and its code, a property and its inverse, an amount and
+a label that repeats it. Right queries may use either. Every rule here looks for a regularity
+without exception and asks how probable it would be by coincidence, were the two properties
+independent; it counts where that is less than :data:`COINCIDENCE`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations, permutations
+from math import log
+from typing import Any, TypeAlias
+
+from kgbench.variants.profile import Facet, Profile
+from kgbench.variants.triples import literal, words
+
+COINCIDENCE = 0.001
+_SAMPLE = 500  # instances of a kind that are looked at
+_REPEATED = Fraction(1, 2)  # of the values that a kept text repeats
+_KEY = Fraction(
+    9, 10
+)  # of the texts of a property that are distinct where they tell instances apart
+
+Values: TypeAlias = Mapping[str, str]
+_Number: TypeAlias = tuple[str, Any]  # number or time, and what it is ordered by
+
+
+def naming(profile: Profile) -> set[Facet]:
+    """The facets that tell instances apart: names, labels, addresses of mail, identifiers.
+
+    These are the properties whose values are texts (or IRIs of which the graph says nothing) and
+    hardly ever the same for two instances of a kind, or that are known for that purpose.
+    """
+    found = set()
+    for facet, pairs in profile.attributes.items():
+        values = [value for _, value in pairs]
+        if facet.property in _NAMING or (
+            facet not in profile.links
+            and all(_tells(value) for value in values)
+            and len(set(values)) >= _KEY * len(values)
+            and len(values) > 1
+        ):
+            found.add(facet)
+    return found
+
+
+def components(
+    profile: Profile, kept: Collection[Facet], together: Iterable[Collection[str]] = ()
+) -> dict[Facet, int | None]:
+    """The number of the component of each facet; ``None`` for those that stay as they are.
+
+    Facets of one component are redundant and move together. ``kept`` facets stay, and with them
+    whatever is redundant with them. ``together`` are sets of properties declared to be redundant.
+    """
+    ties = _Ties(profile.facets())
+    for facet in kept:
+        ties.fix(facet)
+    for facet in _repeated(profile, kept):
+        ties.fix(facet)
+    for properties in together:
+        ties.tie([facet for facet in profile.facets() if facet.property in properties])
+    for tied in _found(profile, kept):
+        ties.tie(tied)
+    return ties.numbers()
+
+
+def _found(profile: Profile, kept: Collection[Facet]) -> Iterator[tuple[Facet, ...]]:
+    """The facets that are redundant with each other by any of the rules."""
+    single = {facet: _single(profile, facet) for facet in profile.facets() if facet not in kept}
+    by_kind: dict[str, list[Facet]] = defaultdict(list)
+    for facet, values in single.items():
+        if values:
+            by_kind[facet.kind].append(facet)
+    for facets in by_kind.values():
+        for one, other in permutations(facets, 2):
+            if _determines(single[one], single[other]):
+                yield one, other
+        for one, other in combinations(facets, 2):
+            if _ordered(single[one], single[other]):
+                yield one, other
+    yield from _along_paths(profile, single, by_kind)
+    yield from _same_links(profile)
+    yield from _same_parts(profile)
+
+
+class _Ties:
+    """Disjoint sets of facets, one of which stays as it is."""
+
+    def __init__(self, facets: Iterable[Facet]) -> None:
+        self._parent: dict[Facet | None, Facet | None] = {facet: facet for facet in facets}
+        self._parent[None] = None
+
+    def tie(self, facets: Sequence[Facet]) -> None:
+        for facet in facets[1:]:
+            self._join(facets[0], facet)
+
+    def fix(self, facet: Facet) -> None:
+        self._join(None, facet)
+
+    def numbers(self) -> dict[Facet, int | None]:
+        roots: dict[Facet, int] = {}
+        found: dict[Facet, int | None] = {}
+        for facet in sorted(facet for facet in self._parent if facet is not None):
+            root = self._root(facet)
+            found[facet] = None if root is None else roots.setdefault(root, len(roots))
+        return found
+
+    def _join(self, one: Facet | None, other: Facet | None) -> None:
+        first, second = self._root(one), self._root(other)
+        if first is None:
+            first, second = second, first
+        self._parent[first] = second
+
+    def _root(self, facet: Facet | None) -> Facet | None:
+        while self._parent[facet] != facet:
+            facet = self._parent[facet]
+        return facet
+
+
+def _tells(value: str) -> bool:
+    found = literal(value)
+    return found is None or found.is_text
+
+
+def _single(profile: Profile, facet: Facet) -> Values:
+    """The values of a sample of subjects; nothing where a subject has more than one."""
+    values = profile.values(facet)
+    if any(len(each) > 1 for each in values.values()) or len(values) < 2:  # noqa: PLR2004 - a pair
+        return {}
+    return {subject: values[subject][0] for subject in sorted(values)[:_SAMPLE]}
+
+
+def _coincident(times: int, values: Collection[str]) -> bool:
+    """Whether ``times`` agreements of draws from ``values`` may well be a coincidence."""
+    total = len(values)
+    alike = sum((n / total) ** 2 for n in Counter(values).values())
+    return times * log(alike) > log(COINCIDENCE)
+
+
+def _determines(one: Values, other: Values) -> bool:
+    """Whether subjects with the same ``one`` have the same ``other``, and not by coincidence."""
+    seen: dict[str, str] = {}
+    agreed = 0
+    for subject in one.keys() & other.keys():
+        value = other[subject]
+        if seen.setdefault(one[subject], value) != value:
+            return False
+        agreed += 1
+    return not _coincident(agreed - len(seen), list(other.values()))
+
+
+def _ordered(one: Values, other: Values) -> bool:
+    """Whether one is never greater than the other, for numbers and times, by no coincidence."""
+    both = sorted(one.keys() & other.keys())
+    pairs = [(_number(one[s]), _number(other[s])) for s in both]
+    known = [(a, b) for a, b in pairs if a is not None and b is not None]
+    if len(known) < len(pairs) or len({kind for pair in known for kind, _ in pair}) != 1:
+        return False
+    return _below(known) or _below([(b, a) for a, b in known])
+
+
+def _below(pairs: Sequence[tuple[_Number, _Number]]) -> bool:
+    if any(a > b for a, b in pairs) or all(a == b for a, b in pairs):
+        return False
+    greater = sorted(b for _, b in pairs)
+    below = sum(len(pairs) - bisect_left(greater, a) for a, _ in pairs)
+    return len(pairs) * log(below / len(pairs) ** 2) < log(COINCIDENCE)
+
+
+def _number(term: str) -> _Number | None:
+    """What a number or a time is ordered by; ``None`` for other terms."""
+    found = literal(term)
+    if found is None or found.is_text:
+        return None
+    try:
+        return ("number", float(found.lexical))
+    except ValueError:
+        return ("time", found.lexical) if "date" in found.datatype.lower() else None
+
+
+def _repeated(profile: Profile, kept: Collection[Facet]) -> Iterator[Facet]:
+    """The facets whose facts kept texts repeat, at either end of a link."""
+    texts: dict[str, list[str]] = defaultdict(list)
+    for facet in kept:
+        for subject, value in profile.attributes.get(facet, ()):
+            texts[subject].append(_words(value))
+    for facet, pairs in profile.attributes.items():
+        if facet not in kept:
+            sample = [(texts[s], [_words(v)]) for s, v in pairs[:_SAMPLE]]
+            if _repeats(sample):
+                yield facet
+    for facet, pairs in profile.links.items():
+        some = pairs[:_SAMPLE]
+        if _repeats([(texts[s], texts[o]) for s, o in some]) or _repeats(
+            [(texts[o], texts[s]) for s, o in some]
+        ):
+            yield facet
+
+
+def _repeats(pairs: Sequence[tuple[Sequence[str], Sequence[str]]]) -> bool:
+    """Whether texts contain the values beside them, and not those of another pair as often."""
+
+    def share(shift: int) -> Fraction:
+        moved = [*pairs[shift:], *pairs[:shift]]
+        hits = sum(
+            any(value in text for value in values if value.strip() for text in whole)
+            for (whole, _), (_, values) in zip(pairs, moved, strict=True)
+        )
+        return Fraction(hits, len(pairs))
+
+    if not pairs or (found := share(0)) < _REPEATED:
+        return False
+    return found > share(len(pairs) // 2) if len(pairs) > 1 else True
+
+
+def _words(term: str) -> str:
+    found = literal(term)
+    return words(found.lexical) if found is not None else words(_local(term))
+
+
+def _local(term: str) -> str:
+    return term.rstrip(">").rpartition("/")[2].rpartition("#")[2]
+
+
+def _along_paths(
+    profile: Profile, single: Mapping[Facet, Values], by_kind: Mapping[str, Sequence[Facet]]
+) -> Iterator[tuple[Facet, Facet, Facet]]:
+    """Facets p, q, r such that the q of a subject is the r of its p."""
+    for facets in by_kind.values():
+        for p in facets:
+            if p not in profile.links:
+                continue
+            aims = {profile.kinds[o] for o in single[p].values() if o in profile.kinds}
+            for q in facets:
+                for kind in sorted(aims):
+                    for r in by_kind.get(kind, ()):
+                        if q != p and _along(single[p], single[q], single[r]):
+                            yield p, q, r
+
+
+def _along(p: Values, q: Values, r: Values) -> bool:
+    agreed = 0
+    for subject, value in q.items():
+        reached = r.get(p.get(subject, ""))
+        if reached is None:
+            continue
+        if reached != value:
+            return False
+        agreed += 1
+    return not _coincident(agreed, list(q.values()))
+
+
+def _same_links(profile: Profile) -> Iterator[tuple[Facet, Facet]]:
+    """Facets of which one has all pairs of the other, or all its inverse pairs."""
+    pairs = {facet: set(each) for facet, each in profile.links.items()}
+    turned = {facet: {(o, s) for s, o in each} for facet, each in pairs.items()}
+    for one, other in permutations(sorted(pairs), 2):
+        possible = len(profile.members[one.kind]) * len(profile.members[other.kind])
+        rare = len(pairs[other]) / max(possible, 1)
+        if len(pairs[one]) * log(min(rare, 1.0)) > log(COINCIDENCE):
+            continue
+        if pairs[one] <= pairs[other] or pairs[one] <= turned[other]:
+            yield one, other
+
+
+def _same_parts(profile: Profile) -> Iterator[tuple[Facet, ...]]:
+    """The facets of a property that nothing is an object of twice: parts of several kinds."""
+    by_property: dict[str, list[Facet]] = defaultdict(list)
+    for facet in sorted(profile.links):
+        by_property[facet.property].append(facet)
+    for facets in by_property.values():
+        objects = [o for facet in facets for _, o in profile.links[facet]]
+        if len(facets) > 1 and len(set(objects)) == len(objects):
+            yield tuple(facets)
+
+
+_NAMING = frozenset(
+    f"<{iri}>"
+    for iri in (
+        "http://www.w3.org/2000/01/rdf-schema#label",
+        "http://www.w3.org/2000/01/rdf-schema#comment",
+        "http://www.w3.org/2004/02/skos/core#prefLabel",
+        "http://www.w3.org/2004/02/skos/core#altLabel",
+        "http://www.w3.org/2004/02/skos/core#notation",
+        "http://xmlns.com/foaf/0.1/name",
+        "http://xmlns.com/foaf/0.1/givenName",
+        "http://xmlns.com/foaf/0.1/firstName",
+        "http://xmlns.com/foaf/0.1/familyName",
+        "http://xmlns.com/foaf/0.1/surname",
+        "http://xmlns.com/foaf/0.1/lastName",
+        "http://xmlns.com/foaf/0.1/mbox",
+        "http://www.w3.org/2006/vcard/ns#fn",
+        "http://www.w3.org/2006/vcard/ns#hasEmail",
+        "https://schema.org/name",
+        "http://schema.org/name",
+        "https://schema.org/identifier",
+        "http://schema.org/identifier",
+        "http://purl.org/dc/terms/title",
+        "http://purl.org/dc/elements/1.1/title",
+        "http://purl.org/dc/terms/identifier",
+        "http://purl.org/dc/elements/1.1/identifier",
+    )
+)

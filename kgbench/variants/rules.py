@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What may change in variants of a graph: what is declared of it, and what was found in it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from math import exp
+from typing import Any
+
+from kgbench.rdf.declared import Declared
+from kgbench.variants import redundancy
+from kgbench.variants.profile import Facet, Profile, profiled
+from kgbench.variants.triples import Triple
+from kgbench.vocab import KGB
+
+SHARE = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a graph's authors declare, all by IRI.
+
+    ``kept`` properties never move, ``moved`` ones do although they look like names. ``together``
+    are sets of properties that say the same. Instances of the ``whole`` classes are never left
+    out. ``share`` is the part of the instances of a kind that a variant leaves out, 0 to below 1.
+    """
+
+    kept: tuple[str, ...] = ()
+    moved: tuple[str, ...] = ()
+    together: tuple[tuple[str, ...], ...] = ()
+    whole: tuple[str, ...] = ()
+    share: float = SHARE
+
+
+NONE = Rules()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A graph with what holds in it: the component of each facet, and what never is missing.
+
+    ``named`` are the facets that tell instances apart. ``total`` facets have a value for every
+    instance of the kind. ``needed`` are pairs of property and kind such that every instance of the
+    kind is an object of the property; ``parts`` are the kinds whose instances have one owner each.
+    """
+
+    profile: Profile
+    named: frozenset[Facet]
+    components: Mapping[Facet, int | None]
+    total: frozenset[Facet]
+    needed: frozenset[tuple[str, str]]
+    parts: frozenset[str]
+    whole: frozenset[str]
+    share: float
+
+
+@lru_cache(maxsize=4)
+def planned(triples: tuple[Triple, ...], rules: Rules = NONE) -> Plan:
+    """What may change in ``triples`` by ``rules`` and by what is found in them."""
+    profile = profiled(triples)
+    declared = {_term(iri) for iri in rules.kept}
+    moved = {_term(iri) for iri in rules.moved}
+    kept = {facet for facet in redundancy.naming(profile) if facet.property not in moved}
+    kept |= {facet for facet in profile.facets() if facet.property in declared}
+    together = [{_term(iri) for iri in each} for each in rules.together]
+    components = redundancy.components(profile, kept, together)
+    total = frozenset(
+        facet
+        for facet in profile.facets()
+        if len(profile.values(facet)) == len(profile.members[facet.kind])
+    )
+    needed, parts = _needed(profile)
+    classes = {_term(iri) for iri in rules.whole}
+    whole = frozenset(kind for kind in profile.members if classes & set(kind.split(" ")))
+    return Plan(profile, frozenset(kept), components, total, needed, parts, whole, rules.share)
+
+
+def read(source: Declared, node: Any) -> Rules:
+    """The rules that ``source`` declares at ``node`` (a ``kgb:VariantRules``)."""
+    return Rules(
+        kept=tuple(source.texts(node, KGB.keptProperty)),
+        moved=tuple(source.texts(node, KGB.movedProperty)),
+        together=tuple(
+            tuple(source.texts(group, KGB.redundantProperty))
+            for group in source.objects(node, KGB.redundancy)
+        ),
+        whole=tuple(source.texts(node, KGB.completeClass)),
+        share=SHARE if (given := source.read(node, KGB.omittedShare, float)) is None else given,
+    )
+
+
+def _needed(profile: Profile) -> tuple[frozenset[tuple[str, str]], frozenset[str]]:
+    """Properties by which something refers to every instance of a kind, and kinds of parts.
+
+    That many links to few instances reach them all says nothing: it counts where links drawn at
+    random would leave an instance out (the expected number of those is at most that of boxes that
+    stay empty when balls are thrown, members * (1 - 1 / members) ** links).
+    """
+    owners: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for facet, pairs in profile.links.items():
+        for _, o in pairs:
+            owners[facet.property, profile.kinds[o]][o] += 1
+    needed = set()
+    parts = set()
+    for (p, kind), counts in owners.items():
+        members = len(profile.members[kind])
+        missed = members * (1 - 1 / members) ** counts.total()
+        if len(counts) == members and exp(-missed) < redundancy.COINCIDENCE:
+            needed.add((p, kind))
+            if set(counts.values()) == {1}:
+                parts.add(kind)
+    return frozenset(needed), frozenset(parts)
+
+
+def _term(iri: str) -> str:
+    return f"<{iri}>"

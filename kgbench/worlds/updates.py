@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes of a world: in words, with the update that makes them, by level of difficulty."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+import pyoxigraph as ox
+
+from kgbench.vocab import RDF
+from kgbench.worlds.generator import World, literal
+from kgbench.worlds.questions import Form
+from kgbench.worlds.writing import Row, WritingSheet
+
+LEVELS: Final = 5
+_YEAR: Final = 2026
+
+
+class Updates(WritingSheet):
+    """Changes that a SPARQL update makes."""
+
+    SEEDED = "updates"
+    FORMS = {  # noqa: RUF012 - a constant
+        1: ("set", "remove", "add", "replace"),
+        2: ("set", "remove", "add", "replace"),
+        3: ("raise", "reverse", "delete"),
+        4: ("reverse", "derive", "delete", "describe"),
+        5: ("describe", "archive", "tally", "derive"),
+    }
+
+    def _is_new(self, row: Row) -> bool:
+        if "_:" in row:
+            return True
+        line = f"{' '.join(row)} ."
+        return not any(quad in self._store for quad in ox.parse(line, ox.RdfFormat.N_TRIPLES))
+
+    # How changes are put
+
+    def _set(self, kind: str, used: set[str]) -> Form | None:
+        for each in self._free(kind, used):
+            if each.links or each.most != 1 or each.range == RDF.langString:
+                continue
+            value = self._chance.between(each.low, each.high)
+            text = literal(each, value).partition("^^")[0].strip('"')
+            term = self._term(each)
+            return Form(
+                f"Set the {each.label} to {text}, in place of the value that there may be, for the",
+                ".",
+                f"DELETE {{ ?x {term} ?old }}\nINSERT {{ ?x {term} {literal(each, value)} }}",
+                f"OPTIONAL {{ ?x {term} ?old }}",
+            )
+        return None
+
+    def _remove(self, kind: str, used: set[str]) -> Form | None:
+        for each in self._free(kind, used):
+            if not each.least:
+                term = self._term(each)
+                return Form(
+                    f"Remove all that is stated as {each.label} of the",
+                    ".",
+                    f"DELETE {{ ?x {term} ?old }}",
+                    f"?x {term} ?old .",
+                )
+        return None
+
+    def _add(self, kind: str, used: set[str]) -> Form | None:
+        for each in self._links(kind, used):
+            new = self._other(each.range, [])
+            if each.most > 1 and new is not None:
+                return Form(
+                    f"Add {new.label} as {each.label}, beside those that there may be, to each of "
+                    "the",
+                    ".",
+                    f"INSERT {{ ?x {self._term(each)} ?new }}",
+                    f'?new rdfs:label "{new.label}" .',
+                )
+        return None
+
+    def _replace(self, kind: str, used: set[str]) -> Form | None:
+        for each in self._links(kind, used):
+            values = self._witness.links.get(each.iri, [])
+            if not values:
+                continue
+            old = self._chance.one(values)
+            new = self._other(each.range, [one.label for one in values])
+            if new is not None:
+                term = self._term(each)
+                return Form(
+                    f"Put {new.label} in the place of {old.label} wherever {old.label} is the "
+                    f"{each.label} of one of the",
+                    ".",
+                    f"DELETE {{ ?x {term} ?old }}\nINSERT {{ ?x {term} ?new }}",
+                    f'?x {term} ?old . ?old rdfs:label "{old.label}" . '
+                    f'?new rdfs:label "{new.label}" .',
+                )
+        return None
+
+    def _raise(self, kind: str, used: set[str]) -> Form | None:
+        for each in self._measures(kind, used):
+            term, more = self._term(each), self._chance.between(2, 99)
+            return Form(
+                f"Raise the {each.label}, where one is known, by {more} for each of the",
+                ".",
+                f"DELETE {{ ?x {term} ?old }}\nINSERT {{ ?x {term} ?new }}",
+                f"?x {term} ?old . BIND(?old + {more} AS ?new)",
+            )
+        return None
+
+    def _reverse(self, kind: str, used: set[str]) -> Form | None:
+        for each in self._links(kind, used):
+            term = self._term(each)
+            return Form(
+                f"Replace every statement of the {each.label} by one the other way round (its "
+                "object as subject, its subject as object, t:of as property) for the",
+                ".",
+                f"DELETE {{ ?x {term} ?old }}\nINSERT {{ ?old t:of ?x }}",
+                f"?x {term} ?old .",
+            )
+        return None
+
+    def _delete(self, kind: str, used: set[str]) -> Form:  # noqa: ARG002 - one of several
+        return Form(
+            "Remove every statement whose subject or object is one of the",
+            ".",
+            "DELETE { ?s ?p ?o }",
+            "{ ?x ?p ?o . BIND(?x AS ?s) } UNION { ?s ?p ?x . BIND(?x AS ?o) }",
+        )
+
+    def _derive(self, kind: str, used: set[str]) -> Form | None:
+        for each in self._links(kind, used):
+            for other in self._free(each.range, used):
+                if each.range != other.domain or other.transitive:
+                    continue
+                return Form(
+                    f"Add every {other.label} of every {each.label} of theirs, with the property "
+                    "t:derived, to the",
+                    ".",
+                    "INSERT { ?x t:derived ?new }",
+                    f"?x {self._term(each)} ?other . ?other {self._term(other)} ?new .",
+                )
+        return None
+
+    def _describe(self, kind: str, used: set[str]) -> Form | None:
+        for each in self._free(kind, used):
+            term = self._term(each)
+            return Form(
+                f"Replace every value of the {each.label} by a new blank node, one for each "
+                f"statement, that has the value as its rdf:value and the number {_YEAR} as its "
+                "t:year, for the",
+                ".",
+                f"DELETE {{ ?x {term} ?old }}\n"
+                f"INSERT {{ ?x {term} [ rdf:value ?old ; t:year {_YEAR} ] }}",
+                f"?x {term} ?old .",
+                each_once=True,
+            )
+        return None
+
+    def _archive(self, kind: str, used: set[str]) -> Form:  # noqa: ARG002 - one of several
+        return Form(
+            "Move every statement, out of the default graph and into the named graph t:archive, "
+            "whose subject is one of the",
+            ".",
+            "DELETE { ?x ?p ?o }\nINSERT { GRAPH t:archive { ?x ?p ?o } }",
+            "?x ?p ?o .",
+        )
+
+    def _tally(self, kind: str, used: set[str]) -> Form | None:
+        for each in self._links(kind, used):
+            return Form(
+                f"Add, with the property t:number, how many different values of the {each.label} "
+                "are stated (0 where none is), to each of the",
+                ".",
+                "INSERT { ?x t:number ?number }",
+                "{ SELECT ?x (COUNT(DISTINCT ?value) AS ?number) WHERE {\n"
+                f"    ?x rdfs:label ?name . OPTIONAL {{ ?x {self._term(each)} ?value }} }} "
+                "GROUP BY ?x }",
+                each_once=True,
+            )
+        return None
+
+
+@lru_cache(maxsize=16)
+def sheet(world: World, level: int) -> Updates:
+    """The changes of a level of a world: remembered, since each follows from those before."""
+    return Updates(world, level)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Published activities say when they ended, who took part, and by which plan."""
+
+from __future__ import annotations
+
+import pyoxigraph as ox
+import pytest
+
+from kgbench.record.run_ends import run_end
+from kgbench.vocab import DCTERMS, KGB, PROV, RDF, XSD
+
+_TYPE = ox.NamedNode(RDF.type)
+_ENDED = ox.NamedNode(PROV.endedAtTime)
+
+
+def _instances(quads: ox.Store, kind: str) -> list[ox.NamedNode]:
+    return [q.subject for q in quads.quads_for_pattern(None, _TYPE, ox.NamedNode(kind))]
+
+
+def _values(quads: ox.Store, node: ox.NamedNode, *path: str) -> list[ox.NamedNode | ox.Literal]:
+    nodes = [node]
+    for step in path:
+        nodes = [
+            q.object for n in nodes for q in quads.quads_for_pattern(n, ox.NamedNode(step), None)
+        ]
+    return nodes
+
+
+@pytest.mark.parametrize("kind", [KGB.Run, KGB.EvaluationPass, KGB.Session])
+def test_activities_have_one_end(quads: ox.Store, kind: str) -> None:
+    """Runs and passes, which a store does not end because they may go on, end when published."""
+    found = _instances(quads, kind)
+    assert found
+    assert [len(_values(quads, one, PROV.endedAtTime)) for one in found] == [1] * len(found)
+
+
+def test_executions_are_associated_with_their_models(quads: ox.Store) -> None:
+    """The agent of a task execution is the model that worked on the task."""
+    found = _instances(quads, KGB.TaskExecution)
+    assert found
+    for one in found:
+        assert _values(quads, one, PROV.wasAssociatedWith) == _values(quads, one, KGB.model)
+
+
+def test_sessions_have_their_configurations_as_plans(quads: ox.Store) -> None:
+    """The software of a session is associated with it by the configuration that it used."""
+    found = _instances(quads, KGB.Session)
+    assert found
+    for one in found:
+        plan = _values(quads, one, PROV.qualifiedAssociation, PROV.hadPlan)
+        agent = _values(quads, one, PROV.qualifiedAssociation, PROV.agent)
+        assert plan == _values(quads, one, PROV.used)
+        assert agent == _values(quads, one, PROV.wasAssociatedWith)
+
+
+def _sessions(*times: tuple[str, str | None]) -> ox.Store:
+    """A run with sessions that began and ended at these hours."""
+    quads = ox.Store()
+    run = ox.NamedNode("urn:run")
+    for number, (began, ended) in enumerate(times):
+        node = ox.NamedNode(f"urn:session:{number}")
+        said = [(DCTERMS.isPartOf, run), (RDF.type, ox.NamedNode(KGB.Session))]
+        said.append((PROV.startedAtTime, _hour(began)))
+        said += [] if ended is None else [(PROV.endedAtTime, _hour(ended))]
+        quads.extend(ox.Quad(node, ox.NamedNode(name), value) for name, value in said)
+    return quads
+
+
+def _hour(hour: str) -> ox.Literal:
+    return ox.Literal(f"2026-11-20T{hour}:00:00Z", datatype=ox.NamedNode(XSD.dateTime))
+
+
+@pytest.mark.parametrize(
+    ("times", "expected"),
+    [
+        ([("08", "09"), ("10", "11")], "11"),
+        ([("10", "11"), ("08", "09")], "11"),
+        ([("08", None), ("10", "11")], "11"),
+        ([("08", "09"), ("10", None)], None),
+        ([], None),
+    ],
+)
+def test_a_run_ends_with_its_last_session(
+    times: list[tuple[str, str | None]], expected: str | None
+) -> None:
+    """An earlier session may have been interrupted; while the last one is open, nothing ended."""
+    found = run_end(_sessions(*times), ox.NamedNode("urn:run"))
+    assert found == (None if expected is None else _hour(expected))
+
+
+def test_an_imported_run_has_its_own_end() -> None:
+    """A run without sessions ended when its source says so."""
+    quads = ox.Store()
+    run = ox.NamedNode("urn:run")
+    quads.add(ox.Quad(run, _ENDED, _hour("12")))
+    assert run_end(quads, run) == _hour("12")

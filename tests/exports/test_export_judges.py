@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What judges said in records of Every Eval Ever, and on the pages of dialogues."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pyoxigraph as ox
+import pytest
+
+from kgbench.exports import every_eval_ever
+from kgbench.exports.judge_scores import judge_cells
+from kgbench.exports.outgoing_run import Wanted, read
+from kgbench.judges.dialogues import newest_judgeable
+from kgbench.pages.conversation import conversation
+from kgbench.pages.judgements import judged_by, judgements
+from kgbench.pages.snapshot import Memory
+from kgbench.publish.withholding import Level
+from kgbench.store import open_reader, open_store
+from kgbench.vocab import BASE, KGB
+from tests.exports.conftest import call, quads
+from tests.judge_runs import ask, judged_run
+
+LABEL = "RdfFriendCount-turtle-1"
+NOISY = "baseline:noisy?rate=0.5&seed=3"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A store with a run of two models and two judges, of whom one was asked three times."""
+    found = str(tmp_path_factory.mktemp("judged") / "store")
+    with open_store(found) as store:
+        of = judged_run(store, "baseline:oracle", NOISY, iterations=6, labels=[LABEL])
+        ask(store, of, "correctness", "baseline:oracle")
+        ask(store, of, "correctness", "baseline:noisy?rate=0&seed=1", samples=3)
+        ask(store, of, "preference", "baseline:oracle")
+        ask(store, of, "failure", "baseline:oracle")
+    return found
+
+
+def records(place):
+    """The records of the judged run, by model, with the IRI of the run."""
+    with open_reader(place) as store:
+        run = newest_judgeable(store)
+        out = read(store, Wanted(run.iri, level=Level.ANSWERS))
+        cells = judge_cells(store, out, run.iri)
+        return every_eval_ever.records(out, "us", "other", datetime.now(UTC), cells)
+
+
+def test_judges_have_results_with_the_fields_of_the_format(place, tmp_path):
+    """Each rubric with values and each judge is a result of its own, valid by the schema."""
+    found = records(place)
+    every_eval_ever.check(found, None)
+
+    assert len(found) == 2
+    for record in found.values():
+        judged = [
+            one for one in record["evaluation_results"] if "llm_scoring" in one["metric_config"]
+        ]
+        executed = next(one for one in record["evaluation_results"] if one not in judged)
+        assert executed["metric_config"]["metric_id"].startswith("kgbench.RdfFriendCount.")
+        for one in judged:
+            scoring = one["metric_config"]["llm_scoring"]
+            assert one["metric_config"]["metric_id"] == "kgbench.judge.1.correctness"
+            assert "$material" in scoring["input_prompt"]
+            assert "Decide whether the answer does what" in scoring["input_prompt"]
+            details = scoring["additional_details"]
+            assert one["score_details"]["score"] == float(details["executed_mean"])
+            assert one["score_details"]["uncertainty"]["num_samples"] == 6
+            (judge,) = scoring["judges"]
+            assert judge["model_info"]["name"] in (
+                "baseline:oracle",
+                "baseline:noisy?rate=0&seed=1",
+            )
+        assert any("aggregation_method" in o["metric_config"]["llm_scoring"] for o in judged)
+
+
+def test_the_command_writes_them(place, tmp_path):
+    """What the command writes has the judges' results, too."""
+    with open_reader(place) as store:
+        run = newest_judgeable(store).id
+    call("export", "eee", run, "--store", place, "-o", tmp_path / "eee")
+    found = [json.loads(path.read_text()) for path in (tmp_path / "eee").rglob("*.json")]
+
+    assert any(
+        "llm_scoring" in one["metric_config"]
+        for record in found
+        for one in record["evaluation_results"]
+    )
+
+
+def test_pages_of_dialogues_show_judges(place):
+    """Judge, rubric, verdict, reason, cost and place in a pair; the judge's page leads back."""
+    database = ox.Store()
+    database.extend(quads(place))
+    view = Memory(database, BASE)
+    about = {
+        quad.object.value
+        for kind in database.quads_for_pattern(None, None, ox.NamedNode(KGB.JudgedItem))
+        for quad in database.quads_for_pattern(kind.subject, ox.NamedNode(KGB.dialogue), None)
+    }
+    dialogue = min(about)
+    found = judgements(view, dialogue)
+    assert conversation(view, dialogue, reveal=False)["judgements"] == found
+    assert {one.rubric.name for one in found} >= {"correctness", "preference"}
+    for one in found:
+        assert one.reason.startswith("VERDICT: ")
+        assert one.reason.endswith(one.chosen)
+        assert one.agrees in (True, None)
+        assert one.cost.endswith("0 USD")
+        assert dialogue in judged_by(view, one.asked)
+    places = {one.shown for one in found if one.rubric.name == "preference"}
+    assert places == {"first answer", "second answer"}
+    assert judged_by(view, dialogue) == []

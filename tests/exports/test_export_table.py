@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The wide table of a run has a row for each dialogue, with the scores that the store has."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from kgbench.analysis.tables import Column, Table
+from kgbench.cli import app
+from kgbench.exports.outgoing_run import Wanted, read
+from kgbench.exports.wide_table import LEADING, as_arrow, as_parquet, wide_table
+from kgbench.publish.withholding import Level
+from kgbench.store import open_reader
+from tests.archives import as_json, record_v3
+from tests.exports.conftest import call
+
+IRIS = ("dialogue", "case")  # others where texts are left out
+
+
+@pytest.fixture(scope="module")
+def rows(quick_start):
+    """The rows of the table as CSV."""
+    text = call("export", "table", "--store", quick_start, "--format", "csv")
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_each_dialogue_is_a_row_with_its_scores(quick_start, rows):
+    """Every score in the store stands in its dialogue's row, under its published short name."""
+    with open_reader(str(quick_start)) as store:
+        run = read(store, Wanted(level=Level.GOLD))
+    by_dialogue = {row["dialogue"]: row for row in rows}
+    seen = set()
+
+    assert len(by_dialogue) == len(rows) == len(run.held)
+    for held in run.held:
+        row = by_dialogue[held.iri]
+        several = any(verdict.round is None for verdict in held.verdicts)
+        for verdict in held.verdicts:
+            for metric, value in verdict.scores.items():
+                name = run.metrics[metric][0]
+                column = (
+                    f"{verdict.round}_{name}" if several and verdict.round is not None else name
+                )
+                seen.add(column)
+                assert float(row[column]) == value, (held.iri, column)
+        assert row["answer"] == held.rounds[-1].answer_text
+    assert {"0_combined", "max_combined", "f1"} <= seen
+    for row in rows:
+        filled = {name for name in seen if row[name]}
+        assert filled, row["dialogue"]
+    assert [column.name for column in LEADING] == list(rows[0])[: len(LEADING)]
+
+
+def test_rows_are_by_model_task_and_iteration(rows):
+    """The three columns that identify a dialogue within a run do so."""
+    keys = [(row["model_id"], row["task"], row["iteration"]) for row in rows]
+    assert len(set(keys)) == len(keys)
+
+
+def test_binary_forms_hold_the_same_values(quick_start, rows, tmp_path):
+    """Parquet, Arrow and workbook have the columns of the CSV, numbers as numbers."""
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import feather, parquet
+
+    files = {name: tmp_path / f"t.{name}" for name in ("parquet", "arrow", "xlsx")}
+    for name, path in files.items():
+        call("export", "table", "--store", quick_start, "-f", name, "-o", path)
+    for table in (parquet.read_table(files["parquet"]), feather.read_table(files["arrow"])):
+        assert table.column_names == list(rows[0])
+        assert table.schema.field("f1").type == pyarrow.float64()
+        assert table.schema.field("iteration").type == pyarrow.int64()
+        assert table.column("answer").to_pylist() == [row["answer"] for row in rows]
+    assert files["xlsx"].read_bytes()[:2] == b"PK"
+
+
+def test_columns_of_mixed_values_become_text():
+    """A column whose values share no type is text, in which nothing is lost."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    feather = pytest.importorskip("pyarrow.feather")
+    columns = tuple(Column(name, name) for name in ("mixed", "truth", "none"))
+    table = Table("Mixed", columns, (("a", True, None), (1.5, None, None), (None, False, None)))
+    for content, opened in ((as_parquet(table), parquet), (as_arrow(table), feather)):
+        found = opened.read_table(io.BytesIO(content)).to_pydict()
+        assert found["mixed"] == ["a", "1.5", None]
+        assert found["truth"] == [True, None, False]
+        assert found["none"] == [None, None, None]
+
+
+def test_a_protected_suite_gives_its_scores_and_no_text(tmp_path):
+    """Without a choice, texts of a protected suite are left out; named as told, they are in."""
+    path, store = tmp_path / "found.json", tmp_path / "store"
+    path.write_bytes(as_json([record_v3()]))
+    call("import", "llm-kg-bench", path, "--suite", "mine", "--store", store)
+
+    def table(*more):
+        done = CliRunner().invoke(app, ["export", "table", "--store", str(store), *more])
+        assert done.exit_code == 0, done.output
+        return next(csv.DictReader(io.StringIO(done.stdout))), done.stderr
+
+    (kept, said), (whole, _) = table(), table("--unprotected", "mine")
+    assert "protected" in said
+    assert "answer" not in kept
+    assert whole["answer"]
+    scores = {name: value for name, value in kept.items() if not name.startswith("info_")}
+    assert {name: whole[name] for name in scores if name not in IRIS} == {
+        name: value for name, value in scores.items() if name not in IRIS
+    }
+
+
+def test_json_is_a_table_with_the_run_in_its_title(quick_start):
+    """The JSON form has the columns and rows of every table of kgbench."""
+    found = json.loads(call("export", "table", "--store", quick_start, "--format", "json"))
+    assert found["title"].startswith("Dialogues of ")
+    assert {"model", "task", "iteration"} <= set(found["rows"][0])
+
+
+def test_a_table_without_rows_has_only_leading_columns(quick_start):
+    """A run of which nothing counts gives the leading columns and no row."""
+    with open_reader(str(quick_start)) as store:
+        run = read(store, Wanted(level=Level.NONE, dialogue=None))
+    run.held = []
+    table = wide_table(run)
+    assert table.columns == LEADING
+    assert table.rows == ()

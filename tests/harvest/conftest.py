@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Groups that publish, and what is harvested of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+
+import pytest
+
+from kgbench.harvest.harvesting import harvest
+from kgbench.publish.checks import reading
+from kgbench.publish.signing import Signer
+from kgbench.signing.keys import SigningKey
+from tests.publish.conftest import command, hasten, publish
+
+SHARED = "baseline:noisy?rate=0.5&seed=3"
+TASK = "RdfFriendCount-turtle-1"
+
+
+def run(store, *models, task=TASK, iterations=2):
+    """Run models on a task."""
+    chosen = [word for model in models for word in ("-m", model)]
+    command("run", "--store", store, "-t", task, *chosen, "--iterations", iterations)
+
+
+class Published:
+    """A group: its key, its store and its publication."""
+
+    def __init__(self, folder, name):
+        self.folder, self.name = folder, name
+        self.store, self.site = folder / "store", folder / name
+        self.key = folder / "key"
+        if not self.key.exists():
+            command("keys", "new", self.key)
+
+    @property
+    def public(self):
+        """The public key."""
+        return SigningKey.read(self.key).public
+
+    def publish(self, *, signed=True):
+        """Publish the store."""
+        signer = Signer.read(self.key, self.site) if signed else None
+        base = f"https://{self.name}.example.org/bench/"
+        with pytest.MonkeyPatch.context() as patch:
+            hasten(patch)
+            return publish(self.store, self.site, base=base, signer=signer)
+
+
+@pytest.fixture(scope="session")
+def originals(tmp_path_factory):
+    """Three groups that asked a model in common and one of their own, each."""
+    folder = tmp_path_factory.mktemp("groups")
+    for number, name in enumerate(("ada", "bob", "eve")):
+        (folder / name).mkdir()
+        group = Published(folder / name, name)
+        run(group.store, SHARED, f"baseline:noisy?rate=0.2&seed={number}")
+        group.publish()
+    return folder
+
+
+@pytest.fixture
+def groups(originals, tmp_path):
+    """Copies of them, to be changed."""
+    # Pages are not read by who harvests, and are many.
+    pages = shutil.ignore_patterns("*.html", "*.ttl", "*.nt", "*.svg", "*.rq", "static")
+    shutil.copytree(originals, tmp_path / "groups", ignore=pages)
+    return {name: Published(tmp_path / "groups" / name, name) for name in ("ada", "bob", "eve")}
+
+
+def harvested(addresses, folder, keys=(), **how):
+    """Harvest within limits that suffice; the outcomes."""
+    given = {"most": 1 << 28, "seconds": 300.0, **how}
+    return list(harvest([str(one) for one in addresses], folder, keys, **given))
+
+
+def board(folder, *arguments, code=0):
+    """The leaderboard of harvested sources, as rows by model."""
+    told = command(
+        *("analyze", "leaderboard", "--sources", folder, "--json", *arguments), code=code
+    )
+    found = json.loads(told)
+    return {row["model"]: row for row in found["rows"]}, found["notes"]
+
+
+def keys(groups):
+    """The public keys of all groups."""
+    return [group.public for group in groups.values()]
+
+
+def tampered(group):
+    """Change a score in the data of a group; its checksums are renewed, and not its signature."""
+    import zstandard
+
+    [path] = group.site.glob("data/run-*.nq.zst")
+    with reading.opened(path, None) as content:
+        text = content.read().decode()
+    path.write_bytes(zstandard.compress(text.replace("#double>", "#float>", 1).encode()))
+    renew(group, path)
+
+
+def renew(group, path):
+    """Renew the checksum of a file."""
+    name = path.relative_to(group.site).as_posix()
+    told = hashlib.sha256(path.read_bytes()).hexdigest()
+    sums = group.site / "SHA256SUMS"
+    lines = sums.read_text().splitlines()
+    sums.write_text(
+        "".join(f"{told}  {name}\n" if one.endswith(f"  {name}") else f"{one}\n" for one in lines)
+    )

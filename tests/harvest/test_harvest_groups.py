@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Three groups publish on loopback servers; what is harvested makes one leaderboard."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections import Counter
+
+import pytest
+
+from kgbench.errors import ResourceError
+from kgbench.harvest import sources
+from kgbench.store import open_reader
+from tests.harvest.conftest import SHARED, board, harvested, keys, run, tampered
+from tests.publish.conftest import command
+from tests.publish.static import serving
+
+
+def test_three_groups_make_one_leaderboard(groups, tmp_path):
+    """One updates, one is tampered with: it is refused in words, and its earlier version stays."""
+    into = tmp_path / "sources"
+    with contextlib.ExitStack() as servers:
+        addresses = [servers.enter_context(serving(group.site)) for group in groups.values()]
+        first = harvested(addresses, into, keys(groups))
+        assert [(one.refused, one.before, one.found.version) for one in first] == [
+            (None, None, 1)
+        ] * 3
+        rows, _ = board(into)
+        assert rows[SHARED]["groups"] == 3
+        assert rows[SHARED]["n"] == 6
+        assert len(rows) == 4
+
+        run(groups["bob"].store, "baseline:oracle")
+        groups["bob"].publish()
+        tampered(groups["eve"])
+        ada, bob, eve = harvested(addresses, into)
+        assert (ada.fetched, ada.found.version) == (0, 1)
+        assert (bob.before, bob.found.version, bob.fetched) == (1, 2, 2)
+        assert eve.found is None
+        assert "not the one that was signed" in eve.refused
+
+        rows, _ = board(into)
+        assert rows["baseline:oracle"]["rank"] == 1
+        assert rows[SHARED]["groups"] == 3
+    assert {path.name for path, _ in sources.every(into)} == {one.name for one in first}
+
+
+def test_graphs_of_a_source_stay_apart(groups, tmp_path):
+    """Each source has a store of its own, which says where everything came from."""
+    harvested([group.site for group in groups.values()], tmp_path / "s", keys(groups))
+
+    runs = Counter()
+    for path, source in sources.every(tmp_path / "s"):
+        with open_reader(str(path / "store")) as store:
+            [row] = list(
+                store.query(
+                    "SELECT ?run WHERE { GRAPH ?g { ?run a <https://w3id.org/kgbench/ns#Run> } }"
+                )
+            )
+            runs[row["run"].value] += 1
+            assert row["run"].value.startswith(source.base)
+            origins = list(
+                store.query(
+                    "SELECT ?o WHERE { GRAPH ?g { ?s <http://purl.org/dc/terms/source> ?o . "
+                    "?s <https://w3id.org/kgbench/ns#sourceDigest> ?d } }"
+                )
+            )
+            assert any(source.address in row["o"].value for row in origins)
+    assert set(runs.values()) == {1}
+
+
+def test_only_what_is_new_is_fetched(groups, tmp_path):
+    """An unchanged source costs its keys, signature and checksums, and none of its data."""
+    ada = groups["ada"]
+    harvested([ada.site], tmp_path / "s", [ada.public])
+    shutil.rmtree(ada.site / "data")
+    [again] = harvested([ada.site], tmp_path / "s")
+
+    assert again.refused is None
+    assert again.fetched == 0
+
+
+def test_a_run_that_was_withdrawn_goes(groups, tmp_path):
+    """The store of a source holds what the source has now."""
+    ada = groups["ada"]
+    run(ada.store, "baseline:oracle")
+    ada.publish()
+    harvested([ada.site], tmp_path / "s", [ada.public])
+    assert "baseline:oracle" in board(tmp_path / "s")[0]
+    shutil.rmtree(ada.store)
+    run(ada.store, SHARED)
+    ada.publish()
+    [one] = harvested([ada.site], tmp_path / "s")
+
+    assert one.refused is None
+    assert set(board(tmp_path / "s")[0]) == {SHARED}
+    assert not list((tmp_path / "s").glob("*/store.*"))
+
+
+# --- whom to believe --------------------------------------------------------------------------
+
+
+def test_a_source_by_another_key_is_refused(groups, tmp_path):
+    """Whoever names keys gets nothing that they do not vouch for."""
+    [one] = harvested([groups["ada"].site], tmp_path / "s", [groups["bob"].public])
+
+    assert "none that you trust" in one.refused
+    assert not (tmp_path / "s").exists()
+
+
+def test_unsigned_sources_are_taken_only_on_demand(groups, tmp_path):
+    """And a source that was signed once is never taken without its signature."""
+    ada, bob = groups["ada"], groups["bob"]
+    ada.publish(signed=False)
+    [refused] = harvested([ada.site], tmp_path / "s")
+    assert "not signed" in refused.refused
+    [taken] = harvested([ada.site], tmp_path / "s", unsigned=True)
+    assert (taken.refused, taken.found.signer) == (None, None)
+    harvested([bob.site], tmp_path / "s")
+    bob.publish(signed=False)
+    [gone] = harvested([bob.site], tmp_path / "s", unsigned=True)
+    assert "not any more" in gone.refused
+
+
+def test_unvouched_sources_count_only_where_they_are_trusted(groups, tmp_path):
+    """Without a key nobody vouches for a signer; ``--trust`` names whom to believe."""
+    into = tmp_path / "s"
+    harvested([groups["ada"].site], into, [groups["ada"].public])
+    harvested([groups["bob"].site], into)
+
+    rows, notes = board(into)
+    assert rows[SHARED]["groups"] == 1
+    assert any("bob" in note and "no key" in note for note in notes)
+    for name in ("bob", groups["bob"].public, "https://bob.example.org/bench/"):
+        rows, _ = board(into, "--trust", name)
+        assert rows[SHARED]["sources"].startswith("bob ")
+    command("analyze", "leaderboard", "--sources", into, "--trust", "nobody", code=1)
+    command("analyze", "leaderboard", "--trust", "bob", code=2)
+
+
+def test_a_key_that_follows_is_known_again(groups, tmp_path):
+    """A rotation is followed; a list of keys that forgets a revocation is refused."""
+    ada = groups["ada"]
+    into = tmp_path / "s"
+    harvested([ada.site], into, [ada.public])
+    before = shutil.copytree(ada.site, tmp_path / "before")
+    command("keys", "new", ada.folder / "next", "--after", ada.key)
+    command("keys", "revoke", ada.folder / "next", f"{ada.key}.pub", "--reason", "stolen")
+    ada.key = ada.folder / "next"
+    ada.publish()
+    [one] = harvested([ada.site], into)
+    assert one.refused is None
+    assert one.found.signer == ada.public
+
+    shutil.rmtree(ada.site)
+    shutil.copytree(before, ada.site)
+    [returned] = harvested([ada.site], into)
+    assert returned.found is None
+    assert "key" in returned.refused
+
+
+def test_a_source_does_not_take_the_place_of_another(groups, tmp_path):
+    """A second source with the base of the first is refused, and so is a changed base."""
+    ada, bob = groups["ada"], groups["bob"]
+    harvested([ada.site], tmp_path / "s")
+    twin = shutil.copytree(ada.site, tmp_path / "twin")
+    [refused] = harvested([twin], tmp_path / "s")
+    assert "claims the base" in refused.refused
+    shutil.rmtree(ada.site)
+    shutil.copytree(bob.site, ada.site)
+    [other] = harvested([ada.site], tmp_path / "s")
+    assert "another one" in other.refused
+
+
+def test_an_older_version_is_refused(groups, tmp_path):
+    """Nobody brings back results that a group has replaced."""
+    ada = groups["ada"]
+    before = shutil.copytree(ada.site, tmp_path / "before")
+    run(ada.store, "baseline:oracle")
+    ada.publish()
+    harvested([ada.site], tmp_path / "s")
+    shutil.rmtree(ada.site)
+    shutil.copytree(before, ada.site)
+    [one] = harvested([ada.site], tmp_path / "s")
+
+    assert "version 2 was harvested before" in one.refused
+
+
+# --- what cannot be compared ------------------------------------------------------------------
+
+
+def test_what_is_not_comparable_is_told(groups, tmp_path):
+    """A group with another task is left out of the ranking, with the reason."""
+    eve = groups["eve"]
+    run(eve.store, SHARED, task="RdfFriendCount-jsonld-1")
+    eve.publish()
+    harvested([group.site for group in groups.values()], tmp_path / "s", keys(groups))
+    rows, notes = board(tmp_path / "s")
+
+    assert rows[SHARED]["groups"] == 2
+    [told] = [note for note in notes if note.startswith("Not comparable: eve")]
+    assert "has f1 of RdfFriendCount-jsonld-1" in told
+
+
+def test_a_folder_without_sources_is_told(tmp_path):
+    """The message names the command that fills it."""
+    with pytest.raises(ResourceError, match="kgbench harvest"):
+        list(sources.every(tmp_path))

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hostile sources: addresses, names of files, redirects, sizes, damaged notes."""
+
+from __future__ import annotations
+
+import pytest
+
+from kgbench.analysis.declarations import score_set
+from kgbench.errors import ImportRefused, QueryError
+from kgbench.harvest.combining import combined
+from kgbench.harvest.fetching import Limits, Source
+from kgbench.harvest.harvesting import harvest
+from tests.harvest.conftest import harvested, tampered
+from tests.publish.conftest import command
+from tests.store.scripted import Scripted, said
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "ftp://e.org/",
+        "http://",
+        "http://u:p@e.org/",
+        "http://e.org/?x",
+        "http://e.org:99999/",
+        "none",
+    ],
+)
+def test_addresses_that_are_none_are_refused(address, tmp_path):
+    """Before anything is asked."""
+    with pytest.raises(ImportRefused):
+        list(harvest([address], tmp_path / "s", most=1, seconds=1.0))
+
+
+@pytest.mark.parametrize(
+    "name", ["../x", "/etc/passwd", "a/../../x", "http://other/", "", "a b", "x" * 300]
+)
+def test_no_file_outside_the_source_is_asked_for(name, tmp_path):
+    """Whatever a source lists, its own files are asked for, by plain names."""
+    with pytest.raises(ImportRefused):
+        Source.named(str(tmp_path)).get(name, tmp_path / "t", Limits(100, 60.0))
+
+
+def test_a_link_out_of_a_folder_is_not_followed(tmp_path):
+    """A folder that is harvested gives only what lies in it."""
+    (tmp_path / "secret").write_text("x")
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "keys.jsonld").symlink_to(tmp_path / "secret")
+
+    source = Source.named(str(tmp_path / "site"))
+    assert not source.get("keys.jsonld", tmp_path / "t", Limits(100, 60.0))
+
+
+def test_no_redirect_is_followed(tmp_path):
+    """A source that leads elsewhere is refused, and nobody else is asked."""
+    with Scripted([]) as other, Scripted([said(302, b"", Location=f"{other.url}/x")] * 3) as server:
+        [one] = harvested([f"{server.url}/"], tmp_path / "s")
+        assert "302" in one.refused
+        assert not other.seen
+
+
+def test_bytes_and_seconds_of_a_source_are_limited(groups, tmp_path):
+    """A source that is larger, or slower, than allowed is refused in words."""
+    site = groups["ada"].site
+    [large] = harvested([site], tmp_path / "s", most=30_000)
+    [slow] = harvested([site], tmp_path / "s", seconds=0.0)
+
+    assert "larger than" in large.refused
+    assert "--seconds" in slow.refused
+
+
+@pytest.mark.parametrize("name", ["keys.jsonld", "signature.jsonld", "SHA256SUMS"])
+@pytest.mark.parametrize("content", [b"", b"{}", b"\xff\x00", b"[" * 10_000])
+def test_damaged_sources_are_refused_in_words(groups, tmp_path, name, content):
+    """Whatever stands in the place of a note, the source is refused and nothing is kept of it."""
+    (groups["ada"].site / name).write_bytes(content)
+    [ada] = harvested([groups["ada"].site], tmp_path / "s")
+
+    assert ada.refused
+    assert not (tmp_path / "s").exists()
+
+
+def test_data_that_do_not_fit_their_canonical_digest_are_refused(groups, tmp_path):
+    """Data that were exchanged before SHA256SUMS was signed do not fit what was signed of them."""
+    ada = groups["ada"]
+    tampered(ada)
+    [one] = harvested([ada.site], tmp_path / "s")
+
+    assert one.found is None
+
+
+def test_the_command_says_what_came(groups, tmp_path):
+    """One line for each source, and exit code 1 where one is refused."""
+    into = tmp_path / "s"
+    told = command(
+        "harvest", groups["ada"].site, "--into", into, "--key", f"{groups['ada'].key}.pub"
+    )
+    assert told == "new      ada: version 1, 2 parts\n"
+    tampered(groups["bob"])
+    told = command("harvest", groups["bob"].site, groups["ada"].site, "--into", into, code=1)
+    lines = told.splitlines()
+    assert lines[0].startswith(f"refused  {groups['bob'].site}: its SHA256SUMS is not the one")
+    assert lines[1] == "there    ada: version 1"
+
+
+def test_an_unknown_name_is_not_trusted(groups, tmp_path):
+    """Who is to be believed must be a source that was harvested."""
+    harvested([groups["ada"].site], tmp_path / "s", [groups["ada"].public])
+
+    with pytest.raises(QueryError, match="no source is called 'x'; there are: ada"):
+        combined(tmp_path / "s", score_set("main"), trust=["x"])

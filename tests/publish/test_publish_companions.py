@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands beside the dumps: its shapes, and where machines read that it is there."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+
+import pyoxigraph as ox
+import pytest
+
+from kgbench import shapes
+from kgbench.publish.checks import graphs
+from kgbench.publish.checks.published import Published
+from kgbench.publish.signing import Signer
+from kgbench.vocab import (
+    DCAT,
+    DCTERMS,
+    FOAF,
+    KGB,
+    LDES,
+    PROV,
+    QB,
+    RDF,
+    RDFS,
+    SEC,
+    SPDX,
+    TREE,
+    VOID,
+    compact,
+)
+from tests.publish.conftest import BASE, command, hasten, publish
+
+TABLES = "leaderboard/kgbench-1"
+
+
+@pytest.fixture(scope="module")
+def signed(recorded, tmp_path_factory):
+    """A publication that is signed by the second key of its signer, in its second version."""
+    keys = tmp_path_factory.mktemp("keys")
+    command("keys", "new", keys / "k")
+    command("keys", "new", keys / "next", "--after", keys / "k")
+    command("keys", "revoke", keys / "next", keys / "k.pub", "--reason", "lost")
+    out = tmp_path_factory.mktemp("signed") / "bench"
+    with pytest.MonkeyPatch.context() as patch:
+        hasten(patch)
+        publish(recorded, out, signer=Signer.read(keys / "next", out))
+    return out
+
+
+def stated(site, *names):
+    """What documents state, without the graphs of proofs."""
+    found = ox.Store()
+    for name in names:
+        for quad in ox.parse(path=str(site / name)):
+            found.add(ox.Quad(quad.subject, quad.predicate, quad.object))
+    return found
+
+
+def values(store, subject, prop):
+    """The values of a property."""
+    node = ox.NamedNode(subject) if isinstance(subject, str) else subject
+    return [quad.object for quad in store.quads_for_pattern(node, ox.NamedNode(prop), None)]
+
+
+def iris(store, subject, prop):
+    """The IRIs that a property leads to."""
+    return {one.value for one in values(store, subject, prop)}
+
+
+def names(site):
+    """All documents that have shapes of companions."""
+    found = ["claims.ttl", "changes.ttl", "keys.jsonld", "signature.jsonld"]
+    found += [
+        path.relative_to(site).as_posix()
+        for folder in ("claims", "signed")
+        for path in (site / folder).glob("*/*")
+    ]
+    return found
+
+
+def test_documents_conform_to_their_shapes(signed):
+    """By pySHACL, and by the check of a publication, which finds nothing."""
+    whole = stated(signed, *names(signed))
+    kinds = {
+        quad.object.value for quad in whole.quads_for_pattern(None, ox.NamedNode(RDF.type), None)
+    }
+    wanted = {KGB.Claim, LDES.EventStream, TREE.Node, SEC.Multikey, SEC.DataIntegrityProof}
+    assert wanted <= kinds
+    assert shapes.report(whole, "companions") == []
+    with Published([signed]) as published:
+        assert list(graphs.companions(published)) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "prop", "instead"),
+    [
+        (KGB.Claim, KGB.model, None),
+        (KGB.Claim, PROV.wasDerivedFrom, None),
+        (KGB.Claim, KGB["count"], ox.Literal(0)),
+        (KGB.Claim, KGB.estimand, None),
+        (KGB.Claim, RDFS.label, None),
+        (LDES.EventStream, LDES.timestampPath, None),
+        (LDES.EventStream, TREE.member, None),
+        (SEC.Multikey, SEC.publicKeyMultibase, ox.Literal("z6Mk")),
+        (SEC.Multikey, KGB.endorsement, None),
+        (SEC.Multikey, SEC.controller, None),
+        (SEC.DataIntegrityProof, SEC.cryptosuite, ox.Literal("eddsa-jcs-2022")),
+        (SEC.DataIntegrityProof, SEC.proofValue, None),
+        (None, KGB.fileDigest, ox.Literal("0")),
+        (None, KGB.canonicalDigest, None),
+        (None, DCAT.isVersionOf, None),
+        (None, SEC.assertionMethod, ox.NamedNode("urn:stranger")),
+        (None, FOAF.primaryTopic, None),
+    ],
+)
+def test_what_is_missing_or_wrong_is_told(signed, kind, prop, instead):
+    """A document that lacks a property, or has a value that it cannot have, is refused."""
+    whole = stated(signed, *names(signed))
+    typed = ox.NamedNode(RDF.type)
+    for quad in list(whole.quads_for_pattern(None, ox.NamedNode(prop), None)):
+        if kind is None or ox.Quad(quad.subject, typed, ox.NamedNode(kind)) in whole:
+            whole.remove(quad)
+            if instead is not None:
+                whole.add(ox.Quad(quad.subject, quad.predicate, instead))
+    assert shapes.report(whole, "companions")
+
+
+def test_the_check_names_the_document(signed, tmp_path):
+    """A claim with a property that no claim has is told with its file."""
+    copy = shutil.copytree(signed, tmp_path / "copy")
+    path = next(copy.glob("claims/*/*.ttl"))
+    path.write_text(path.read_text().replace("kgb:Claim ,", "kgb:Claim , kgb:Rumour ,"))
+    with Published([copy]) as published:
+        found = list(graphs.companions(published))
+    assert found
+    assert {one.file for one in found} == {path.relative_to(copy).as_posix()}
+
+
+def test_claims_and_observations_lead_to_each_other(signed):
+    """A claim derives from all observations of its row; they cite it, and have its values."""
+    claims, cube = stated(signed, "claims.ttl"), stated(signed, f"{TABLES}.ttl")
+    found = iris(claims, f"{BASE}claims.ttl#claims", DCTERMS.hasPart)
+    assert len(found) == 2
+    for claim in found:
+        rows = {
+            one
+            for one in iris(claims, claim, PROV.wasDerivedFrom)
+            if one.startswith(f"{BASE}{TABLES}#leaderboard-")
+        }
+        cited = {
+            quad.subject.value
+            for quad in cube.quads_for_pattern(
+                None, ox.NamedNode(DCTERMS.isReferencedBy), ox.NamedNode(claim)
+            )
+        }
+        assert rows == cited != set()
+        for row in rows:
+            (measure,) = values(cube, row, QB.measureType)
+            (value,) = values(cube, row, measure.value)
+            assert values(claims, claim, measure.value) == [value] or value.value == "NaN"
+            assert iris(cube, row, KGB.model) == iris(claims, claim, KGB.model)
+        single = stated(signed, claim.removeprefix(BASE).partition("#")[0])
+        about = ox.NamedNode(claim)
+        assert set(single) == set(claims.quads_for_pattern(about, None, None))
+
+
+def test_the_catalogue_has_all_companions(signed):
+    """Tables, evaluations, claims and feed are data sets with files; the signature is named."""
+    catalog = stated(signed, "catalog.ttl")
+    listed = iris(catalog, f"{BASE}#catalog", DCAT.dataset)
+    wanted = {
+        f"{BASE}{TABLES}#tables",
+        f"{BASE}{TABLES}#evaluations",
+        f"{BASE}claims.ttl#claims",
+        f"{BASE}changes.ttl#stream",
+    }
+    assert listed == {f"{BASE}#dataset", *wanted}
+    assert iris(catalog, f"{BASE}#dataset", DCTERMS.hasPart) == wanted
+    for one in wanted:
+        assert iris(catalog, one, DCTERMS.isPartOf) == {f"{BASE}#dataset"}
+        files = iris(catalog, one, DCAT.distribution)
+        assert files
+        for file in files:
+            (size,) = values(catalog, file, DCAT.byteSize)
+            assert (signed / file.removeprefix(BASE)).stat().st_size == int(size.value)
+            assert values(catalog, file, SPDX.checksum)
+    cubes = iris(catalog, f"{BASE}{TABLES}#tables", DCTERMS.hasPart)
+    assert f"{BASE}{TABLES}#leaderboard" in cubes
+    assert iris(catalog, f"{BASE}#dataset", DCTERMS.relation) == {f"{BASE}signature.jsonld"}
+    assert iris(catalog, f"{BASE}signature.jsonld", DCTERMS.references) == {f"{BASE}keys.jsonld"}
+
+
+def test_an_unsigned_catalogue_names_no_signature(site):
+    """What is not there is not named."""
+    for name in ("catalog.ttl", "linkset.json", "sitemap.xml", "index.html"):
+        text = (site / name).read_text(encoding="utf-8")
+        assert "signature.jsonld" not in text
+        assert "keys.jsonld" not in text
+
+
+def test_void_counts_the_companions(signed):
+    """Each has a dump of N-Triples with as many triples as VoID says."""
+    void = stated(signed, "void.ttl")
+    topics = iris(void, f"{BASE}void.ttl", FOAF.topic)
+    assert len(topics) == 4
+    for one in topics:
+        (dump,) = iris(void, one, VOID.dataDump)
+        (count,) = values(void, one, VOID.triples)
+        if dump.endswith(".nt"):
+            assert len(stated(signed, dump.removeprefix(BASE))) == int(count.value), compact(one)
+
+
+def test_machines_and_people_are_led_there(signed):
+    """Links of the page, link set, site map, embedded description and page name all of it."""
+    page = (signed / "index.html").read_text(encoding="utf-8")
+    here, *others = json.loads((signed / "linkset.json").read_text(encoding="utf-8"))["linkset"]
+    items = {one["href"] for one in here["item"]}
+    for path in ("claims.ttl", "changes.ttl", f"{TABLES}.ttl", f"{TABLES}.jsonld"):
+        assert f"{BASE}{path}" in items
+        assert f'<link rel="item" href="{BASE}{path}"' in page
+        assert f'<a href="{path}">' in page
+    assert here["version-history"] == [{"href": f"{BASE}changes.ttl", "type": "text/turtle"}]
+    assert here["related"] == [{"href": f"{BASE}keys.jsonld", "type": "application/ld+json"}]
+    assert f"{BASE}signature.jsonld" in {one["href"] for one in here["describedby"]}
+    proved = {one["alternate"][0]["href"] for one in others if "alternate" in one}
+    assert proved == {
+        BASE + path.relative_to(signed).as_posix() for path in signed.glob("signed/*/*")
+    }
+    listed = re.findall("<loc>([^<]*)</loc>", (signed / "sitemap.xml").read_text(encoding="utf-8"))
+    for name in ("claims.ttl", "changes.ttl", f"{TABLES}.ttl", "keys.jsonld", "signature.jsonld"):
+        assert BASE + name in listed
+    for name in ("keys.jsonld", "signature.jsonld"):
+        assert f'<a href="{name}">' in page
+    embedded = json.loads(
+        page.partition('<script type="application/ld+json">')[2].partition("</script>")[0]
+    )
+    assert len(embedded["hasPart"]) == 4

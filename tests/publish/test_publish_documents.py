@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dialogues stand in the document of their execution: on one page, or on several; never alone."""
+
+from __future__ import annotations
+
+import pyoxigraph as ox
+import pytest
+
+from kgbench.publish import executions, moved, presenting
+from kgbench.publish.checks import check
+from kgbench.publish.folder import STATE
+from tests.publish.conftest import publish
+
+
+def places(site):
+    """The Turtle documents of executions that have dialogues, and the folders of their pages."""
+    for path in sorted(site.glob("run/*/*/*.ttl")):
+        if dialogues(path):
+            yield path, path.with_suffix("")
+
+
+def dialogues(path):
+    """The fragments of the dialogues that a Turtle document describes."""
+    kind = ox.NamedNode("https://w3id.org/kgbench/ns#Dialogue")
+    return [
+        quad.subject.value.partition("#")[2]
+        for quad in ox.parse(path=str(path))
+        if quad.object == kind
+    ]
+
+
+def wrong(site):
+    """What the checks find."""
+    return check(site).faults
+
+
+def test_files_are_of_executions(site):
+    """A model and task have a page and a Turtle document, whatever they have of dialogues."""
+    documents = dict(places(site))
+    assert len(documents) == 6
+    for turtle, folder in documents.items():
+        assert [path.name for path in folder.iterdir()] == ["index.html"]
+        assert len(dialogues(turtle)) == 2
+
+
+@pytest.mark.slow
+def test_long_executions_have_several_pages(recorded, tmp_path, monkeypatch):
+    """Their own page lists the dialogues, others show them, and all links and IRIs lead there."""
+    for module in (executions, presenting):
+        monkeypatch.setattr(module, "PAGE", 1)
+    site = tmp_path / "site"
+    publish(recorded, site)
+    for turtle, folder in places(site):
+        assert sorted(path.name for path in folder.iterdir()) == ["index.html", "page-1", "page-2"]
+        listed = (folder / "index.html").read_text(encoding="utf-8")
+        for number, name in enumerate(dialogues(turtle), 1):
+            assert f'<tr id="{name}">' in listed
+            assert f'href="page-{number}/#{name}"' in listed
+            page = (folder / f"page-{number}" / "index.html").read_text(encoding="utf-8")
+            assert f'<section class="dialogue" id="{name}">' in page
+            assert f'id="{name}-0-answer"' in page
+    assert wrong(site) == []
+
+
+@pytest.mark.slow
+def test_earlier_addresses_lead_on(recorded, tmp_path):
+    """Where a dialogue had a page, one leads to its place; what is no dialogue's goes."""
+    site = tmp_path / "site"
+    publish(recorded, site)
+    turtle, folder = next(places(site))
+    name = dialogues(turtle)[0]
+    page, gone = (folder / one / "index.html" for one in (name, "7-0123abcd"))
+    for path in (page, gone):
+        path.parent.mkdir()
+        path.write_text("as it was before", encoding="utf-8")
+    noted = "".join(f"{path.relative_to(site)}\n" for path in (page, gone))
+    (site / STATE / "journal-earlier").write_text(noted, encoding="utf-8")
+    for _ in range(2):
+        publish(recorded, site)
+        assert page.read_text(encoding="utf-8") == moved.page(name)
+        assert not gone.parent.exists()
+    assert f'href="../#{name}"' in moved.page(name)
+    assert wrong(site) == []
+    page.write_text(moved.page("elsewhere"), encoding="utf-8")
+    assert "recomputed" in {f.constraint for f in wrong(site) if f.file.startswith("run/")}

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What earlier versions recorded, as it is published now."""
+
+from __future__ import annotations
+
+import pyoxigraph as ox
+
+from kgbench.publish.addresses import Addresses
+from kgbench.publish.outgoing import Outgoing, Rules
+from kgbench.publish.parts import Parts
+from kgbench.publish.scrubbing import Scrubber
+from kgbench.publish.shown import catalogue
+from kgbench.publish.withholding import Level
+from kgbench.rdf import queries
+from kgbench.secrets.commitments import Commitments
+from kgbench.vocab import KGB, PROV, RDF, SH, SKOS
+
+RULES = Rules(Level.NONE, Scrubber(()), Commitments(bytes(32)), Level.NONE)
+STORE, BASE = "https://w3id.org/kgbench/", "https://example.org/bench/"
+
+
+def published(subject: str, *said: tuple[str, ox.NamedNode | ox.Literal]) -> set[ox.Triple]:
+    """What is published of a subject (below the base of the store)."""
+    node = ox.NamedNode(STORE + subject)
+    database = ox.Store()
+    database.extend(
+        ox.Quad(node, ox.NamedNode(name), value, ox.NamedNode(f"{STORE}graph/{subject}"))
+        for name, value in said
+    )
+    outgoing = Outgoing(database, Addresses(STORE, BASE), RULES)
+    return {quad.triple for quad in outgoing.about(node)}
+
+
+def test_origins_that_were_imported_are_named_as_now() -> None:
+    """prov:alternateOf of an imported activity leaves as kgb:recordedAs."""
+    elsewhere = ox.NamedNode("https://elsewhere.example/run/2")
+    types = [(RDF.type, ox.NamedNode(one)) for one in (KGB.Run, PROV.Activity)]
+    found = published("run/2", *types, (PROV.alternateOf, elsewhere))
+    node = ox.NamedNode(f"{BASE}run/2")
+    origins = {t.object for t in found if t.predicate == ox.NamedNode(KGB.recordedAs)}
+    assert origins == {elsewhere, ox.NamedNode(f"{STORE}run/2")}
+    assert {t.subject for t in found} == {node}
+    assert not any(t.predicate.value == PROV.alternateOf for t in found)
+
+
+def test_graphs_named_in_stamps_move() -> None:
+    """The IRI within a kgb:readStamp is the published one, like that of kgb:readGraph."""
+    stamp = ox.Literal(f"{STORE}graph/pass/1 17")
+    kinds = (RDF.type, ox.NamedNode(KGB.Analysis))
+    found = published("analysis/1", kinds, (KGB.readStamp, stamp))
+    (told,) = (t.object for t in found if t.predicate.value == KGB.readStamp)
+    assert told == ox.Literal(f"{BASE}graph/pass/1 17")
+
+
+def test_older_catalogues_get_texts_and_terms() -> None:
+    """A query whose text the store lacks has it in the publication, like terms of publications."""
+    graph, query = f"{STORE}graph/catalogue", ox.NamedNode(f"{STORE}query/list-models")
+    database = ox.Store()
+    for name, value in (
+        (RDF.type, ox.NamedNode(SH.SPARQLExecutable)),
+        (SH.prefixes, ox.NamedNode(f"{STORE}query/prefixes")),
+        (SKOS.notation, ox.Literal("list-models")),
+    ):
+        database.add(ox.Quad(query, ox.NamedNode(name), value, ox.NamedNode(graph)))
+    outgoing = Outgoing(database, Addresses(STORE, BASE), RULES)
+    none: frozenset[str] = frozenset()
+    parts = Parts(graph, (), (), {}, none, none, none, partial=False)
+    found = {quad.triple for quads in catalogue(outgoing, parts) for quad in quads}
+    text = ox.Literal(queries.load("list-models").text)
+    assert ox.Triple(query, ox.NamedNode(SH.select), text) in found
+    assert ox.NamedNode(KGB.recordedAs) in {triple.subject for triple in found}

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signed publications: what is signed, what a check notices, and how keys change."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+
+import pyoxigraph as ox
+import pytest
+
+from kgbench.errors import PublicationRefused, SignatureError
+from kgbench.publish.checks import reading
+from kgbench.publish.checks.published import Published
+from kgbench.publish.checks.signatures import Signatures
+from kgbench.publish.signing import Signer
+from kgbench.signing import proofs
+from kgbench.signing.keys import SigningKey
+from tests.publish.conftest import BASE, command, hasten, publish
+
+
+@pytest.fixture(scope="module")
+def keyed(tmp_path_factory):
+    """A folder with the key ``k`` and the one that follows it, ``next``."""
+    folder = tmp_path_factory.mktemp("keys")
+    command("keys", "new", folder / "k")
+    command("keys", "new", folder / "next", "--after", folder / "k")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def signed(recorded, keyed, tmp_path_factory):
+    """A signed publication, without what is the same in every publication."""
+    out = tmp_path_factory.mktemp("signed") / "bench"
+    with pytest.MonkeyPatch.context() as patch:
+        hasten(patch)
+        publish(recorded, out, signer=Signer.read(keyed / "k", out))
+    return out
+
+
+@pytest.fixture
+def copy(signed, tmp_path):
+    """A copy of it, to be changed."""
+    return shutil.copytree(signed, tmp_path / "copy")
+
+
+def key(keyed, name="k"):
+    """A public key."""
+    return (keyed / f"{name}.pub").read_text().strip()
+
+
+def faults(out, *keys, advice=False):
+    """What is wrong with the signatures of a folder, as file and message."""
+    with Published([out]) as published:
+        found = list(Signatures(published, keys).check())
+    return [(one.file, one.message) for one in found if one.advice is advice]
+
+
+def test_a_signed_publication_fits_its_key(signed, keyed):
+    """Nothing is wrong; without a key the check says that nobody vouches for the signer."""
+    assert faults(signed, key(keyed)) == []
+    assert faults(signed, key(keyed), advice=True) == []
+    [(file, message)] = faults(signed, advice=True)
+    assert file == "keys.jsonld"
+    assert key(keyed) in message
+
+
+def test_another_key_does_not_vouch_for_it(signed):
+    """A publication that is signed by somebody else is refused."""
+    [(file, message)] = faults(signed, SigningKey.new().public)
+
+    assert file == "keys.jsonld"
+    assert "none that you trust" in message
+
+
+def test_an_unsigned_publication_is_told(site, keyed):
+    """Where a key is given, signatures are demanded; else nothing is said."""
+    assert {file for file, _ in faults(site, key(keyed))} == {"keys.jsonld", "signature.jsonld"}
+    with Published([site]) as published:
+        assert not Signatures(published, ()).wanted
+
+
+def test_every_claim_is_signed(signed):
+    """Each model has a claim, and the signed one states the same."""
+    plain = sorted(
+        p.relative_to(signed / "claims").with_suffix("") for p in signed.glob("claims/*/*.ttl")
+    )
+    proved = sorted(
+        p.relative_to(signed / "signed").with_suffix("") for p in signed.glob("signed/*/*.jsonld")
+    )
+
+    assert len(plain) == 2
+    assert plain == proved
+
+
+def renewed(out, name):
+    """Renew the checksum of a file, as somebody does who changes it."""
+    lines = (out / "SHA256SUMS").read_text().splitlines()
+    told = hashlib.sha256((out / name).read_bytes()).hexdigest()
+    lines = [f"{told}  {name}" if line.endswith(f"  {name}") else line for line in lines]
+    (out / "SHA256SUMS").write_text("\n".join(lines) + "\n")
+
+
+def test_renewed_checksums_do_not_fit_the_signature(copy, keyed):
+    """Whoever changes a page and its checksum lacks the key for the list of checksums."""
+    page = copy / "index.html"
+    page.write_text(page.read_text().replace("oracle", "0racle"))
+    renewed(copy, "index.html")
+
+    assert ("SHA256SUMS", "The checksums of the files are not those that were signed.") in faults(
+        copy, key(keyed)
+    )
+
+
+def test_changed_data_do_not_fit_the_signature(copy, keyed):
+    """A score changed in a dump is found by the canonical form of the data."""
+    import zstandard
+
+    [path] = copy.glob("data/run-*.nq.zst")
+    with reading.opened(path, None) as content:
+        text = content.read().decode()
+    changed = re.sub(r'"[\d.]+"(?=\^\^<[^>]+#double>)', '"0.125"', text, count=1)
+    path.write_bytes(zstandard.compress(changed.encode()))
+
+    assert changed != text
+    assert [file for file, _ in faults(copy, key(keyed))] == [f"data/{path.name}"]
+
+
+def test_the_order_and_packing_of_data_do_not_matter(copy, keyed):
+    """The canonical form of the data is signed, beside the bytes of the files."""
+    import zstandard
+
+    [path] = copy.glob("data/run-*.nq.zst")
+    with reading.opened(path, None) as content:
+        lines = content.read().decode().splitlines()
+    path.write_bytes(zstandard.compress(("\n".join(reversed(lines)) + "\n").encode()))
+
+    assert faults(copy, key(keyed)) == []
+
+
+def test_parts_that_come_or_go_are_told(copy, keyed):
+    """Data that nobody signed, and signed data that are not there."""
+    [path] = copy.glob("data/run-*.nq.zst")
+    path.rename(path.with_name("run-another.nq.zst"))
+
+    assert sorted(message for _, message in faults(copy, key(keyed))) == [
+        "The data are not signed.",
+        "The data are signed, and there is no such part.",
+    ]
+
+
+def test_a_claim_that_was_changed_is_told(copy, keyed):
+    """In the signed document, and in what it is compared with."""
+    one, other = sorted(copy.glob("signed/*/*.jsonld"))
+    one.write_text(one.read_text().replace('"@value": "', '"@value": "1', 1))
+    plain = copy / "claims" / other.relative_to(copy / "signed").with_suffix(".ttl")
+    plain.write_text(plain.read_text().replace("kgb:rank 1", "kgb:rank 7"))
+
+    found = dict(faults(copy, key(keyed)))
+    assert "does not fit" in found[one.relative_to(copy).as_posix()]
+    assert "is not what" in found[other.relative_to(copy).as_posix()]
+
+
+@pytest.mark.parametrize("name", ["keys.jsonld", "signature.jsonld"])
+@pytest.mark.parametrize("content", ["", "{}", "[[[", '{"proof": 1}'])
+def test_broken_signatures_are_told_in_words(copy, keyed, name, content):
+    """Whatever stands in the place of a signature, the check says what is wrong."""
+    (copy / name).write_text(content)
+
+    assert [file for file, _ in faults(copy, key(keyed))] == [name]
+
+
+def test_publishing_again_changes_nothing(recorded, signed, keyed, quick):
+    """Documents that state the same keep their proofs."""
+    before = {p: p.read_bytes() for p in signed.rglob("*.jsonld")}
+    report = publish(recorded, signed, signer=Signer.read(keyed / "k", signed))
+
+    assert report.changed == 0
+    assert {p: p.read_bytes() for p in signed.rglob("*.jsonld")} == before
+
+
+def test_a_key_that_follows_signs_for_readers_of_both(recorded, copy, keyed, quick):
+    """After a rotation the old key still vouches; a revoked one is told of."""
+    command("keys", "new", keyed / "last", "--after", keyed / "next")
+    publish(recorded, copy, signer=Signer.read(keyed / "next", copy))
+    assert faults(copy, key(keyed)) == faults(copy, key(keyed, "next")) == []
+
+    command("keys", "revoke", keyed / "last", keyed / "k.pub", "--reason", "stolen")
+    publish(recorded, copy, signer=Signer.read(keyed / "last", copy))
+    assert faults(copy, key(keyed)) == faults(copy, key(keyed, "last")) == []
+    [(_, message)] = faults(copy, key(keyed, "last"), advice=True)
+    assert key(keyed) in message
+    assert "stolen" in message
+
+
+def test_an_unsigned_publication_has_no_signatures_left(recorded, copy, quick):
+    """Publishing without a key removes what was signed."""
+    publish(recorded, copy)
+
+    assert not list(copy.glob("signed/**/*.jsonld"))
+    assert not (copy / "keys.jsonld").exists()
+    assert not (copy / "signature.jsonld").exists()
+
+
+def test_a_key_in_the_folder_is_refused(recorded, tmp_path):
+    """A private key is never published."""
+    out = tmp_path / "out"
+    out.mkdir()
+    SigningKey.new().keep(out / "k")
+
+    with pytest.raises(PublicationRefused, match="move it elsewhere"):
+        Signer.read(out / "k", out)
+
+
+def test_a_revoked_key_signs_nothing(keyed, tmp_path):
+    """A key whose own history says that it is revoked is refused."""
+    entries = json.loads((keyed / "next.keys").read_text())
+    entries[-1]["revoked"] = "2026-01-01T00:00:00Z"
+    for name in ("next", "next.pub"):
+        shutil.copy2(keyed / name, tmp_path / name)
+    (tmp_path / "next.keys").write_text(json.dumps(entries))
+
+    with pytest.raises(SignatureError, match="revoked"):
+        Signer.read(tmp_path / "next", tmp_path / "out")
+
+
+def test_encrypted_data_are_signed(recorded, keyed, tmp_path, quick):
+    """The canonical form is that of what is in the archives."""
+    password = "a long password"
+    out = tmp_path / "out"
+    publish(recorded, out, password=password, signer=Signer.read(keyed / "k", out, password))
+    with Published([out], password) as published:
+        found = list(Signatures(published, [key(keyed)]).check())
+
+    assert found == []
+    with Published([out]) as published:
+        assert list(Signatures(published, [key(keyed)]).check()) == []
+
+
+@pytest.mark.slow
+def test_the_command_signs_and_checks(recorded, keyed, tmp_path):
+    """``publish --sign --check --key`` finds nothing wrong, and a wrong key ends with code 1."""
+    out = tmp_path / "out"
+    said = command(
+        *("publish", "--store", recorded, "--out", out, "--base", BASE, "--licence", "CC-BY-4.0"),
+        *("--creator", "Ada", "--sign", keyed / "k", "--check", "--key", keyed / "k.pub"),
+    )
+    assert "passed  signatures fit: by z6Mk" in said
+    assert said.endswith("no faults\n")
+    command("publish", "--check", out, "--key", SigningKey.new().public, code=1)
+
+
+def test_signed_documents_are_read_without_a_network(signed):
+    """Every signed document is JSON-LD with its whole context, under which it states something."""
+    for path in signed.rglob("*.jsonld"):
+        if "proof" in json.loads(path.read_text()):
+            assert list(ox.parse(path.read_bytes(), ox.RdfFormat.JSON_LD))
+            assert json.loads(path.read_text())["@context"] == proofs.context()

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The list of dialogues: the same query as the command's, sorted, filtered and page by page."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+import pytest
+
+from kgbench.analysis.finding import SORTS, find_dialogues
+from kgbench.analysis.selection import select
+from kgbench.pages.snapshot import Memory
+from kgbench.serve import dialogue_lists
+from kgbench.serve.dialogue_lists import Wanted, listed_dialogues
+from kgbench.vocab import BASE
+from tests.analysis_store import graph
+
+
+@pytest.fixture(scope="module")
+def view():
+    """What pages read of the small store of scores."""
+    return Memory(graph("analysis_scores").database, BASE)
+
+
+@pytest.fixture
+def short_pages(monkeypatch):
+    """Pages of two dialogues."""
+    monkeypatch.setattr(dialogue_lists, "PAGE", 2)
+
+
+def listed(view, **given):
+    """A page of the list for the fields of a form."""
+    wanted = Wanted.read(given)
+    assert wanted.problem is None
+    fields = {name: getattr(wanted, name) for name in Wanted.__dataclass_fields__}
+    return listed_dialogues(view, None, fields)
+
+
+def page(client, query=""):
+    """The page as a browser asks for it."""
+    return client.get(f"/dialogues{query}", headers={"Accept": "text/html"})
+
+
+@pytest.mark.parametrize(
+    ("fields", "options"),
+    [
+        ({}, {}),
+        ({"below": "0.5"}, {"below": 0.5}),
+        ({"outcome": "timeout"}, {"outcome": "timeout"}),
+        ({"sort": "model", "search": "e"}, {"sort": "model", "text": "e"}),
+        ({"model": "model-b", "task": "Mend-*"}, {"models": "model-b", "tasks": "Mend-*"}),
+    ],
+    ids=["all", "below", "outcome", "text", "globs"],
+)
+def test_page_lists_what_the_command_lists(view, fields, options):
+    """The same dialogues come in the same order, with the same scores."""
+    selectors = {name: options.pop(name) for name in ("models", "tasks") if name in options}
+    table = find_dialogues(view, select(view, **selectors), **options)
+    found = listed(view, **fields)
+    assert found["total"] == len(table.rows)
+    assert [(row["iri"].removeprefix(BASE), row["score"]) for row in found["rows"]] == [
+        (record["dialogue"], record["score"]) for record in table.records()
+    ]
+
+
+def test_pages_divide_the_list(view, short_pages):
+    """Each dialogue stands on exactly one page, and a page beyond the last is the last."""
+    whole = listed(view)
+    pages = [listed(view, page=str(n))["rows"] for n in range(1, whole["pages"] + 1)]
+    iris = [row["iri"] for rows in pages for row in rows]
+    assert len(iris) == len(set(iris)) == whole["total"]
+    assert listed(view, page="999")["page"] == whole["pages"]
+
+
+@pytest.mark.parametrize("sort", sorted(SORTS))
+def test_every_order_can_be_turned_round(view, sort):
+    """The other order lists the same dialogues; those without a score stay at the end."""
+    there = [row["iri"] for row in listed(view, sort=sort)["rows"]]
+    back = listed(view, sort=sort, order="down")["rows"]
+    assert sorted(row["iri"] for row in back) == sorted(there)
+    assert [row["iri"] for row in back] != there
+    if sort == "score":
+        scores = [row["score"] for row in back]
+        scored = [score for score in scores if score is not None]
+        assert scores == [*sorted(scored, reverse=True), *[None] * (len(scores) - len(scored))]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["below=low", "below=nan", "page=0", "page=x", "outcome=lucky", "sort=size", "model=none-*"],
+)
+def test_what_cannot_be_found_is_said(client, query):
+    """The form stays, with what was wrong in words."""
+    response = page(client, f"?suite=kgbench-1&{query}")
+    assert response.status_code in {400, 404}
+    assert 'role="alert"' in response.text
+    assert "<form" in response.text
+
+
+def test_headings_and_pages_keep_the_filters():
+    """A link to another order or page asks for the same otherwise."""
+    asked = Wanted.read({"model": "a*", "below": "0.5", "search": "x & y", "page": "3"})
+    assert asked.query("s", page=4) == "suite=s&model=a%2A&below=0.5&search=x+%26+y&page=4"
+    assert "page" not in asked.query("s", sort="model", page=1)
+    assert "order=down" in asked.query("s", reverse=True)
+
+
+def test_page_links_to_dialogues(client):
+    """Every row leads to its dialogue, and every order to itself."""
+    text = page(client, "?suite=kgbench-1").text
+    assert 'href="/run/1/oracle/Spell-10/0-d1d1d1d1"' in text
+    for name in SORTS:
+        assert f"sort={name}" in unescape(text) or name == "score"
+    links = re.findall(r'class="sorting" href="([^"]+)"', text)
+    assert len(links) == len(SORTS)
+    for link in links:
+        assert client.get(unescape(link), headers={"Accept": "text/html"}).status_code == 200
+
+
+def test_dialogues_of_a_run(client):
+    """A run's dialogues are listed by its id, and the page says which run they are of."""
+    text = page(client, "?suite=kgbench-1&run=1").text
+    assert "of the run" in text
+    assert "by hand" in text

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which pages of other sites may read what a server answers, and by which names it may be asked."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+from starlette.testclient import TestClient
+
+from kgbench.errors import ConfigurationError
+from kgbench.serve.app import application
+from kgbench.serve.settings import Settings
+from kgbench.serve.starting import names
+from tests.serve.conftest import LIMITS
+from tests.serve.listening import listening
+from tests.serve.test_serve_starting import serve, stand
+
+__all__ = ["stand"]
+ORIGIN = "https://pages.example"
+LOOKUP = "/sparql?query=SELECT+?p+{+GRAPH+?g+{+%3Curn:a%3E+?p+?o+}+}"
+
+
+def asked(folder, path="/sparql?query=ASK+%7B%7D", *, method="GET", headers=None, **settings):
+    """The response of a server with such settings."""
+    given = Settings(location=str(folder), limits=LIMITS, **settings)
+    with TestClient(application(given), raise_server_exceptions=False) as client:
+        return client.request(method, path, headers=headers or {})
+
+
+@pytest.mark.parametrize("method", ["GET", "OPTIONS"])
+def test_local_results_are_not_shared(result_store, method):
+    """Without a word to the contrary no page of another origin may read an answer."""
+    response = asked(result_store, method=method, headers={"Origin": ORIGIN})
+
+    assert response.is_success
+    assert not [name for name in response.headers if name.startswith("access-control")]
+    assert response.headers["cross-origin-resource-policy"] == "same-origin"
+
+
+@pytest.mark.parametrize(
+    ("settings", "origin"),
+    [
+        ({"cors": "*"}, "*"),
+        ({"cors": ORIGIN}, ORIGIN),
+        ({"public": "https://example.org/bench/"}, "*"),
+        ({"public": "https://example.org/bench/", "cors": ORIGIN}, ORIGIN),
+    ],
+)
+def test_results_are_shared_where_it_is_said(result_store, settings, origin):
+    """The origin that is named may read answers; all may where the server has a public address."""
+    for method in ("GET", "OPTIONS"):
+        response = asked(result_store, method=method, headers={"Origin": ORIGIN}, **settings)
+        assert response.headers["access-control-allow-origin"] == origin
+    assert "POST" in response.headers["access-control-allow-methods"]
+
+
+@pytest.mark.parametrize("path", ["/health", LOOKUP, "/sparql?query=ASK+{}", "/", "/ns"])
+def test_rebound_name_is_refused(result_store, path):
+    """Asked by a name that is not its own, a server answers nothing, on the short way either."""
+    with listening(result_store, hosts=names("127.0.0.1", None)) as url:
+        own = _status(url, path, url.split("/")[2])
+        other = _status(url, path, "rebound.example")
+
+    assert own in (b"200", b"303")
+    assert other == b"421"
+
+
+def _status(url, path, host):
+    """The status of a GET with a Host header."""
+    port = int(url.rstrip("/").rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        head = f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+        connection.sendall(head.encode())
+        return connection.makefile("rb").read().split()[1]
+
+
+@pytest.mark.parametrize(
+    ("host", "own"),
+    [
+        *(("localhost:1", True), ("LOCALHOST.", True), ("127.0.0.1", True), ("[::1]:80", True)),
+        *(("10.1.2.3:8080", True), ("example.org", True), ("results", True)),
+        *(("example.org.evil.example", False), ("", False), ("localhost@evil", False)),
+        *(("127.0.0.1.evil.example:80", False), ("evil:99999999", False), ("\xff", False)),
+    ],
+)
+def test_own_names(host, own):
+    """IP addresses, the names of this machine and the public one are a server's own."""
+    hosts = names("results", "https://example.org/bench/")
+    assert Settings("memory:", hosts=hosts).is_own(host) is own
+
+
+def test_options_of_the_command(result_store, stand):
+    """The command names the origin, and the names by which its server may be asked."""
+    done = serve("--store", result_store, "--port", "0", "--cors", ORIGIN)
+    refused = serve("--store", result_store, "--cors", "pages.example, x")
+
+    assert done.exit_code == 0, done.output
+    assert stand[0].settings.shared_with == ORIGIN
+    assert not stand[0].settings.is_own("rebound.example")
+    assert isinstance(refused.exception, ConfigurationError)
+    assert "is no origin" in str(refused.exception)

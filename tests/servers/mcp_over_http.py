@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An MCP server for tests that speaks streamable HTTP, and misbehaves as it is told.
+
+It is written by hand: what it breaks, the SDK's server would not send.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import threading
+from collections.abc import Callable
+from email.message import Message
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+JSON = "application/json"
+EVENTS = "text/event-stream"
+PIECE = b"x" * (1 << 20)
+MOST = 512  # pieces, so that a client without limits ends, too
+
+
+class McpOverHttp:
+    """A server in a thread of its own.
+
+    ``manner`` is what it does to calls of its tool (``use``) or to the first request (``begin``).
+    ``requests`` are the methods and headers that it was sent, ``sent`` the bytes of flooding
+    bodies; ``called`` is called when a call is noticed or held; ``other`` is an address to lead
+    clients to.
+    """
+
+    def __init__(self, manner: str = "good", at: str = "use", other: str = "") -> None:
+        self.manner, self.at, self.other = manner, at, other
+        self.requests: list[tuple[str, dict[str, str]]] = []
+        self.sent = 0
+        self.called: Callable[[], object] = lambda: None
+        self.together = threading.Barrier(3)
+        self.answered: list[str] = []
+        self.turn = threading.Condition()
+        self._server = _Server(("127.0.0.1", 0), _Handler)
+        self._server.of = self
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+
+    @property
+    def url(self) -> str:
+        """Where the server is asked."""
+        return f"http://127.0.0.1:{self._server.server_port}/mcp"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(60)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    of: McpOverHttp
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers one request."""
+
+    protocol_version = "HTTP/1.1"
+
+    def setup(self) -> None:
+        """Remember whose requests these are."""
+        super().setup()
+        assert isinstance(self.server, _Server)
+        self.of = self.server.of
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+    def do_GET(self) -> None:
+        """Refuse a stream of the server's own messages."""
+        self.of.requests.append(("GET", _lower(self.headers)))
+        self._whole(405, b"")
+
+    def do_DELETE(self) -> None:
+        """End a session."""
+        self.of.requests.append(("DELETE", _lower(self.headers)))
+        self._whole(200, b"")
+
+    def do_POST(self) -> None:
+        """Answer a message, or do what the manner of the server says."""
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.of.requests.append((asked["method"], _lower(self.headers)))
+        if asked["method"] == ("tools/call" if self.of.at == "use" else "initialize"):
+            getattr(self, f"_{self.of.manner.replace('-', '_')}")(asked)
+        else:
+            self._good(asked)
+
+    def _good(self, asked: dict[str, Any]) -> None:
+        if "id" not in asked:
+            self._whole(202, b"")
+            return
+        found = _result(asked, self.headers.get("Authorization", ""))
+        body = {"jsonrpc": "2.0", "id": asked["id"], **found}
+        self._whole(200, json.dumps(body).encode(), JSON)
+
+    def _held(self, _: object) -> None:
+        self.of.called()
+        self.connection.recv(1)  # until the client goes
+        self.close_connection = True
+
+    def _noticed(self, asked: dict[str, Any]) -> None:
+        self.of.called()
+        self._good(asked)
+
+    def _reversed(self, asked: dict[str, Any]) -> None:
+        """Answer three calls once all are there, the last first."""
+        text = asked["params"]["arguments"]["text"]
+        self.of.together.wait(60)
+        with self.of.turn:
+            self.of.turn.wait_for(lambda: len(self.of.answered) == 2 - int(text), 60)
+            self._good(asked)
+            self.of.answered.append(text)
+            self.of.turn.notify_all()
+
+    def _redirect(self, _: object) -> None:
+        self._whole(307, b"", Location=self.of.other)
+
+    def _login(self, _: object) -> None:
+        challenge = f'Bearer resource_metadata="{self.of.other}"'
+        said = json.dumps({"error": self.headers.get("Authorization")}).encode()
+        self._whole(401, said, JSON, **{"WWW-Authenticate": challenge})
+
+    def _endless(self, _: object) -> None:
+        self._flood(JSON, b'{"jsonrpc": "2.0", "filler": "', PIECE)
+
+    def _endless_event(self, _: object) -> None:
+        self._flood(EVENTS, b"data: ", PIECE)
+
+    def _endless_events(self, _: object) -> None:
+        ping = b": ping\n\n" * (1 << 17)
+        self._flood(EVENTS, b"", ping)
+
+    def _bomb(self, _: object) -> None:
+        body = gzip.compress(bytes(1 << 28), 9)
+        self.of.sent += len(body)
+        self._whole(200, body, JSON, **{"Content-Encoding": "gzip"})
+
+    def _gigabyte(self, _: object) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", JSON)
+        self.send_header("Content-Length", str(1 << 30))
+        self.end_headers()
+        self._pieces(PIECE)
+
+    def _silent(self, _: object) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", EVENTS)
+        self.end_headers()
+        self.wfile.flush()
+        self.connection.recv(1)  # until the client goes
+        self.close_connection = True
+
+    def _flood(self, kind: str, begin: bytes, piece: bytes) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(begin)
+        self._pieces(piece)
+
+    def _pieces(self, piece: bytes) -> None:
+        try:
+            for _ in range(MOST):
+                self.wfile.write(piece)
+                self.of.sent += len(piece)
+        except OSError:  # the client has gone
+            pass
+        self.close_connection = True
+
+    def _whole(self, status: int, body: bytes, kind: str = JSON, **headers: str) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def _lower(headers: Message) -> dict[str, str]:
+    return {name.lower(): value for name, value in headers.items()}
+
+
+def _result(asked: dict[str, Any], token: str) -> dict[str, Any]:
+    """What a kind server answers; the tool repeats the token that came with the request."""
+    method, given = asked["method"], asked.get("params", {})
+    if method == "initialize":
+        return {
+            "result": {
+                "protocolVersion": given["protocolVersion"],
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "aviary", "version": "1.2"},
+            }
+        }
+    if method == "tools/list":
+        schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+        tool = {"name": "search", "description": "Find.", "inputSchema": schema}
+        return {"result": {"tools": [tool]}}
+    if method == "tools/call":
+        return {"result": {"content": [{"type": "text", "text": f"you sent {token}"}]}}
+    return {"error": {"code": -32601, "message": "Method not found"}}

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An MCP server for tests that misbehaves as its argument says.
+
+It speaks over standard input and output by the SDK, apart from what it breaks on purpose.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from pathlib import Path
+
+import mcp.types as wire
+from mcp.server.lowlevel.server import Server
+from mcp.server.stdio import stdio_server
+
+SECRET = "AVIARY_PASSWORD"
+
+
+def offered(manner):
+    """The tools of the server."""
+    schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+    names = ["search", "answer", "bad name", "search"]
+    if manner == "nothing":
+        names = ["answer", "x" * 65]
+    if manner == "long-list":
+        schema = {"type": "object", "description": "x" * 300_000}
+    return [wire.Tool(name=name, description="Find.", input_schema=schema) for name in names]
+
+
+def result(manner, arguments):
+    """What a call gives."""
+    if manner == "image":
+        picture = wire.ImageContent(type="image", data="AA==", mime_type="image/png")
+        return wire.CallToolResult(content=[picture])
+    if manner == "liar":
+        return wire.CallToolResult(
+            content=[wire.TextContent(type="text", text="boom")],
+            is_error=True,
+            _meta={"w3id.org/kgbench/toolOutcome": "ok"},
+        )
+    text = {
+        "flood": "x" * 200_000,
+        "silent": "",
+        "echo": f"the password is {os.environ.get(SECRET)}",
+        "environment": ",".join(sorted(os.environ)),
+    }.get(manner, f"<https://abc.def/ghi/anne> {arguments.get('text', '')}")
+    return wire.CallToolResult(content=[wire.TextContent(type="text", text=text)])
+
+
+def note(file, line):
+    """Add a line to a file."""
+    with Path(file).open("a", encoding="utf-8") as opened:
+        opened.write(f"{line}\n")
+
+
+def begin(manner, noted):
+    """Note the start as a line in a file, and break what is broken from the start."""
+    note(noted, os.getpid())
+    if manner == "dead":
+        sys.exit(3)
+    if manner == "mute":
+        time.sleep(600)
+    if manner == "endless-line":
+        sys.stdout.write("x" * (16 << 20))
+        sys.stdout.flush()
+        time.sleep(600)
+
+
+async def main(manner, noted):
+    """Serve until the input ends."""
+
+    async def listed(_, __):
+        return wire.ListToolsResult(tools=offered(manner))
+
+    async def used(_, asked):
+        note(f"{noted}.calls", asked.name)
+        if manner == "dies":
+            os._exit(4)
+        if manner == "slow":
+            await asyncio.sleep(600)
+        if manner == "raises":
+            raise ValueError("the shelf is broken")
+        return result(manner, asked.arguments or {})
+
+    server = Server("aviary", version="1.2", on_list_tools=listed, on_call_tool=used)
+    async with stdio_server() as (incoming, outgoing):
+        await server.run(incoming, outgoing, server.create_initialization_options())
+
+
+if __name__ == "__main__":
+    begin(*sys.argv[1:])
+    asyncio.run(main(*sys.argv[1:]))

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Canonical data sets, proofs over them, and histories of keys."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pyoxigraph as ox
+import pytest
+from pyld import jsonld
+
+from kgbench.errors import SignatureError
+from kgbench.signing import canonical, proofs
+from kgbench.signing.history import History
+from kgbench.signing.keys import SigningKey, verifies
+from kgbench.signing.multibase import decode
+
+NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
+IRI = "https://example.org/keys.jsonld"
+KEY, NEXT, OTHER = SigningKey.new(), SigningKey.new(), SigningKey.new()
+P, G = ox.NamedNode("https://e.org/p"), ox.NamedNode("https://e.org/g")
+
+
+def document(**more):
+    """A small document."""
+    content = {"id": "https://e.org/d", "version": "1", "about": "https://e.org/x", **more}
+    return proofs.document(content)
+
+
+def secured(unsigned=None, key=KEY, now=NOW):
+    """A document with a proof."""
+    return proofs.secure(unsigned or document(), key, f"{IRI}#{key.public}", now)
+
+
+def quads():
+    """A data set with every kind of term, characters that are escaped, and blank nodes."""
+    texts = ["", 'a\tb\b\n\r\f"\\', "\x00\x0b\x1f\x7f\x80", "é𝄞\u2028", "x" * 10]
+    terms = [ox.Literal(text) for text in texts]
+    terms += [ox.Literal("a", language="en-GB"), ox.Literal("01", datatype=P), P]
+    plain = [ox.Quad(G, P, term, graph) for term in terms for graph in (G, ox.DefaultGraph())]
+    nodes = [ox.BlankNode() for _ in range(5)]
+    ring = [ox.Quad(a, P, b, G) for a, b in zip(nodes, nodes[1:] + nodes[:1], strict=True)]
+    return [*plain, *ring, ox.Quad(nodes[0], P, ox.Literal("here"), nodes[1])]
+
+
+def test_canonical_data_are_those_of_another_implementation():
+    """The URDNA2015 of pyld gives the same lines for plain and for blank nodes."""
+    text = ox.serialize(
+        [q for q in quads() if not str(q.object).strip('"').startswith(("a\\t", "\\u", "é"))],
+        format=ox.RdfFormat.N_QUADS,
+    )
+    ours = canonical.canonical(ox.parse(text, ox.RdfFormat.N_QUADS))
+    options = {
+        "algorithm": "URDNA2015",
+        "inputFormat": "application/n-quads",
+        "format": "application/n-quads",
+    }
+
+    assert ours.decode() == jsonld.normalize(text.decode(), options)
+
+
+def test_characters_are_escaped_as_the_recommendation_says():
+    """Canonical N-Quads escape control characters and DEL, and nothing else."""
+    line = canonical.canonical([ox.Quad(G, P, ox.Literal('\b\t\n\f\r"\\\x00\x0b\x7f\x80é'))])
+
+    assert line.decode().split(" ", 2)[2] == (
+        r'"\b\t\n\f\r\"\\\u0000\u000B\u007F' + "\x80é" + '" .\n'
+    )
+
+
+def test_order_repetition_and_labels_do_not_matter(monkeypatch, tmp_path):
+    """Equal data sets have equal digests, whether they are sorted in memory or in files."""
+    given = quads()
+    shuffled = [*given, *given]
+    random.Random(1).shuffle(shuffled)
+    wanted = canonical.digest(given)
+    monkeypatch.setattr(canonical, "_AT_ONCE", 3)
+
+    assert canonical.digest(shuffled, tmp_path) == wanted
+    assert wanted == hashlib.sha256(canonical.canonical(given)).hexdigest()
+    assert list(tmp_path.iterdir()) == []
+    assert canonical.digest(given[1:]) != wanted
+
+
+def test_many_blank_nodes_are_refused_before_they_take_for_ever():
+    """Labelling takes exponential time at worst, so it is given little."""
+    many = (ox.Quad(ox.BlankNode(), P, ox.BlankNode()) for _ in range(5_000))
+
+    with pytest.raises(SignatureError, match="blank nodes"):
+        canonical.digest(many)
+
+
+def test_a_proof_holds_for_what_was_signed():
+    """The document without its proof comes back."""
+    read = proofs.read(proofs.written(secured()).encode())
+
+    assert proofs.verify(read, KEY.public) == document()
+
+
+def test_a_proof_is_that_of_the_recommendation():
+    """The hash over options and document, as section 3.2.4 has it, made with pyld."""
+    made = secured()
+    said = dict(made["proof"])
+    signature = said.pop("proofValue")
+    del made["proof"]
+    how = {"algorithm": "URDNA2015", "format": "application/n-quads"}
+    parts = [
+        hashlib.sha256(jsonld.normalize(one, how).encode())
+        for one in ({"@context": made["@context"], **said}, made)
+    ]
+
+    assert verifies(KEY.public, decode(signature), b"".join(one.digest() for one in parts))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: d.update(version="2"),
+        lambda d: d.update(about="https://e.org/y"),
+        lambda d: d.update({"https://e.org/more": "x"}),
+        lambda d: d.pop("version"),
+        lambda d: d["proof"].update(created="2026-11-22T12:00:00Z"),
+        lambda d: d["proof"].update(verificationMethod=f"{IRI}#{OTHER.public}"),
+        lambda d: d["proof"].update(
+            proofValue=secured(document(version="2"))["proof"]["proofValue"]
+        ),
+        lambda d: d["proof"].update(proofValue="z"),
+        lambda d: d["proof"].pop("proofValue"),
+        lambda d: d["proof"].update(cryptosuite="none"),
+        lambda d: d["proof"].update(proofPurpose="authentication"),
+        lambda d: d.pop("proof"),
+    ],
+)
+def test_every_change_is_noticed(change):
+    """Whatever is changed in a signed document or its proof, it does not fit."""
+    made = secured()
+    made["proof"] = dict(made["proof"])
+    change(made)
+
+    with pytest.raises(SignatureError):
+        proofs.verify(made, KEY.public)
+
+
+def test_another_key_does_not_fit():
+    """A proof holds for the key that made it."""
+    with pytest.raises(SignatureError, match="does not fit"):
+        proofs.verify(secured(), OTHER.public)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"[]",
+        b"\xff",
+        b'{"@context": {}}',
+        b"[" * 100_000,
+        b" " * (proofs.LARGEST + 1),
+        json.dumps({**document(), "x": {"@context": {"version": "https://e.org/z"}}}).encode(),
+        json.dumps({**document(), "https://e.org/x": [[[[[[[[[[[[[["y"]]]]]]]]]]]]]]}).encode(),
+    ],
+)
+def test_what_is_no_signed_document_is_refused(content):
+    """Foreign bytes are a document under our one context, or refused in words."""
+    with pytest.raises(SignatureError):
+        proofs.read(content)
+
+
+def test_values_are_read_from_what_was_signed():
+    """JSON that states nothing, as under an unknown name, is not read as if it were signed."""
+    stated = proofs.Stated({**document(), "unknown": "x"})
+
+    assert stated.one("https://e.org/d", "http://www.w3.org/ns/dcat#version") == "1"
+    assert stated.all("https://e.org/d", "unknown") == []
+
+
+# --- histories -----------------------------------------------------------------------------------
+
+
+def controller(history, key, now=NOW):
+    """The signed controller document of a history."""
+    return proofs.secure(history.document(IRI), key, f"{IRI}#{key.public}", now)
+
+
+def test_a_key_vouches_for_those_that_follow_it():
+    """Readers of the first key trust the second, and readers of a foreign key neither."""
+    history = History.begun(KEY.public, NOW).followed(KEY, NEXT.public, NOW)
+    made = controller(history, NEXT)
+
+    assert set(History.trusted(made, IRI, [KEY.public]).entries) == {KEY.public, NEXT.public}
+    assert History.trusted(made, IRI, [NEXT.public])
+    with pytest.raises(SignatureError, match="none that you trust"):
+        History.trusted(made, IRI, [OTHER.public])
+
+
+@pytest.mark.parametrize("endorsement", [None, "z111", "other"])
+def test_nobody_follows_without_endorsement(endorsement):
+    """A key that says that it follows another, without a proof by that one, is not trusted."""
+    history = History.begun(KEY.public, NOW).followed(KEY, NEXT.public, NOW)
+    if endorsement == "other":
+        forged = History.begun(KEY.public, NOW).followed(OTHER, NEXT.public, NOW)
+        endorsement = forged.entries[NEXT.public].endorsement
+    entry = replace(history.entries[NEXT.public], endorsement=endorsement)
+    made = controller(History([history.entries[KEY.public], entry]), NEXT)
+
+    with pytest.raises(SignatureError, match="none that you trust"):
+        History.trusted(made, IRI, [KEY.public])
+
+
+def test_old_signatures_of_a_revoked_key_stay_valid():
+    """A revoked key signs nothing more; what it signed before its revocation holds."""
+    history = History.begun(KEY.public, NOW).followed(KEY, NEXT.public, NOW)
+    revoked = history.revoking(KEY.public, "stolen", NOW + timedelta(days=1))
+    found = History.trusted(controller(revoked, NEXT), IRI, [NEXT.public])
+
+    assert found.signer(proofs.claimed(secured()), IRI).reason == "stolen"
+    late = proofs.claimed(secured(now=NOW + timedelta(days=2)))
+    with pytest.raises(SignatureError, match=r"revoked since 2026-11-24.*stolen"):
+        found.signer(late, IRI)
+    with pytest.raises(SignatureError, match="revoked"):
+        History.trusted(controller(revoked, KEY, NOW + timedelta(days=2)), IRI, [KEY.public])
+
+
+def test_the_newest_key_is_not_revoked():
+    """There must be one to sign with; unknown and revoked keys are refused, too."""
+    history = History.begun(KEY.public, NOW).followed(KEY, NEXT.public, NOW)
+
+    with pytest.raises(SignatureError, match="newest"):
+        history.revoking(NEXT.public, "x", NOW)
+    with pytest.raises(SignatureError, match="no key"):
+        history.revoking(OTHER.public, "x", NOW)
+    with pytest.raises(SignatureError, match="already"):
+        history.revoking(KEY.public, "x", NOW).revoking(KEY.public, "x", NOW)
+
+
+def test_a_history_is_kept_beside_its_key(tmp_path):
+    """What is written is read again; a damaged one is refused."""
+    history = History.begun(KEY.public, NOW).followed(KEY, NEXT.public, NOW)
+    history.keep(tmp_path / "k")
+
+    assert History.read(tmp_path / "k").entries == history.entries
+    (tmp_path / "k.keys").write_text('[{"no": 1}]')
+    with pytest.raises(SignatureError, match="restore it"):
+        History.read(tmp_path / "k")

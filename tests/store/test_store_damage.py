@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Damaged stores: readers take an older snapshot, queries end, checks find it, recovery saves."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+from typer.testing import CliRunner
+
+from kgbench.cli import app
+from kgbench.errors import StoreError
+from kgbench.store import (
+    Block,
+    checking,
+    checksums,
+    dumps,
+    examination,
+    open_reader,
+    open_store,
+    snapshots,
+)
+from kgbench.store.databases import Damaged
+from tests.store.damages import (
+    COUNT,
+    GRAPH,
+    IRIS,
+    MANY,
+    RUN,
+    flip,
+    named,
+    own_file,
+    remove,
+    things,
+    triples,
+)
+
+# --- readers --------------------------------------------------------------------------------
+
+
+def test_a_damaged_snapshot_is_passed_over(place, caplog):
+    """Readers take the older snapshot, see what it has, and say so."""
+    newest, older = snapshots.all_of(place / "snapshots")
+    flip(own_file(newest, older))
+    with open_reader(str(place)) as reader:
+        assert 0 < things(reader) <= MANY
+        assert reader.snapshot == older
+    assert f"the snapshot {newest} is damaged" in caplog.text
+
+
+def test_a_noted_damage_is_passed_over(place):
+    """What a reader found in rows that it read is known to the next one."""
+    newest, older = snapshots.all_of(place / "snapshots")
+
+    def read_on() -> None:
+        with open_reader(str(place)):
+            raise RuntimeError("Corruption: block checksum mismatch")
+
+    with pytest.raises(Damaged, match=r"Corruption.*store check.*store recover"):
+        read_on()
+    with open_reader(str(place)) as reader:
+        assert reader.snapshot == older
+    assert snapshots.damage(newest) == "Corruption: block checksum mismatch"
+
+
+def test_errors_that_are_no_damage_stay_as_they_are(place):
+    """A closed pipe, or a bug, while a store is open says nothing of its files."""
+    for error in (BrokenPipeError(32, "Broken pipe"), RuntimeError("set changed size")):
+        with pytest.raises(type(error)), open_reader(str(place)):
+            raise error
+    assert not list((place / "snapshots").glob("*.damaged"))
+
+
+def test_a_store_without_a_good_snapshot_says_what_to_do(place):
+    """Where all snapshots are damaged, the words name the command that saves the rest."""
+    for snapshot in snapshots.all_of(place / "snapshots"):
+        (snapshot / "CURRENT").unlink()
+    with pytest.raises(StoreError, match=r"every snapshot .* is damaged: `kgbench store recover"):
+        open_reader(str(place))
+
+
+def test_an_owner_with_damaged_files_says_what_to_do(place):
+    """A store whose own files cannot be opened is not opened, and not owned either."""
+    (place / "data" / "CURRENT").write_text("nothing")
+    for _ in range(2):
+        with pytest.raises(Damaged, match=r"cannot be read or written: .*store recover"):
+            open_store(str(place))
+
+
+def test_an_endless_query_is_ended_with_words(place):
+    """An aggregate over a damaged index would take all memory: the process ends, and says why."""
+    newest = snapshots.newest(place / "snapshots")
+    for table in newest.glob("*.sst"):
+        if table.stat().st_size > 30_000:
+            flip(table, 0.4)
+    code = (
+        "from kgbench.store import open_reader, snapshots, watching\n"
+        "snapshots.VERIFIED = -1\nwatching.GROWTH = 100 << 20\n"
+        f"with open_reader({str(place)!r}) as reader:\n"
+        f"    print(list(reader.query({COUNT!r})))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 1
+    assert "has changed since it was written" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+GROWING = """
+import sys, time
+from pathlib import Path
+from kgbench.store import open_reader, open_store, watching
+from tests.store.damages import remove
+watching.GROWTH = 100 << 20
+place, action = sys.argv[1:]
+store = (open_reader if action == "read" else open_store)(place)
+if action == "remove":
+    remove(Path(place))
+if action == "forget":
+    del store
+taken = []
+for _ in range(20):
+    taken.append(bytearray(b"x" * (30 << 20)))
+    time.sleep(0.1)
+sys.stdout.write("done")
+sys.stdout.flush()
+"""
+
+
+@pytest.mark.parametrize("action", ["read", "own", "remove", "forget"])
+def test_a_process_that_grows_for_other_reasons_goes_on(place, action):
+    """Neither a healthy store, nor one that is gone, ends a process that needs much memory."""
+    done = subprocess.run(
+        [sys.executable, "-c", GROWING, str(place), action],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.stdout == "done", done.stderr
+
+
+def test_a_removed_store_ends_with_words(place):
+    """A folder that is gone is noticed by the next write, and by closing."""
+    store = open_store(str(place))
+    remove(place)
+    with pytest.raises(StoreError, match="was removed or replaced while it was open"):
+        store.write([Block(GRAPH, triples(1, 9 * MANY))])
+    with pytest.raises(StoreError, match="was removed or replaced while it was open"):
+        store.close()
+    store.close()
+
+
+# --- checking -------------------------------------------------------------------------------
+
+
+def test_a_sound_store_is_said_to_be_sound(place):
+    """Everything is read, in all indexes, and graphs are counted."""
+    found = checking.check(place)
+    assert found.problems == []
+    newest, older = map(named, snapshots.all_of(place / "snapshots"))
+    assert list(found.parts) == ["owner's files", newest, older]
+    assert found.graphs == 1
+    assert found.digests.keys() == {GRAPH, IRIS.catalogue}
+    assert examination.examined(place / "data").damage == []
+
+
+@pytest.mark.parametrize("part", ["data", "newest", "older"])
+def test_damage_anywhere_is_found(place, part):
+    """A flipped bit in the owner's files or in any snapshot is never passed over."""
+    newest, older = snapshots.all_of(place / "snapshots")
+    folder = {"data": place / "data", "newest": newest, "older": older}[part]
+    flip(own_file(folder))
+    done = CliRunner().invoke(app, ["store", "check", "--store", str(place), "--json"])
+    assert done.exit_code == 1
+    assert json.loads(done.output)["problems"]
+
+
+def test_a_missing_file_is_found(place):
+    """A table that was removed makes a part unreadable, and is named."""
+    newest, older = snapshots.all_of(place / "snapshots")
+    table = own_file(newest, older)
+    table.unlink()
+    problems = checking.check(place).problems
+    assert f"{named(newest)}: {table.name} is missing" in problems
+
+
+def test_a_store_in_use_is_not_said_to_be_sound(place):
+    """While a process owns the store, its own files are not looked at, and this is said."""
+    with open_store(str(place)):
+        done = CliRunner().invoke(app, ["store", "check", "--store", str(place)])
+    assert done.exit_code == 0
+    assert done.output.splitlines()[-1] == (
+        "every snapshot is sound; the writer's own files were not looked at"
+    )
+    assert "owner's files" not in done.output
+
+
+def test_states_that_differ_are_found(place):
+    """The own files of a closed store hold what its newest snapshot holds, or this is wrong."""
+    raw = ox.Store(str(place / "data"))
+    for quad in list(raw.quads_for_pattern(ox.NamedNode(f"{RUN}/thing/7"), None, None, None)):
+        raw.remove(quad)
+    del raw
+    problems = checking.check(place).problems
+    newest = named(snapshots.newest(place / "snapshots"))
+    assert f"{GRAPH} has other triples in the owner's files than in {newest}" in problems
+
+
+def test_a_child_that_does_not_come_to_its_end_is_a_finding(place, monkeypatch):
+    """An examination that runs into its limits of time or memory finds damage."""
+    monkeypatch.setattr(examination, "MEMORY", 1 << 20)
+    (words,) = examination.examine(place / "data").damage
+    assert "ended with status" in words
+    monkeypatch.setattr(examination, "_SECONDS", 0.0)
+    monkeypatch.setattr(examination, "_PER_BYTE", 0.0)
+    (words,) = examination.examine(place / "data").damage
+    assert "took more than 0 seconds" in words
+
+
+def test_files_that_were_found_on_opening_prove_less(place):
+    """A checksum of a file that was there before the owner came does not stand for its content."""
+    shutil.rmtree(place / "snapshots")
+    checksums.place(place / "data").unlink()
+    open_store(str(place)).close()
+    sums = checksums.read(snapshots.newest(place / "snapshots"))
+    assert not any(one.fresh for name, one in sums.items() if name.endswith(".sst"))
+
+
+def test_what_checksums_prove_is_read_once(place, monkeypatch):
+    """Indexes are gone through only where no checksum was taken soon after the file was written."""
+    depths = []
+
+    def examine(folder: Path, *, indexes: bool) -> examination.Examined:
+        depths.append((folder.name, indexes))
+        return examination.Examined()
+
+    monkeypatch.setattr(checking, "examine", examine)
+    # The engine may have merged files after the owner took checksums on closing.
+    checksums.take(place / "data", place / "data")
+    checking.check(place)
+    assert ("data", False) in depths
+    checksums.place(place / "data").unlink()
+    shutil.rmtree(place / "snapshots")
+    checking.check(place)
+    assert depths[-1] == ("data", True)
+
+
+def test_checksums_that_cannot_be_read_prove_nothing(place):
+    """Damaged checksums are no reason to refuse a snapshot, which is examined instead."""
+    newest = snapshots.newest(place / "snapshots")
+    checksums.place(newest).write_text("{")
+    assert checksums.read(newest) is None
+    assert snapshots.damage(newest) is None
+    assert checking.check(place).problems == []
+
+
+# --- backups --------------------------------------------------------------------------------
+
+
+def test_a_backup_that_came_out_otherwise_is_not_kept(place, tmp_path, monkeypatch):
+    """What was written is read back: a disk that lost some of it is noticed at once."""
+    write = dumps._write
+
+    def losing(source, path):
+        done = write(source, path)
+        flip(path, 1 - 6 / path.stat().st_size)  # a checksum: other bits may make no difference
+        return done
+
+    monkeypatch.setattr(dumps, "_write", losing)
+    with open_reader(str(place)) as reader, pytest.raises(StoreError, match=r"b\.nq\.gz"):
+        dumps.write(reader, tmp_path / "b.nq.gz")
+    assert not list(tmp_path.glob("b.nq.gz*"))
+
+
+# --- the attack -----------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_random_damages_do_no_harm():
+    """Of some random damages of a store none gives a traceback, a hang, or a false 'sound'."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.attacks.damage", "--tries", "4", "--seed", "4"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parents[2],
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["tries"] == 4

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parts of dialogues have IRIs by fragments in publications, and by paths in stores."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgbench.store.fragments import dialogue, fragment, published, recorded
+
+BASE, OTHER = "https://example.org/bench/", "https://elsewhere.example/"
+RUN, PASS = f"{BASE}run/01a2", f"{BASE}pass/b10d-9c41"
+PATH = "noisy-9f8f7d/Spell-10/0-6d6fd23e"
+RUNS = {PASS: RUN, f"{BASE}pass/p2": f"{OTHER}run/r9"}
+PLACE = "noisy-9f8f7d/Spell-10#0-6d6fd23e"
+DIGEST = "9f" * 32
+
+
+@pytest.mark.parametrize(
+    ("iri", "by_fragment"),
+    [
+        (f"{RUN}/{PATH}", f"{RUN}/{PLACE}"),
+        (f"{RUN}/{PATH}.1", f"{RUN}/{PLACE}.1"),
+        (f"{RUN}/{PATH}/0/prompt", f"{RUN}/{PLACE}-0-prompt"),
+        (f"{RUN}/{PATH}/12/answer", f"{RUN}/{PLACE}-12-answer"),
+        (f"{RUN}/{PATH}/0/call/11", f"{RUN}/{PLACE}-0-call-11"),
+        (f"{RUN}/{PATH}.1/0/call/0", f"{RUN}/{PLACE}.1-0-call-0"),
+        (f"{RUN}/noisy/Spell/0-w6d6fd23e/0/answer", f"{RUN}/noisy/Spell#0-w6d6fd23e-0-answer"),
+        (f"{RUN}/text/{DIGEST}", f"{RUN}/text/f#{DIGEST}"),
+        (f"{PASS}/{PATH}/0", f"{RUN}/{PLACE}-0-evaluation-b10d-9c41"),
+        (f"{PASS}/{PATH}", f"{RUN}/{PLACE}-evaluation-b10d-9c41"),
+        (f"{BASE}analysis/1/table/0/mean", f"{BASE}analysis/1#table/0/mean"),
+        (f"{BASE}invalidation/1/by", f"{BASE}invalidation/1#by"),
+    ],
+)
+def test_parts_are_fragments(iri: str, by_fragment: str) -> None:
+    """Each kind of part has a fragment of a document, and its path comes back."""
+    assert published(iri, RUNS) == by_fragment
+    assert published(by_fragment, RUNS) == by_fragment
+    assert recorded(by_fragment) == iri
+    assert recorded(iri) == iri
+
+
+def test_evaluations_of_results_from_elsewhere() -> None:
+    """A pass over a run with another base is named below its own, and comes back."""
+    for ending in ("", "/3"):
+        iri = f"{BASE}pass/p2/{PATH}{ending}"
+        found = published(iri, RUNS)
+        assert found.startswith(f"{BASE}thing/")
+        assert recorded(found) == iri
+
+
+@pytest.mark.parametrize(
+    "iri",
+    [
+        *(RUN, PASS, f"{RUN}/noisy-9f8f7d/Spell-10", f"{BASE}graph/run/01a2"),
+        *(f"{RUN}/configuration/{DIGEST}", f"{RUN}/session/1", f"{BASE}graph/analysis/1"),
+        *(f"{BASE}pass/unknown/{PATH}/0", "https://w3id.org/kgbench/ns#Run", f"{BASE}#dataset"),
+        *("https://example.org/a#0-prompt", f"{RUN}/text", f"{BASE}version/1#data/all.nq.zst"),
+    ],
+)
+def test_everything_else_keeps_its_iri(iri: str) -> None:
+    """What is no part, or of a pass whose run is unknown, is named alike by both."""
+    assert published(iri, RUNS) == iri
+    assert recorded(iri) == iri
+
+
+@given(st.text(), st.sampled_from([f"{RUN}/", f"{PASS}/", f"{RUN}/{PATH}/", f"{RUN}/{PLACE}-"]))
+def test_no_two_parts_become_one(end: str, start: str) -> None:
+    """Whatever stands in an IRI, naming it by a fragment loses nothing."""
+    iri = recorded(start + end)
+    assert recorded(published(iri, RUNS)) == iri
+
+
+def test_pages_have_the_fragments_of_publications() -> None:
+    """An evaluation stands at its published fragment; the page of one dialogue needs less of it."""
+    iri = f"{PASS}/{PATH}/0"
+    assert fragment(iri) == "0-evaluation-b10d-9c41"
+    assert fragment(published(iri, RUNS)) == f"0-6d6fd23e-{fragment(iri)}"
+
+
+@pytest.mark.parametrize(
+    ("before", "iri"),
+    [
+        (f"{RUN}/{PATH}#0-prompt", f"{RUN}/{PATH}/0/prompt"),
+        (f"{RUN}/{PATH}.1#0-call-11", f"{RUN}/{PATH}.1/0/call/11"),
+        (f"{RUN}/{PATH}#0-evaluation-b10d-9c41", f"{PASS}/{PATH}/0"),
+        (f"{RUN}/{PATH}#0-judged-1-b10d-9c41", f"{PASS}/{PATH}/0/verdict/1"),
+    ],
+)
+def test_earlier_publications_are_read(before: str, iri: str) -> None:
+    """Parts of documents of single dialogues become the same paths."""
+    assert recorded(before) == iri
+
+
+def test_parts_name_their_dialogue() -> None:
+    """A part leads to the dialogue; what is none does not, nor does a path of a store."""
+    whole = f"{RUN}/{PLACE}"
+    assert dialogue(whole) == dialogue(f"{whole}-0-evaluation-b10d-9c41") == whole
+    assert dialogue(f"{RUN}/{PATH}") is None
+    assert dialogue(f"{RUN}/text/f#{DIGEST}") is None

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every interval and every test says what it is about, and by which method: in words and in RDF."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from kgbench.analysis import compass
+from kgbench.analysis.case_means import claim
+from kgbench.analysis.clusters import FEWEST_FOR_T, least_p
+from kgbench.analysis.estimands import ASKED, estimand, estimands
+from kgbench.analysis.histogram import Histogram
+from kgbench.analysis.inference import inference, method
+from kgbench.analysis.intervals import Bounds
+from kgbench.analysis.leaderboard import leaderboard
+from kgbench.analysis.leaders import leaders
+from kgbench.analysis.registry import ANALYSES
+from kgbench.analysis.repetitions import Answers, Item
+from kgbench.analysis.selection import select
+from kgbench.analysis.stored import basis, keep
+from kgbench.analysis.task_scores import task_scores
+from kgbench.errors import QueryError, ResourceError
+from kgbench.pages.board import board
+from kgbench.plots.standings import standings_figure
+from kgbench.vocab import KGB
+from tests.analysis_store import graph, iri, owned, results, small
+from tests.test_analysis_own import PREFIXES
+from tests.validation import all_graphs, assert_conforms, violations
+
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+CLAIMS = {"ci_low", "p", "p_best", "p_holm", "micro_low", "half_width"}
+#: Analyses with intervals or tests, and what to ask for; the others have none.
+ASKED_FOR = {
+    "leaderboard": ("analysis_scores", {"significance": True}),
+    "tasks": ("analysis_scores", {}),
+    "dialogue": ("analysis_scores", {}),
+    "characterization": ("analysis_scores", {}),
+    "items": ("analysis_scores", {}),
+    "pairs": ("analysis_scores", {}),
+}
+WITHOUT = {
+    "audit", "calibration", "compass", "confusion", "disagreements", "outcomes", "panels",
+    "policies", "published-means", "references", "reliability", "tools", "variance",
+}  # fmt: skip
+#: Their stores are made in tests of their own, which look at the same.
+ELSEWHERE = {"agreement", "judged-means", "sizes", "scaling", "format-preference", "text2kg"}
+
+
+@pytest.mark.parametrize("name", ASKED_FOR)
+def test_tables_name_what_their_intervals_and_tests_are_about(name):
+    """Estimand and method stand in the context and, with the same label, in a note."""
+    store, wanted = ASKED_FOR[name]
+    opened = results(graph(store))
+    asked = ANALYSES[name].asked(**wanted)
+    table = asked.made(opened.store, opened.selection)
+    assert CLAIMS & set(table.names)
+    by = str(table.context["method"])
+    assert by == ("correlation" if name == "items" else "clustered")
+    about = estimand(method(by).estimand or "cases")
+    assert (table.context["estimand"], table.context["estimand_label"]) == (about.name, about.label)
+    assert any(f"about {about.label}" in note for note in table.notes)
+
+
+def test_no_analysis_is_forgotten():
+    """Each analysis is among those that are looked at, or has no interval and no test."""
+    assert {*ASKED_FOR, *WITHOUT, *ELSEWHERE} == set(ANALYSES)
+    assert not CLAIMS & {column.name for column in compass.COLUMNS}
+    for name in WITHOUT - {"compass"}:
+        opened = results(small())
+        table = ANALYSES[name].asked().made(opened.store, opened.selection)
+        assert not CLAIMS & set(table.names)
+
+
+@pytest.mark.parametrize("about", ASKED)
+@pytest.mark.parametrize("name", ["tasks", "dialogue", "characterization"])
+def test_any_estimand_can_be_asked_for(name, about):
+    """The same means, whatever the estimand; only `dialogues` takes dialogues for independent."""
+    opened = results(small())
+    table = ANALYSES[name].asked(about=about).made(opened.store, opened.selection)
+    assert table.context["estimand"] == about
+    assert table.context["method"] == ("independent" if about == "dialogues" else "clustered")
+    shown = "gain" if name == "dialogue" else "score" if name == "characterization" else "mean"
+    first = ANALYSES[name].asked().made(opened.store, opened.selection)
+    assert table.column(shown) == first.column(shown)
+    with pytest.raises(QueryError, match="did you mean"):
+        ANALYSES[name].asked(about=f"{about}s").made(opened.store, opened.selection)
+
+
+@pytest.fixture
+def kept():
+    """A store with a leaderboard with tests and task scores kept."""
+    with owned("analysis_scores") as store:
+        chosen = select(store)
+        for name, made in (("leaderboard", leaders), ("tasks", task_scores)):
+            keep(store, basis(store, chosen, name, {}), made(store, chosen), NOW)
+        yield store
+
+
+def test_stored_analyses_declare_what_they_claim(kept):
+    """Analysis and cube name estimand, method and levels; rows their clusters and bounds."""
+    rows = kept.query(
+        f"""PREFIX kgb: <{KGB}> PREFIX qb: <http://purl.org/linked-data/cube#>
+        PREFIX prov: <http://www.w3.org/ns/prov#>
+        SELECT ?name ?about ?how ?level ?alpha ?attributes WHERE {{ GRAPH ?g {{
+          ?analysis kgb:analysisName ?name ; kgb:estimand ?about ; kgb:inferenceMethod ?how .
+          ?set prov:wasGeneratedBy ?analysis ; kgb:estimand ?about ; kgb:inferenceMethod ?how ;
+            kgb:confidenceLevel ?level .
+          OPTIONAL {{ ?set kgb:significanceLevel ?alpha }}
+          {{ SELECT ?set (COUNT(?attribute) AS ?attributes) WHERE {{ GRAPH ?g {{
+            ?set qb:structure/qb:component ?component .
+            ?component qb:attribute ?attribute ; qb:componentAttachment qb:DataSet }} }}
+            GROUP BY ?set }} }} }} ORDER BY ?name"""
+    )
+    found = [tuple(None if v is None else v.value for v in row) for row in rows]
+    cases, clustered = iri("estimand/cases"), iri("inference-method/clustered")
+    assert found == [
+        ("leaderboard", cases, clustered, "0.95", "0.05", "4"),
+        ("tasks", cases, clustered, "0.95", None, "3"),
+    ]
+    measured = kept.query(
+        f"""PREFIX kgb: <{KGB}> SELECT ?measure (COUNT(*) AS ?n) WHERE {{ GRAPH ?g {{
+        ?o <http://purl.org/linked-data/cube#measureType> ?measure }} }} GROUP BY ?measure"""
+    )
+    numbers = {r["measure"].value.removeprefix(KGB): int(r["n"].value) for r in measured}
+    assert numbers["clusterCount"] == numbers["lowerBound"] == numbers["upperBound"] == 8
+    assert numbers["pValue"] == numbers["claimedMean"] == 2
+
+
+def test_a_cube_without_its_estimand_is_refused():
+    """The shapes notice a table with intervals that does not say what they are about."""
+    with owned("result") as store:
+        chosen = select(store, "kgbench-1")
+        keep(store, basis(store, chosen, "tasks", {}), task_scores(store, chosen), NOW)
+        assert_conforms(store)
+        for term in (KGB.estimand, KGB.inferenceMethod):
+            store.update(
+                f"DELETE {{ GRAPH ?g {{ ?s <{term}> ?o }} }} WHERE {{ GRAPH ?g {{ "
+                f"?s <{term}> ?o . ?s a <http://purl.org/linked-data/cube#DataSet> }} }}"
+            )
+        assert any(
+            "must conform to one or more shapes" in one for one in violations(all_graphs(store))
+        )
+
+
+def test_a_score_set_declares_its_estimand(tmp_path):
+    """A leaderboard is about what its score set declares, unless another estimand is asked for."""
+    own = tmp_path / "own.ttl"
+    own.write_text(
+        f"""{PREFIXES}@prefix estimand: <https://w3id.org/kgbench/estimand/> .
+        <urn:mine> a kgb:ScoreSet ; skos:notation "mine" ; rdfs:label "Mine"@en ;
+            dcterms:description "One."@en ; kgb:estimand estimand:tasks ;
+            kgb:scoreSelector [ kgb:taskGlob "*" ] ."""
+    )
+    opened = results(small())
+    mine = {"score_set": "mine", "declared": own}
+    assert opened.leaderboard(significance=True, **mine).context["estimand"] == "tasks"
+    assert (
+        opened.leaderboard(test="clustered", about="cases", **mine).context["estimand"] == "cases"
+    )
+    assert opened.leaderboard(test="paired", **mine).context["estimand"] == "dialogues"
+    own.write_text(own.read_text().replace("estimand:tasks", "estimand:task"))
+    with pytest.raises(ResourceError, match="estimand/tasks"):
+        opened.leaderboard(significance=True, **mine)
+
+
+def test_methods_are_declared_with_what_they_are_about():
+    """A published method always has its own estimand, whatever is asked for."""
+    for name in ("paired", "formats", "student", "independent"):
+        assert inference("cases", name).about.name == "dialogues"
+    assert inference("repetitions").method.name == "clustered"
+    assert {one.name for one in estimands()} > set(ASKED)
+    with pytest.raises(QueryError, match="InferenceMethod 'guess'"):
+        method("guess")
+
+
+def cells(values):
+    """Values by item, from arrays of the cases of tasks."""
+    return {
+        Item(f"t{t}", f"c{c}"): Histogram.of(map(float, case))
+        for t, task in enumerate(values)
+        for c, case in enumerate(task)
+    }
+
+
+def test_a_claim_rests_on_cases():
+    """Twenty answers to one case claim nothing; twelve cases have the clustered error."""
+    share = Bounds(0.0, 1.0)
+    alone = claim(estimand("cases"), cells([[[0.0, 1.0] * 10]]), share)
+    assert (alone.number, alone.low, alone.missing) == (0, None, "one case")
+    five = claim(estimand("cases"), cells([np.eye(5)]), share)
+    assert (five.number, five.low, five.missing) == (5, None, "fewer than 6 cases")
+    values = np.random.default_rng(3).integers(0, 2, (1, 12, 4))
+    many = claim(estimand("cases"), cells(values), share)
+    assert many.error == pytest.approx(values.mean(2)[0].std(ddof=1) / 12**0.5)
+    assert many.low < many.mean < many.high
+    again = claim(estimand("repetitions"), cells(values), share)
+    within = values[0].var(axis=1, ddof=1)
+    assert again.number == 48
+    assert again.error == pytest.approx((within.sum() / 4) ** 0.5 / 12)
+    naive = claim(estimand("dialogues"), cells(values), share)
+    assert naive.error == pytest.approx(values.std(ddof=1) / 48**0.5)
+
+
+@pytest.mark.parametrize("number", range(1, FEWEST_FOR_T + 1))
+def test_the_least_p_is_that_of_equal_values(number):
+    """No values of so many clusters give a smaller p than those that are all alike."""
+    from scipy import stats
+
+    if number < 2:
+        assert least_p(number) == 1
+    elif number < FEWEST_FOR_T:
+        found = stats.permutation_test(
+            (np.ones(number),), np.sum, permutation_type="samples", n_resamples=np.inf
+        )
+        assert least_p(number) == pytest.approx(found.pvalue)
+    else:
+        assert least_p(number) == 0
+
+
+def test_pages_and_legends_name_the_estimand():
+    """The board of a page and the legend of a figure say what intervals are about."""
+    table = leaders(small(), select(small()))
+    made = board(table, {}, None)
+    assert made.about == "cases of this kind"
+    assert [place.between for place in made.places] == ["1 to 2 (a)", "1 to 2 (a)"]
+    assert board(leaderboard(small(), select(small())), {}, None).about is None
+    (axes,) = standings_figure(table).axes
+    legend = [text.get_text() for text in axes.figure.legends[0].get_texts()]
+    assert any("cases of this kind" in " ".join(text.split()) for text in legend)
+
+
+def test_memory_grows_with_cases_and_not_with_repetitions():
+    """However often a case is answered with the same score, one value and one dialogue are kept."""
+    few, many = Answers(), Answers()
+    for number in range(1000):
+        many.add(0.5, 1, f"d{number:04}")
+    few.add(0.5, 1000, "d0000")
+    assert (many.counts, many.dialogues) == (few.counts, few.dialogues)
+    assert (many.values.n, many.values.mean) == (1000, 0.5)

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Agreement of raters: equal to other implementations, by hand, and by resampling."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import permutations
+
+import numpy as np
+import pytest
+from nltk.metrics.agreement import AnnotationTask
+from statsmodels.stats.inter_rater import cohens_kappa
+from statsmodels.stats.inter_rater import fleiss_kappa as reference_fleiss
+
+from kgbench.analysis.rater_agreement import (
+    COEFFICIENTS,
+    Ratings,
+    cohen_kappa,
+    estimate,
+    fleiss_kappa,
+    gwet_ac1,
+    krippendorff_alpha,
+    percent_agreement,
+)
+
+EXACT = 1e-9
+#: Krippendorff, Computing Krippendorff's Alpha-Reliability (2011), example C: four observers.
+KRIPPENDORFF = (
+    (1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None),
+    (1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3),
+    (None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None),
+    (1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None),
+)
+
+
+def random_table(seed, raters=None, missing=0.2):
+    """Rows of ratings 1, 2, 5, 10 ... where raters agree more often than by chance."""
+    rng = np.random.default_rng(seed)
+    categories = tuple(k * k + 1 for k in range(int(rng.integers(2, 6))))
+    shape = (int(rng.integers(8, 40)), raters or int(rng.integers(2, 6)))
+    truth = rng.integers(0, len(categories), size=(shape[0], 1))
+    codes = np.where(rng.random(shape) < 0.5, truth, rng.integers(0, len(categories), size=shape))
+    gone = rng.random(shape) < missing
+    rows = [
+        [None if lost else categories[code] for code, lost in zip(*row, strict=True)]
+        for row in zip(codes, gone, strict=True)
+    ]
+    return rows, categories
+
+
+@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("weighting", ["none", "linear", "quadratic"])
+def test_cohen_is_that_of_statsmodels(seed, weighting):
+    """Kappa of two raters equals statsmodels on the items that both have rated."""
+    rows, categories = random_table(seed, raters=2)
+    table = np.zeros((len(categories), len(categories)))
+    for first, second in rows:
+        if first is not None and second is not None:
+            table[categories.index(first), categories.index(second)] += 1
+    wt = None if weighting == "none" else weighting
+    expected = cohens_kappa(table, wt=wt, return_results=False)
+
+    found = cohen_kappa(Ratings.of(rows, categories), weighting=weighting)
+
+    assert found == pytest.approx(expected, abs=EXACT)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_fleiss_is_that_of_statsmodels(seed):
+    """Kappa of items that are all rated equally often equals statsmodels."""
+    rows, categories = random_table(seed, missing=0.0)
+    ratings = Ratings.of(rows, categories)
+
+    assert fleiss_kappa(ratings) == pytest.approx(reference_fleiss(ratings.counts), abs=EXACT)
+
+
+def nltk_alpha(rows, categories, level):
+    """Krippendorff's alpha by NLTK, which knows nominal differences alone by itself."""
+    paired = [row for row in rows if sum(value is not None for value in row) > 1]
+    seen = [value for row in paired for value in row if value is not None]
+    below = {c: sum(value < c for value in seen) + seen.count(c) / 2 for c in categories}
+    distances = {
+        "nominal": lambda a, b: float(a != b),
+        "ordinal": lambda a, b: (below[a] - below[b]) ** 2,
+        "interval": lambda a, b: float(a - b) ** 2,
+    }
+    data = [
+        (rater, item, value)
+        for item, row in enumerate(rows)
+        for rater, value in enumerate(row)
+        if value is not None
+    ]
+    return AnnotationTask(data, distance=distances[level]).alpha()
+
+
+@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
+def test_krippendorff_is_that_of_nltk(seed, level):
+    """Alpha with missing ratings equals NLTK at every level."""
+    rows, categories = random_table(seed)
+    expected = nltk_alpha(rows, categories, level)
+
+    found = krippendorff_alpha(Ratings.of(rows, categories), level=level)
+
+    assert found == pytest.approx(expected, abs=EXACT)
+
+
+@pytest.mark.parametrize(
+    ("level", "expected"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)]
+)
+def test_krippendorff_is_as_published(level, expected):
+    """Alpha of the example that Krippendorff works through is as printed there."""
+    rows = list(zip(*KRIPPENDORFF, strict=True))
+
+    assert krippendorff_alpha(Ratings.of(rows, range(1, 6)), level=level) == pytest.approx(
+        expected, abs=5e-4
+    )
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_chance_corrections_follow_their_definitions(seed):
+    """Percent agreement, Fleiss and AC1 with missing ratings equal exact sums over all pairs."""
+    rows, categories = random_table(seed)
+    ratings = Ratings.of(rows, categories)
+    given = [[value for value in row if value is not None] for row in rows]
+    paired = [list(permutations(row, 2)) for row in given if len(row) > 1]
+    agree = [Fraction(sum(a == b for a, b in pairs), len(pairs)) for pairs in paired]
+    observed = sum(agree) / len(agree)
+    rated = [row for row in given if row]
+    shares = [
+        sum(Fraction(row.count(c), len(row)) for row in rated) / len(rated) for c in categories
+    ]
+    fleiss = sum(share**2 for share in shares)
+    gwet = sum(share * (1 - share) for share in shares) / (len(categories) - 1)
+
+    assert percent_agreement(ratings) == pytest.approx(float(observed), abs=EXACT)
+    for coefficient, chance in ((fleiss_kappa, fleiss), (gwet_ac1, gwet)):
+        expected = float((observed - chance) / (1 - chance))
+        assert coefficient(ratings) == pytest.approx(expected, abs=EXACT)
+
+
+@pytest.mark.parametrize("name", COEFFICIENTS)
+def test_an_item_of_weight_two_is_two_items(name):
+    """Weights stand for repeated items, which is what resampling rests on."""
+    rows, categories = random_table(7, raters=2)
+    times = np.random.default_rng(1).integers(0, 4, size=len(rows))
+    repeated = [row for row, often in zip(rows, times, strict=True) for _ in range(often)]
+    coefficient = COEFFICIENTS[name]
+
+    found = coefficient(Ratings.of(rows, categories), times)
+
+    assert found == pytest.approx(coefficient(Ratings.of(repeated, categories), None), abs=EXACT)
+
+
+@pytest.mark.parametrize("name", COEFFICIENTS)
+def test_nothing_to_compare_has_no_coefficient(name):
+    """Without items, or without an item that two have rated, no coefficient is made up."""
+    coefficient = COEFFICIENTS[name]
+
+    assert coefficient(Ratings.of([[1, None], [None, 2], [None, None]], (1, 2)), None) is None
+    assert estimate(coefficient, Ratings.of([], (1, 2))).value is None
+
+
+@pytest.mark.parametrize("name", COEFFICIENTS)
+def test_full_agreement_is_one(name):
+    """Raters that always agree, on more than one category, have the coefficient 1."""
+    ratings = Ratings.of([[1, 1], [2, 2], [1, 1]], (1, 2))
+
+    assert COEFFICIENTS[name](ratings, None) == pytest.approx(1)
+
+
+def test_one_category_leaves_kappa_undefined_and_ac1_whole():
+    """Where all say the same, chance explains it by kappa and alpha, and nothing of it by AC1."""
+    ratings = Ratings.of([["yes", "yes"]] * 5, ("yes", "no"))
+
+    assert cohen_kappa(ratings) is None
+    assert fleiss_kappa(ratings) is None
+    assert krippendorff_alpha(ratings) is None
+    assert gwet_ac1(ratings) == 1
+    assert gwet_ac1(Ratings.of([["yes", "yes"]], ("yes",))) is None
+
+
+def test_clusters_widen_the_interval():
+    """Items of one case that agree alike are fewer independent ones than they seem."""
+    rng = np.random.default_rng(3)
+    agree = np.repeat(rng.random(20) < 0.7, 10)
+    rows = [["yes", "yes" if same else "no"] for same in agree]
+    ratings = Ratings.of(rows, ("yes", "no"))
+    cases = [k // 10 for k in range(200)]
+
+    naive = estimate(percent_agreement, ratings)
+    clustered = estimate(percent_agreement, ratings, cases)
+
+    assert naive.value == clustered.value == pytest.approx(agree.mean())
+    assert (naive.clusters, clustered.clusters, clustered.items) == (200, 20, 200)
+    assert clustered.interval.half_width > 2 * naive.interval.half_width
+    assert clustered.interval.low < clustered.value < clustered.interval.high
+
+
+def test_intervals_are_those_of_resampled_tables():
+    """The bootstrap of an agreement of shares has the error of the binomial distribution."""
+    rows = [["yes", "yes"]] * 300 + [["yes", "no"]] * 100
+    found = estimate(percent_agreement, Ratings.of(rows, ("yes", "no")), samples=4_000)
+
+    assert found.interval.half_width == pytest.approx(1.96 * math.sqrt(0.75 * 0.25 / 400), rel=0.1)
+    assert found == estimate(percent_agreement, Ratings.of(rows, ("yes", "no")), samples=4_000)
+
+
+def test_no_interval_where_it_would_mislead():
+    """One cluster, or resamples that are often undefined, give a value without an interval."""
+    ratings = Ratings.of([["a", "a"], ["a", "a"], ["b", "b"]], ("a", "b"))
+
+    assert estimate(cohen_kappa, ratings, [0, 0, 0]).interval is None
+    rare = estimate(cohen_kappa, ratings)
+    assert rare.value == 1
+    assert rare.undefined > 0
+    assert rare.interval is None
+
+
+def test_wrong_tables_are_refused():
+    """A value outside the categories, ragged rows, and wrong numbers of raters say so."""
+    with pytest.raises(ValueError, match="outside the categories: maybe"):
+        Ratings.of([["yes", "maybe"]], ("yes", "no"))
+    with pytest.raises(ValueError, match="different numbers of raters"):
+        Ratings.of([["yes", "no"], ["yes"]], ("yes", "no"))
+    three = Ratings.of([["yes", "no", "no"]], ("yes", "no"))
+    with pytest.raises(ValueError, match="of two raters, not 3"):
+        cohen_kappa(three)
+    with pytest.raises(ValueError, match="'cubic' is no weighting"):
+        cohen_kappa(Ratings.of([["yes", "no"]], ("yes", "no")), weighting="cubic")
+    with pytest.raises(ValueError, match="'ratio' is no level"):
+        krippendorff_alpha(three, level="ratio")
+    with pytest.raises(ValueError, match="categories that are numbers"):
+        krippendorff_alpha(three, level="interval")
+    with pytest.raises(ValueError, match="2 clusters are named for 1 items"):
+        estimate(fleiss_kappa, three, [1, 2])

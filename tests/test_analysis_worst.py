@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Queries as people read them, and which dialogues are the worst."""
+
+from __future__ import annotations
+
+import pytest
+
+from kgbench.analysis.worst import Scored, worst
+from kgbench.errors import QueryError
+from kgbench.rdf import queries
+
+
+def test_long_lists_are_left_out_of_a_query_for_people():
+    """Compact, a query says how many values are not shown; whole, each stands there once."""
+    given = {
+        "model": "urn:m",
+        "metric": ["urn:a", "urn:b", "urn:c"],
+        "passGraph": ["urn:p", "urn:q"],
+    }
+    query = queries.load("score-rows")
+    brief, whole = queries.compact(query, 2, **given), queries.compact(query, **given)
+    assert "# ?metric: one of 3 values, not shown" in brief
+    assert "VALUES ?passGraph { <urn:p> <urn:q> }" in brief
+    assert all(whole.count(f"<{one}>") == 1 for one in ("urn:a", "urn:b", "urn:c", "urn:q"))
+    with pytest.raises(QueryError, match="no parameter 'x'"):
+        queries.compact(query, x="urn:x")
+
+
+def test_errors_count_as_bad_where_they_are_many():
+    """Where lower values are better, the highest is the worst, and none is as good as 1."""
+    scored = [
+        Scored("T", "f1", None, 0, 0.5, "run/1", "m"),
+        Scored("T", "errors", None, 0, 0.0, "run/2", "m", higher_is_better=False),
+        Scored("T", "errors", None, 0, 3.0, "run/3", "m", higher_is_better=False),
+        Scored("T", "f1", None, 1, 0.1, "run/3", "m"),
+    ]
+    assert [one.dialogue for one in worst(scored)] == ["run/3", "run/1", "run/2"]
+    assert [one.metric for one in worst(scored, 1)] == ["errors"]

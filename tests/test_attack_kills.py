@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The attack by SIGKILLs and full disks, in a bounded form; the whole is a command of its own."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+
+PATIENT = 1.0  # seconds for which a machine under load may not let a process read what has come
+
+
+@pytest.mark.slow
+def test_nothing_received_is_asked_again(tmp_path, repository, monkeypatch):
+    """After 12 SIGKILLs and 3 full disks: exactly the plan, right counts, no traceback, no loss."""
+    monkeypatch.syspath_prepend(str(repository))
+    kills = importlib.import_module("bench.attack_kills")
+    tally = kills.Attack(tmp_path, 240, seed=7, failing=0.25).carry_out(12, 3)
+
+    assert (tally.kills, tally.full_disks) == (12, 3)
+    assert tally.faults == []
+    assert tally.lost(PATIENT) == 0, kills.table(tally, PATIENT)
+    assert tally.wrong_usage == 0
+    assert tally.stored == tally.dialogues
+    assert tally.in_flight <= 3 * kills.CONCURRENCY

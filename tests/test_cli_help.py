@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The help of every command can be read at 80 columns."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from kgbench.cli import app, main
+
+ROOT = typer.main.get_command(app)
+
+
+def paths(command, path=()):
+    """Every command and group below ``command``, as the words that are typed."""
+    yield path
+    for name, found in getattr(command, "commands", {}).items():
+        yield from paths(found, (*path, name))
+
+
+def found(path):
+    """The command at a path."""
+    command = ROOT
+    for name in path:
+        command = command.commands[name]
+    return command
+
+
+def helped(path, columns="80"):
+    """What the command prints as its help."""
+    answer = CliRunner().invoke(app, [*path, "--help"], env={"COLUMNS": columns})
+    assert answer.exit_code == 0, answer.output
+    return answer.stdout
+
+
+@pytest.mark.parametrize("path", list(paths(ROOT)), ids=lambda path: " ".join(path) or "kgbench")
+def test_help_is_whole_at_80_columns(path):
+    """No line is longer than 80, no option is cut, and no type of Python is shown."""
+    text = helped(path)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "\u2026" not in text
+    assert not re.search(r"<(bool|int|float|str|path|file|text|choice)\b|\[x|\bINTEGER", text)
+    words = set(re.findall(r"[\w-]+", text))
+    for parameter in found(path).params:
+        if parameter.param_type_name == "option" and not parameter.hidden:
+            assert {*parameter.opts, *parameter.secondary_opts} <= words
+            assert parameter.help, parameter.name
+
+
+def test_options_are_grouped_and_say_what_they_take():
+    """A long list of options stands in groups; values are words, choices or bounds."""
+    text = helped(("plot",))
+    titles = re.findall(r"^╭─ ([\w ]+) ─", text, re.MULTILINE)
+    assert titles == ["Arguments", "Selection", "Output", "Options"]
+    assert "KIND" in text
+    assert "agreement, boxplot, compass, confusion" in " ".join(text.replace("│", " ").split())
+    assert "-f, --format png|svg|pdf" in text
+    assert "--top N" in text
+    assert "Default: first." in text
+    assert "Or set KGBENCH_STORE." in " ".join(text.replace("│", " ").split())
+
+
+@pytest.mark.parametrize("columns", ["20", "60", "100", "300"])
+def test_help_fits_narrow_and_wide_terminals(columns):
+    """Help is never wider than 100 columns, and never so narrow that it cannot be read."""
+    widest = max(map(len, helped(("run",), columns).splitlines()))
+    assert widest <= max(60, min(100, int(columns)))
+
+
+def test_the_list_of_commands_needs_no_options_of_theirs(monkeypatch, capsys):
+    """What ``kgbench --help`` prints fast is what the whole command line prints."""
+    monkeypatch.setattr("sys.argv", ["kgbench", "--help"])
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert not ended.value.code
+    listed = capsys.readouterr().out
+    assert listed.partition("Commands")[2] == helped(()).partition("Commands")[2] != ""

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``kgbench init``: configurations that are accepted and run at once, by options or questions."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+from typer.testing import CliRunner
+
+from kgbench import config
+from kgbench.cli import app
+
+KEY = "sk-" + "abcdEFGH0123" * 4
+
+
+def kgbench(folder: Path, *words: str, code: int = 0, **variables: str) -> str:
+    """What the command prints where nobody is at a terminal, or says where it is refused."""
+    cleared = dict.fromkeys(name for name in os.environ if name.endswith("_API_KEY"))
+    with contextlib.chdir(folder):
+        done = CliRunner().invoke(app, words, env={**cleared, **variables})
+    assert done.exit_code == code, (done.output, done.exception)
+    return str(done.exception) if code else done.stdout
+
+
+def at_terminal(folder: Path, *replies: str) -> tuple[int, str]:
+    """The exit code of ``kgbench init`` on a terminal where these lines are typed, and all shown.
+
+    A reply is typed when a question has been put, which ends in a colon.
+    """
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-P", "-m", "kgbench", "init"]
+    started = subprocess.Popen(command, cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    shown, left = "", list(replies)
+    with contextlib.suppress(OSError):  # the other end is closed: the command is done
+        while piece := os.read(ours, 4096).decode():
+            shown += piece
+            if left and shown.endswith(": "):
+                os.write(ours, f"{left.pop(0)}\n".encode())
+                shown += "\n"
+    os.close(ours)
+    return started.wait(timeout=60), shown
+
+
+def read(path: Path) -> dict[str, object]:
+    """What a configuration says."""
+    found: dict[str, object] = YAML(typ="safe").load(path)
+    return found
+
+
+def test_without_options_and_terminal_the_defaults_run(tmp_path):
+    """Nothing is asked, and what is written is accepted and run without a provider."""
+    said = kgbench(tmp_path, "init", "first")
+    path = tmp_path / "first" / "kgbench.yaml"
+    assert "Run it with: kgbench run first/kgbench.yaml" in said
+    assert len(re.findall("^ *# ", path.read_text(), re.MULTILINE)) > 5
+    assert "accepted" in kgbench(tmp_path, "validate", str(path))
+    done = kgbench(
+        tmp_path, "run", str(path), "--task", "FactExtractStatic", "-n", "1", "--store", "s"
+    )
+    assert "2 of 2 dialogues complete" in done
+
+
+def test_options_are_written(tmp_path):
+    """Each option has its place in the file, and nothing is asked."""
+    words = ("--model", "baseline:silent", "--model", 'openai:a"b@http://127.0.0.1:9/v1')
+    more = ("--task", "RdfFriendCount-*", "--suite", "llm-kg-bench-3", "-n", "3")
+    kgbench(tmp_path, "init", *words, *more, "--max-cost", "0.25")
+    assert read(tmp_path / "kgbench.yaml") == {
+        "tasks": ["RdfFriendCount-*"],
+        "models": ["baseline:silent", 'openai:a"b@http://127.0.0.1:9/v1'],
+        "iterations": 3,
+        "suite": "llm-kg-bench-3",
+        "maxCost": 0.25,
+    }
+    plan = config.load(tmp_path / "kgbench.yaml")
+    assert [setup.model_id for setup in plan.models] == ["silent", 'a"b']
+
+
+def test_keys_are_named_and_never_written(tmp_path):
+    """A configuration says in which variable a key is looked for; the key is nowhere."""
+    words = ("init", "--model", "openai:gpt-5", "--model", "google:gemini-3?key_env=MY_KEY")
+    said = json.loads(kgbench(tmp_path, *words, "--json", OPENAI_API_KEY=KEY))
+    assert said == {"file": "kgbench.yaml", "keys_not_set": ["MY_KEY"]}
+    text = (tmp_path / "kgbench.yaml").read_text()
+    assert "# its key is read from OPENAI_API_KEY" in text
+    assert "# its key is read from MY_KEY" in text
+    assert KEY not in text
+    refused = kgbench(tmp_path, "init", "other", "--model", f"openai:{KEY}", code=1)
+    assert "holds an API key" in refused
+    assert KEY not in refused
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--model", "baselin:oracle"), "there is no connector 'baselin': did you mean baseline?"),
+        (("--task", "RdfFriendCont-turtle-1"), "did you mean RdfFriendCount-turtle-1"),
+        (("--suite", "kgbench-2"), "unknown suite 'kgbench-2': did you mean kgbench-1"),
+    ],
+)
+def test_what_would_be_refused_is_not_written(tmp_path, words, why):
+    """Names that nobody knows are refused as `kgbench validate` refuses them."""
+    assert why in kgbench(tmp_path, "init", "new", *words, code=1)
+    assert not (tmp_path / "new").exists()
+
+
+def test_files_are_never_overwritten(tmp_path):
+    """A file, or a link to nothing, of that name stays; so does a file in place of the folder."""
+    (tmp_path / "kgbench.yaml").write_text("mine\n")
+    (tmp_path / "file").write_text("mine\n")
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "kgbench.yaml").symlink_to("nowhere")
+    for place in (".", "linked"):
+        said = kgbench(tmp_path, "init", place, "--yes", code=1)
+        assert "left as it is: name another folder" in said
+    assert "it is no folder" in kgbench(tmp_path, "init", "file", code=1)
+    assert (tmp_path / "kgbench.yaml").read_text() == "mine\n"
+    assert not (tmp_path / "linked" / "nowhere").exists()
+
+
+def test_three_questions(tmp_path):
+    """On a terminal three questions are put, and put again where the answer makes no sense."""
+    code, shown = at_terminal(
+        tmp_path,
+        *("baselin:oracle", "baseline:silent", "FriendCount", "RdfFriendCount-turtle-*"),
+        *("many", "2 0.5"),
+    )
+    assert code == 0, shown
+    assert "did you mean baseline?" in shown
+    assert "no task fits FriendCount: did you mean" in shown
+    assert "say a whole number above 0" in shown
+    assert read(tmp_path / "kgbench.yaml") == {
+        "tasks": ["RdfFriendCount-turtle-*"],
+        "models": ["baseline:silent"],
+        "iterations": 2,
+        "suite": "kgbench-1",
+        "maxCost": 0.5,
+    }
+
+
+def test_questions_have_defaults(tmp_path):
+    """Who presses Enter three times gets the defaults; a suite may be named in place of tasks."""
+    code, shown = at_terminal(tmp_path, "", "kgbench-1", "")
+    assert code == 0, shown
+    assert shown.count("]: ") == 3
+    kgbench(tmp_path, "init", "defaults", "--yes")
+    written = (tmp_path / "kgbench.yaml").read_text()
+    assert written == (tmp_path / "defaults" / "kgbench.yaml").read_text()

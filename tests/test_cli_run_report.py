@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run ends with, and what a run without a configuration is called."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+import pytest
+from typer.testing import CliRunner
+
+from kgbench import config
+from kgbench.cli import app
+from kgbench.config.ad_hoc import ad_hoc_name
+
+SILENT, ORACLE = "baseline:silent", "baseline:oracle"
+TASK = "RdfFriendCount-turtle-1"
+
+
+@pytest.fixture
+def typed(tmp_path):
+    """Runs a command on a store of its own; gives what it printed."""
+
+    def run(*words):
+        place = ["--store", str(tmp_path / "store")]
+        done = CliRunner().invoke(app, [*words, *place], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    return run
+
+
+def ad_hoc(typed, model, *more, task=TASK):
+    """A run without a configuration of one model on one task, as JSON."""
+    return json.loads(typed("run", "-m", model, "-t", task, "-n", "2", "--json", *more))
+
+
+def models_of(table):
+    """The models in a table."""
+    return [row["model"] for row in table["rows"]]
+
+
+def test_a_run_ends_with_its_own_table(typed):
+    """Beside an earlier run, a run shows its own models; those of the store only on request."""
+    ad_hoc(typed, ORACLE)
+    assert models_of(ad_hoc(typed, SILENT)["leaderboard"]) == [SILENT]
+    assert models_of(ad_hoc(typed, SILENT, "--whole-store")["leaderboard"]) == [ORACLE, SILENT]
+
+
+def test_outcomes_warnings_and_worst_dialogues_are_told(typed):
+    """Empty answers are counted and warned of; each worst dialogue has a line that shows it."""
+    said = typed("run", "-m", SILENT, "-m", ORACLE, "-t", TASK, "-n", "2")
+    assert "answers  2 empty, 2 scored" in said or "answers  2 scored, 2 empty" in said
+    assert "warning  2 of 2 answers of baseline:silent are empty" in said
+    assert "answers of baseline:oracle" not in said
+    lines = [line for line in said.splitlines() if line.startswith("kgbench show ")]
+    assert len(lines) == 2
+    words = shlex.split(lines[0], comments=True)
+    assert TASK in typed(*words[1 : words.index("--store")])
+
+
+def test_a_run_without_faults_has_nothing_to_warn_of(typed):
+    """Full scores are no worst dialogues."""
+    told = ad_hoc(typed, ORACLE)
+    assert told["warnings"] == told["worst"] == []
+    assert told["outcomes"] == {ORACLE: {"scored": 2}}
+
+
+def test_other_selections_are_other_runs_and_the_same_command_continues(typed):
+    """Models and tasks name a run that has no configuration; more iterations continue it."""
+    first, other = ad_hoc(typed, ORACLE), ad_hoc(typed, SILENT)
+    again = ad_hoc(typed, ORACLE, "-n", "3")
+    elsewhere = ad_hoc(typed, ORACLE, task="RdfFriendCount-nt-1")
+    assert first["run"] == again["run"]
+    assert again["complete"] == 3
+    assert len({one["run"] for one in (first, other, elsewhere)}) == 3
+    assert first["name"].startswith(f"{ORACLE} on {TASK} (")
+
+
+def test_names_tell_selections_apart_but_not_their_order():
+    """The plain quick start keeps its name; addresses and keys of models are in no name."""
+    here, there = "openai:m@http://127.0.0.1:1/v1", "openai:m@http://127.0.0.1:2/v1"
+
+    def named(*models, tasks=None):
+        plan = config.quick_start(models=models or None, tasks=tasks)
+        return ad_hoc_name(plan, models=models or None, tasks=tasks)
+
+    assert named() == "quick-start"
+    assert named(ORACLE, SILENT) == named(SILENT, ORACLE)
+    assert named(tasks=["Rdf*", "Text*"]) == named(tasks=["Text*", "Rdf*"])
+    assert named(here) != named(there)
+    assert "127.0.0.1" not in named(here)
+    assert len(named(tasks=["RdfFriendCount-*", "Rdf" + "*" * 300, "*"])) <= 200

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Configurations in the form of LLM-KG-Bench, of each of its versions, run as they are."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from kgbench import config
+from kgbench.cli import app
+from kgbench.errors import ConfigurationError
+from tests.config_files import write
+
+# Written for these tests, with the keys, classes and options that the published files have.
+FIRST = """\
+tests:
+  - TurtleErrorsStatic
+  - TurtleFriendCount
+  - dummy
+models:
+  - label: GPT
+    class: ModelGpt
+    params:
+      - model: "gpt-3.5-turbo-0301"
+  - class: ModelClaude
+    params:
+      - model: claude-1.3
+      - model: claude-2
+  - label: local
+    class: ModelGPT4All
+    params:
+      - model: "orca.bin"
+  - class: TestModel
+    params:
+      - output:
+          - " "
+          - " "
+sizes: [1000]
+iterations: 2
+"""
+SECOND = """\
+tasks:
+  - label: "BeastiaryTurtleSubgraph"
+    class: "Text2SparqlExecEvalListBeastiary"
+    params:
+      - kgInfoType: "subgraph"
+        kgInfoFormat: "turtle"
+  - Text2SparqlExecEvalListLcQuad
+  - Text2SparqlExecEvalListOrganizational
+  - Text2SparqlExecEvalListSciQA
+  - label: "CoypuTurtleMini"
+    class: Text2SparqlExecEvalListCoypuMini
+    params:
+      - kgInfoType: "minischema"
+        kgInfoFormat: "turtle"
+  - label: "CoypuJsonldGraph"
+    class: Text2SparqlExecEvalListCoypuMini
+    params:
+      - kgInfoType: "graph"
+        kgInfoFormat: "json-ld"
+models:
+  - label: Gemini
+    class: ModelGoogle
+    params:
+      - model: 'models/gemini-1.5-pro-latest'
+  - label: Claude
+    class: ModelClaude
+    params:
+      - model: "claude-2.1" # has 200k
+sizes:
+  - 1000
+iterations: 2
+"""
+THIRD = """\
+tasks:
+  - label: RdfConnectionExplainStatic-xml
+    class: RdfConnectionExplainStatic
+    params:
+      - graphFormat: 'xml'
+  - SparqlSyntaxFixingListLcQuad
+  - label: "RdfFriendCount-nt-2"
+    class: RdfFriendCount
+    params:
+      - specialAddKnowsCount: "2"
+        graphFormat: "ntriples"
+models:
+  - label: Here
+    class: ModelGpt
+    params:
+      - model: "small"
+        baseURL: "http://127.0.0.1:9/v1"
+  - label: Llama
+    class: ModelVLLM
+    params:
+        - model: "path/to/model"
+          startTag: ""
+          endTag: ""
+          tensor_parallel_size: 4 #number of GPUs
+          context_size: 8192
+  - label: Former
+    class: ModelVllm
+    params: {model: path/to/other}
+sizes:
+  - 1000
+iterations: 2
+"""
+PASSED_OVER = {"first": 3, "second": 3, "third": 0}
+TEXTS = {"first": FIRST, "second": SECOND, "third": THIRD}
+
+
+def said(*arguments):
+    """What a command says on standard output, and its exit code."""
+    done = CliRunner().invoke(app, [str(each) for each in arguments])
+    return done.exit_code, done.stdout
+
+
+@pytest.mark.parametrize("version", TEXTS)
+def test_a_published_configuration_is_planned_to_its_end(version, tmp_path):
+    """``validate`` and ``run --dry-run`` accept the same; what cannot be run is said by both."""
+    path = write(tmp_path, TEXTS[version])
+    store = tmp_path / "store"
+
+    checked, report = said("validate", path, "--json")
+    planned, text = said("run", path, "--dry-run", "--store", store, "--json")
+    report, plan = json.loads(report), json.loads(text)
+    counted = [f"{f['source']}:{f['line']}: {f['pointer']}: " for f in report["unavailable"]]
+
+    assert (checked, planned) == (0, 0)
+    assert len(counted) == len(plan["passed_over"]) == PASSED_OVER[version]
+    assert all(map(str.startswith, plan["passed_over"], counted))
+    assert len(plan["tasks"]) * 2 * len(plan["models"]) == plan["dialogues"]
+    assert report["tasks"] + report["models"] == (
+        len(plan["tasks"]) + len(plan["models"]) + PASSED_OVER[version]
+    )
+
+
+@pytest.mark.parametrize("version", TEXTS)
+def test_a_published_configuration_is_run_with_another_model(version, tmp_path):
+    """Its tasks are run with a model of one's own; what is passed over is said in words."""
+    path = write(tmp_path, TEXTS[version])
+    options = ("--store", tmp_path / "store", "--model", "baseline:silent")
+
+    code, text = said("run", path, *options)
+    again, report = said("run", path, *options, "--json")
+
+    assert (code, again) == (0, 0)
+    assert json.loads(report)["complete"] == json.loads(report)["planned"] > 0
+    tasks = [line for line in json.loads(report)["passed_over"] if "task" in line]
+    assert all(line in text for line in tasks)
+
+
+def test_reasons_for_tasks_that_are_passed_over_name_what_is_missing(tmp_path):
+    """Tasks without their graph and parameter values without theirs say which it is."""
+    plan = config.load(write(tmp_path, SECOND))
+    words = "\n".join(plan.passed_over)
+
+    assert [task.label for task in plan.tasks] == [
+        "BeastiaryTurtleSubgraph",
+        "Text2SparqlExecEvalListOrganizational",
+        "CoypuJsonldGraph",
+    ]
+    assert "LC-QuAD, and its queries run on Wikidata, which is not installed" in words
+    assert "Open Research Knowledge Graph, which is not installed" in words
+    assert "does not take this kgInfoType: the hand-written short schema" in words
+
+
+def test_options_of_published_models_arrive(tmp_path):
+    """``baseURL`` is the address that is asked, options of vLLM are the connector's."""
+    here, llama, former = config.load(write(tmp_path, THIRD)).models
+
+    assert (here.connector, here.base_url) == ("openai", "http://127.0.0.1:9/v1")
+    assert (llama.connector, former.connector) == ("vllm", "vllm")
+    assert llama.options == {
+        "context_size": 8192,
+        "endTag": "",
+        "startTag": "",
+        "tensor_parallel_size": 4,
+    }
+
+
+def test_each_object_among_params_is_a_model_or_task_of_its_own(tmp_path):
+    """Lists of several objects are several models, and several tasks, each with its label."""
+    path = write(
+        tmp_path,
+        "tasks:\n"
+        "  - class: RdfFriendCount\n"
+        "    params: [{graphFormat: turtle}, {graphFormat: xml}]\n"
+        "models:\n"
+        "  - {class: ModelGpt, params: [{model: a}, {model: b}]}\n"
+        "  - {class: ModelGpt, label: mine, params: [{model: a}, {model: a, seed: 1}]}\n"
+        "iterations: 1\n",
+    )
+    plan = config.load(path)
+
+    assert [(t.label, t.parameters["graphFormat"]) for t in plan.tasks] == [
+        ("RdfFriendCount-1", "turtle"),
+        ("RdfFriendCount-2", "xml"),
+    ]
+    assert [(m.label, m.model_id) for m in plan.models] == [
+        ("a", "a"),
+        ("b", "b"),
+        ("mine-1", "a"),
+        ("mine-2", "a"),
+    ]
+
+
+def test_each_object_among_params_of_a_model_names_it(tmp_path):
+    """One of several objects without ``model`` is refused, at its place."""
+    text = FIRST.replace("      - model: claude-2\n", "      - temperature: 0\n")
+
+    with pytest.raises(ConfigurationError, match="'model' in params"):
+        config.load(write(tmp_path, text))
+
+
+def test_findings_name_the_keys_that_were_written(tmp_path):
+    """A wrong name under ``tests`` is found there, with its line."""
+    text = FIRST.replace("TurtleErrorsStatic", "TurtelErrorsStatic")
+
+    (finding,) = config.validate(write(tmp_path, text))
+
+    assert (finding.pointer, finding.line) == ("/tests/0", 2)
+    assert "did you mean TurtleErrorsStatic" in finding.message
+
+
+def test_both_names_of_a_key_are_one_too_many(tmp_path):
+    """``tests`` beside ``tasks`` is refused instead of being lost."""
+    (finding,) = config.validate(write(tmp_path, FIRST + 'tasks: ["*"]\n'))
+
+    assert (finding.pointer, finding.line) == ("/tests", 1)

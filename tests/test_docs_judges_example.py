@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``docs/judges-example.md``: every number of the page comes out again from published dialogues."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests import documented
+
+PAGE = "judges-example.md"
+
+
+@pytest.mark.slow
+def test_the_page_is_true(external_data, tmp_path):
+    """Every command works after those before it, and prints what the page shows."""
+    passwords = json.loads((external_data / "passwords.json").read_text())
+    (tmp_path / "published").symlink_to(external_data / "llm-kg-bench-v3")
+    password = {"KGBENCH_ARCHIVE_PASSWORD": passwords["llm-kg-bench-v3"]}
+    with documented.Reader(tmp_path, **password) as reader:
+        for step in documented.steps(documented.page(PAGE)):
+            said = reader.does(step)
+            if isinstance(step, documented.Command) and step.output:
+                assert documented.agrees(step.output, said), f"$ {step.text}{said}"

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows that tie, and what in queries engines may take differently."""
+
+from __future__ import annotations
+
+import pytest
+
+from kgbench.execution.engines import engine
+from kgbench.execution.query_traits import traits
+from kgbench.execution.ties import ranked, reference
+from kgbench.model import QueryResult
+
+GRAPH = "".join(
+    f"<urn:{name}> <urn:size> {size} ; <urn:kind> <urn:k{size % 2}> .\n"
+    for name, size in (("a", 1), ("b", 2), ("c", 2), ("d", 3))
+)
+
+
+def groups(query: str, *, ordered: bool = False) -> list[tuple[list[str], int]] | None:
+    """The groups of a query: the names in the first column, and the places."""
+    found = reference(query, GRAPH, {}, engine("oxigraph"), ordered).groups
+    if found is None:
+        return None
+    cells = [([str(cell) for row in rows for cell in row], places) for rows, places in found]
+    return [(sorted(c[5:-1] for c in of if c[:5] == "<urn:"), places) for of, places in cells]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("SELECT ?x { ?x <urn:size> ?n } ORDER BY ?n LIMIT 2", [(["a"], 1), (["b", "c"], 1)]),
+        (
+            "SELECT ?x ?n { ?x <urn:size> ?n } ORDER BY DESC(?n) OFFSET 1 LIMIT 1",
+            [(["b", "c"], 1)],
+        ),
+        ("SELECT ?x { ?x <urn:size> ?n } LIMIT 3", [(["a", "b", "c", "d"], 3)]),
+        (
+            (
+                "SELECT ?k (COUNT(?x) AS ?n) { ?x <urn:kind> ?k } GROUP BY ?k "
+                "ORDER BY DESC(?n) # LIMIT 9\nLIMIT 1"
+            ),
+            [(["k0", "k1"], 1)],
+        ),
+        (
+            "SELECT ?k { ?x <urn:kind> ?k } GROUP BY ?k ORDER BY DESC(COUNT(?x)) LIMIT 1",
+            [(["k0", "k1"], 1)],
+        ),
+        ("SELECT * { ?x <urn:size> ?n } ORDER BY ?n LIMIT 1", [(["a"], 1)]),
+        ("SELECT * { ?x <urn:size> ?n } ORDER BY (-?n) LIMIT 1", None),
+        ("SELECT ?x { ?x <urn:size> ?n } ORDER BY ?n", None),
+        ("ASK { ?x <urn:size> ?n }", None),
+        ("SELECT ?x {", None),
+    ],
+)
+def test_groups_of_a_limit(query: str, expected: object) -> None:
+    """A LIMIT or OFFSET leaves each group of equal keys the places that it covers."""
+    assert groups(query) == expected
+
+
+def test_groups_of_a_demanded_order() -> None:
+    """Without a limit ties matter only where the question demands an order."""
+    query = "SELECT DISTINCT ?x { ?x <urn:size> ?n ; ?p ?o } ORDER BY ?n"
+    assert groups(query, ordered=True) == [(["a"], 1), (["b", "c"], 2), (["d"], 1)]
+
+
+@pytest.mark.parametrize("query", ["", "ORDER BY ?x LIMIT 1", "SELECT ?x", "ASK {} LIMIT 1", "}{"])
+def test_what_is_no_select_has_no_ranking(query: str) -> None:
+    """Texts that are no whole SELECT have no parts."""
+    assert ranked(query) is None
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("SELECT ?x { ?x ?p ?o } LIMIT 1", ["limit without order"]),
+        ("SELECT ?x { ?x <urn:p>*/<urn:q> ?o }", ["property path"]),
+        ("SELECT ?x { ?x ?p ?o FILTER(?x < ?o) }", ["order of terms"]),
+        ("SELECT (COUNT(*) AS ?n) { ?x ?p ?o }", ["count of all"]),
+        ("SELECT ?x { ?x <urn:p> ?o } ORDER BY ?o LIMIT 1", []),
+    ],
+)
+def test_traits_of_queries(query: str, names: list[str]) -> None:
+    """Each trait is found, and no other."""
+    assert [trait.partition(":")[0] for trait in traits(query)] == names
+
+
+@pytest.mark.parametrize("name", ["oxigraph", "rdflib"])
+def test_results_of_each_kind(name: str) -> None:
+    """Both engines give truth values for ASK, rows for SELECT, and refuse everything else."""
+    run = engine(name)
+    assert run.results("ASK { <urn:a> ?p 1 }", GRAPH, {}) == QueryResult(boolean=True)
+    assert len(run.results("SELECT ?x { ?x <urn:size> 2 }", GRAPH, {}).rows) == 2
+    assert run.select("ASK {}", GRAPH, {}).refused
+    for query in (
+        "CONSTRUCT WHERE { ?s ?p ?o }",
+        "DELETE WHERE { ?s ?p ?o }",
+        "ASK { SERVICE <urn:x> {} }",
+    ):
+        assert run.results(query, GRAPH, {}).refused
+    assert run.results("ASK {", GRAPH, {}).error is not None
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [("'7'", "7"), ("7.9", "7"), ("-7.9", "-7"), ("true", "1"), ("1e3", "1000"), ("'x'", None)],
+)
+def test_casts_to_derived_integers(value: str, expected: str | None) -> None:
+    """The cast truncates towards zero, as that to xsd:integer; others are errors."""
+    query = f"SELECT (xsd:int({value}) AS ?n) {{}}"
+    ((cell,),) = engine("oxigraph").results(query, GRAPH, {}).rows
+    xsd = "http://www.w3.org/2001/XMLSchema#integer"
+    assert cell == (None if expected is None else f'"{expected}"^^<{xsd}>')
+
+
+def test_a_hostile_exponent_is_no_integer() -> None:
+    """A number of a billion digits is refused at once."""
+    query = "SELECT (xsd:int('1e999999999') AS ?n) {}"
+    assert engine("oxigraph").results(query, GRAPH, {}).rows == ((None,),)

@@ -1,0 +1,372 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The receiver of responses: what it logs, whom it trusts, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import json
+import os
+import resource
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgbench.connectors import calls, openai
+from kgbench.errors import ProviderError
+from kgbench.net import arrivals, links, receiving
+from kgbench.net.arrivals import Logged, Response, Sealed, derived, sealing
+from kgbench.net.receiving import RECEIVER, Receiving
+from tests.connectors import KEY, PATIENCE, asked, setup_for
+from tests.servers import certificates, scripts
+from tests.servers.loopback import LoopbackServer
+from tests.servers.openai_server import OpenAISpeech
+from tests.servers.scripts import Behaviour
+
+HEAD = b"HTTP/1.1 200 OK\r\nX-Request-Id: r1\r\n"
+RESPONSES = {
+    "of a length": HEAD + b"Content-Length: 10\r\n\r\n0123456789",
+    "in chunks": HEAD + b"Transfer-Encoding: chunked\r\n\r\n4\r\n0123\r\n6\r\n456789\r\n0\r\n\r\n",
+    "after an interim one": b"HTTP/1.1 100 Continue\r\n\r\n" + HEAD + b"Content-Length: 1\r\n\r\n0",
+}
+LONELY = """
+import sys, time
+from pathlib import Path
+from kgbench.net.receiving import Receiving
+receiver = Receiving(Path(sys.argv[1]), sync=False)
+link = receiver.link()
+print(receiver._process.pid, flush=True)
+time.sleep(600)
+"""
+
+
+def logged(*pieces, key=None, number=7):
+    """A response as it is found in the log."""
+    if key is not None:
+        seal = sealing(derived(key))
+        pieces = [seal(piece, b"%d/%d" % (number, k)) for k, piece in enumerate(pieces)]
+    return Logged({}, number, key is not None, 0.0, tuple(pieces))
+
+
+@contextmanager
+def receiver(folder):
+    """A receiver for what is asked inside of ``with``."""
+    made = Receiving(folder, sync=True)
+    token = RECEIVER.set(made)
+    try:
+        yield made
+    finally:
+        RECEIVER.reset(token)
+        made.close()
+
+
+def ask(url, times=1, about="a question"):
+    """The answers of a server, asked as a run asks; with the exchanges they came by."""
+
+    async def talk():
+        found = []
+        async with openai.open(setup_for("openai", "m", url), PATIENCE) as connector:
+            for _ in range(times):
+                with receiving.exchange({"about": about}, KEY) as exchange:
+                    found.append(((await connector.ask(asked())).text, exchange))
+        return found
+
+    return asyncio.run(talk())
+
+
+def wait_for(condition):
+    """Wait until ``condition`` holds, a minute at most."""
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def runs(process):
+    """Whether there is a process of this id."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch):
+    """The key that requests bear."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+@given(st.sampled_from(sorted(RESPONSES)), st.lists(st.integers(0, 150), max_size=5), st.booleans())
+def test_a_response_is_put_together(name, cuts, sealed):
+    """Whatever pieces it came in, the response is the same; without its end there is none."""
+    data = RESPONSES[name]
+    ends = [0, *sorted({min(cut, len(data)) for cut in cuts}), len(data)]
+    pieces = [data[a:b] for a, b in pairwise(ends)]
+    found = logged(*pieces, key=KEY if sealed else None).response([KEY])
+
+    assert found is not None
+    assert (found.status, found.headers[0]) == (200, (b"X-Request-Id", b"r1"))
+    assert found.body == b"0123456789"[: len(found.body)]
+    assert logged(data[:-1]).response([]) is None
+
+
+def test_what_is_no_http_is_no_response():
+    """Bytes of another kind are no response, and neither is nothing."""
+    for data in (
+        b"",
+        b"\x16\x03\x01 no HTTP\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
+    ):
+        assert logged(data).response([]) is None
+
+
+def test_only_the_key_opens():
+    """A response is read with the key of its request, and with no other."""
+    found = logged(RESPONSES["of a length"], key=KEY)
+
+    assert KEY.encode() not in b"".join(found.pieces)
+    assert Logged.of_json(json.loads(json.dumps(found.json()))) == found
+    assert isinstance(found.response(["another", KEY]), Response)
+    with pytest.raises(Sealed):
+        found.response(["another"])
+
+
+def test_what_is_needed_no_more_is_gone(tmp_path):
+    """Responses stay while one of them is needed; when none is, no file is left."""
+    with LoopbackServer(OpenAISpeech(), script=scripts.always(delay=0.01)) as server:
+        with receiver(tmp_path / "log") as made:
+            answers = ask(server.url, 3)
+            made.done(answers[1][1].number)  # its neighbours are needed
+        with arrivals.left(tmp_path / "log") as found:
+            numbers = [one.exchange for one in found]
+            bodies = [json.loads(one.response([KEY]).body) for one in found]
+        with receiver(tmp_path / "other") as made:
+            for _, exchange in ask(server.url, 3):
+                made.done(exchange.number)
+
+    assert numbers == [exchange.number for _, exchange in answers]
+    assert [body["choices"][0]["message"]["content"] for body in bodies] == [answers[0][0]] * 3
+    assert not (tmp_path / "log").exists()
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_receiver_that_was_killed_is_replaced(tmp_path):
+    """A receiver that ends takes its connections along; the next call has another one."""
+    with LoopbackServer(OpenAISpeech()) as server, receiver(tmp_path / "log") as made:
+        first = ask(server.url)
+        made._process.kill()
+        made._process.wait()
+        second = ask(server.url)
+
+    assert [text for text, _ in first] == [text for text, _ in second]
+
+
+def test_connections_are_used_again(tmp_path):
+    """One connection serves calls in turn, and another one is made where the server closed it."""
+    script = scripts.sequence(Behaviour(scripts.CUT))
+    with LoopbackServer(OpenAISpeech(), script=script) as server, receiver(tmp_path / "log"):
+        with pytest.raises(ProviderError, match="the connection failed"):
+            ask(server.url)
+        assert len(ask(server.url, 3)) == 3
+
+
+def test_no_connection_is_told_in_words(tmp_path):
+    """Where nobody listens the error names the host, as without a receiver."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    with (
+        receiver(tmp_path / "log"),
+        pytest.raises(ProviderError, match=f"127.0.0.1:{port}.*the connection failed"),
+    ):
+        ask(f"http://127.0.0.1:{port}/v1")
+
+
+def test_certificates_are_checked(tmp_path, monkeypatch):
+    """A server whose certificate nobody vouches for hears nothing; a trusted one is asked."""
+    certificate, private = certificates.made(tmp_path)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate, private)
+    with LoopbackServer(OpenAISpeech(), tls=tls) as server:
+        with (
+            receiver(tmp_path / "log"),
+            pytest.raises(ProviderError, match="certificate verify failed"),
+        ):
+            ask(server.url)
+        assert server.ledger == []
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        calls._tls.cache_clear()
+        with receiver(tmp_path / "log"):
+            ((text, _),) = ask(server.url)
+        calls._tls.cache_clear()
+        with arrivals.left(tmp_path / "log") as found:
+            (body,) = [json.loads(one.response([KEY]).body) for one in found]
+
+    assert body["choices"][0]["message"]["content"] == text
+
+
+@pytest.mark.parametrize("secure", [False, True], ids=["http", "https"])
+def test_proxies_are_used(tmp_path, monkeypatch, secure):
+    """Through a proxy, what the server says is logged, and nothing that the proxy says."""
+    certificate, private = certificates.made(tmp_path)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate, private)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    monkeypatch.setenv("NO_PROXY", "")
+    monkeypatch.setenv("no_proxy", "")
+    calls._tls.cache_clear()
+    with (
+        LoopbackServer(OpenAISpeech(), tls=tls if secure else None) as server,
+        proxy() as (address, lines),
+        receiver(tmp_path / "log"),
+    ):
+        for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+            monkeypatch.setenv(name, address)
+        ((text, _),) = ask(server.url)
+    calls._tls.cache_clear()
+    with arrivals.left(tmp_path / "log") as found:
+        (response,) = [one.response([KEY]) for one in found]
+
+    assert json.loads(response.body)["choices"][0]["message"]["content"] == text
+    assert [line.split()[0] for line in lines] == ["CONNECT" if secure else "POST"]
+
+
+@contextmanager
+def proxy():
+    """An HTTP proxy for one request; its address, and the first lines that it was sent."""
+    lines = []
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def relay(source, target):
+        while data := source.recv(1 << 16):
+            target.sendall(data)
+        target.shutdown(socket.SHUT_WR)
+
+    def serve():
+        client, _ = listening.accept()
+        head = b""
+        while not head.endswith(b"\r\n\r\n"):
+            head += client.recv(1)
+        lines.append(head.split(b"\r\n")[0].decode())
+        method, target, _ = lines[0].split()
+        host, _, port = target.removeprefix("http://").split("/")[0].partition(":")
+        with client, socket.create_connection((host, int(port))) as server:
+            if method == "CONNECT":
+                client.sendall(b"HTTP/1.1 200 Connected\r\nX-Proxy: here\r\n\r\n")
+            else:
+                server.sendall(
+                    head.replace(target.encode(), b"/" + target.encode().split(b"/", 3)[3])
+                )
+            back = threading.Thread(target=relay, args=(server, client), daemon=True)
+            back.start()
+            relay(client, server)
+            back.join(60)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    with listening:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}", lines
+        thread.join(60)
+
+
+def test_a_receiver_ends_with_its_run(tmp_path):
+    """When its run is killed and nothing is under way, a receiver is gone."""
+    command = [sys.executable, "-c", LONELY, str(tmp_path / "log")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        number = int(process.stdout.readline())
+        assert runs(number)
+        process.kill()
+    wait_for(lambda: not runs(number))
+
+
+def test_a_receiver_with_a_run_stays(tmp_path):
+    """SIGTERM and SIGINT end no receiver that has a run: the run does."""
+    with LoopbackServer(OpenAISpeech()) as server, receiver(tmp_path / "log") as made:
+        ask(server.url)
+        for one in (signal.SIGTERM, signal.SIGINT):
+            made._process.send_signal(one)
+        assert len(ask(server.url)) == 1
+        assert made._process.poll() is None
+
+
+def test_a_large_response_comes_whole(tmp_path, monkeypatch):
+    """What is larger than all buffers on the way arrives, and is logged, as it was sent."""
+    text = "x" * (3 * links._AHEAD)
+    with (
+        LoopbackServer(OpenAISpeech(), answer=lambda _: text) as server,
+        receiver(tmp_path / "log"),
+    ):
+        ((answer, _),) = ask(server.url)
+    with arrivals.left(tmp_path / "log") as found:
+        (response,) = [one.response([KEY]) for one in found]
+
+    assert answer == text
+    assert json.loads(response.body)["choices"][0]["message"]["content"] == text
+
+
+def test_a_full_disk_leaves_answers_readable(tmp_path):
+    """Where the log cannot be written answers come nevertheless; with room again they are kept."""
+    with LoopbackServer(OpenAISpeech()) as server, receiver(tmp_path / "log") as made:
+        ask(server.url)
+        process = made._process.pid
+        resource.prlimit(process, resource.RLIMIT_FSIZE, (10, resource.RLIM_INFINITY))
+        full = ask(server.url, 2)
+        unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+        resource.prlimit(process, resource.RLIMIT_FSIZE, unlimited)
+        ((_, last),) = ask(server.url)
+        assert made._process.poll() is None
+    with arrivals.left(tmp_path / "log") as found:
+        numbers = [one.exchange for one in found]
+        whole = [one.response([KEY]) is not None for one in found]
+
+    assert len(full) == 2
+    assert numbers[-1] == last.number
+    assert not {exchange.number for _, exchange in full} & set(numbers)
+    assert whole == [True, True]
+
+
+@pytest.mark.parametrize("fault", ["no process", "ends at once"])
+def test_no_receiver_is_told_in_words(tmp_path, monkeypatch, fault):
+    """Where no receiver can be started the error says so, and no request leaves."""
+
+    def refused(*_, **__):
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    if fault == "no process":
+        monkeypatch.setattr(subprocess, "Popen", refused)
+    else:
+        monkeypatch.setattr(receiving, "PROGRAM", ("-c", ""))
+    with LoopbackServer(OpenAISpeech()) as server:
+        with (
+            receiver(tmp_path / "log"),
+            pytest.raises(ProviderError, match="process that receives responses"),
+        ):
+            ask(server.url)
+        assert server.ledger == []
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_what_wakes_at_once_keeps_its_policy_and_niceness(batch):
+    """Asking for short turns of the processor changes neither; nor where tests run as a batch."""
+    code = (
+        "import os; from kgbench.net.promptness import run_soon_when_woken as soon; os.nice(3);"
+        f"{batch} and os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0));"
+        "policy = os.sched_getscheduler(0); asked = soon();"
+        "assert not asked or policy == os.SCHED_OTHER;"
+        "print(os.sched_getscheduler(0) == policy, os.nice(0))"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+
+    assert done.stdout.split() == ["True", str(min(before + 3, 19))], done.stderr

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sets of rows are compared up to the names of blank nodes, and no further."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import rdflib
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rdflib.compare import isomorphic
+
+from kgbench.model import QueryResult
+from kgbench.policies.blank_nodes import compare_changes, compare_rows, paired
+
+TERMS = st.sampled_from(["<urn:a>", "<urn:b>", '"1"', "_:a", "_:b", "_:c", "_:d"])
+SUBJECTS = st.sampled_from(["<urn:a>", "<urn:b>", "_:a", "_:b", "_:c", "_:d"])
+ROWS = st.frozensets(
+    st.tuples(SUBJECTS, st.sampled_from(["<urn:p>", "<urn:q>"]), TERMS), min_size=1, max_size=8
+)
+
+
+def renamed(rows, seed):
+    """The same rows with other names of blank nodes."""
+    names = ["_:a", "_:b", "_:c", "_:d"]
+    others = [f"_:x{n}" for n in range(4)]
+    random.Random(seed).shuffle(others)
+    known = dict(zip(names, others, strict=True))
+    return {tuple(known.get(cell, cell) for cell in row) for row in rows}
+
+
+def graph(rows):
+    """Rows as a graph of rdflib."""
+    return rdflib.Graph().parse(data="".join(f"{' '.join(row)} .\n" for row in rows), format="nt")
+
+
+@given(ROWS, st.integers(0, 100))
+def test_names_of_blank_nodes_do_not_matter(rows, seed):
+    """A set is equal to itself under other names, and nothing is missing or too much."""
+    found = compare_rows(rows, renamed(rows, seed))
+
+    assert found.agreement == (1, 1, 1)
+    assert not found.missing
+    assert not found.surplus
+
+
+@given(ROWS, ROWS)
+@settings(max_examples=300)
+def test_only_isomorphic_sets_are_equal(one, other):
+    """Full agreement is what rdflib calls isomorphic."""
+    assert (compare_rows(one, other).agreement.f1 == 1) == isomorphic(graph(one), graph(other))
+
+
+@given(ROWS, ROWS)
+def test_partners_are_different_nodes_of_both_sides(one, other):
+    """Each blank node has one partner at most, and scores count rows."""
+    other = renamed(other, 1)
+    names = paired(one, other)
+    found = compare_rows(one, other)
+    hits = len(one) - len(found.missing)
+
+    assert len(set(names.values())) == len(names)
+    assert set(names) <= {cell for row in other for cell in row if cell.startswith("_:")}
+    assert set(names.values()) <= {cell for row in one for cell in row if cell.startswith("_:")}
+    assert hits == len(other) - len(found.surplus)
+    assert found.agreement.precision == pytest.approx(hits / len(other))
+    assert found.agreement.recall == pytest.approx(hits / len(one))
+
+
+def test_nodes_with_a_part_of_their_rows_are_paired_by_what_is_left():
+    """A row that is missing at each blank node costs that row and no other."""
+    expected = {
+        (f"_:n{n}", predicate, f'"{predicate}{n}"')
+        for n in range(20)
+        for predicate in ("<urn:p>", "<urn:q>", "<urn:r>")
+    }
+    given_rows = {row for row in renamed_all(expected) if row[1] != "<urn:r>"}
+    found = compare_rows(expected, given_rows)
+
+    assert found.agreement.precision == 1
+    assert found.agreement.recall == pytest.approx(2 / 3)
+
+
+def renamed_all(rows):
+    """The same rows with other names, in another order."""
+    return {tuple(f"_:z{cell[2:]}" if cell[0] == "_" else cell for cell in row) for row in rows}
+
+
+@pytest.mark.parametrize("shape", ["circle", "clique", "chain", "alike"])
+def test_regular_graphs_are_compared_in_bounded_time(shape):
+    """Circles, cliques, chains and many nodes without a difference are compared, and equal."""
+    count = 40
+    pairs = {
+        "circle": [(n, (n + 1) % count) for n in range(count)],
+        "clique": [(n, m) for n in range(count) for m in range(count) if n != m],
+        "chain": [(n, n + 1) for n in range(count)],
+        "alike": [],
+    }[shape]
+    rows = {(f"_:n{n}", "<urn:p>", f"_:n{m}") for n, m in pairs}
+    rows |= {(f"_:n{n}", "<urn:q>", '"same"') for n in range(count)}
+
+    assert compare_rows(rows, renamed_all(rows)).agreement.f1 == 1
+    longer = {(f"_:n{n}", "<urn:p>", f"_:n{n + 1}") for n in range(30_000)}
+    assert compare_rows(rows, longer).agreement.f1 < 1
+
+
+def test_what_cannot_be_executed_is_wrong():
+    """An error is a reason and no agreement, also where nothing is expected."""
+    expected = QueryResult(("s", "p", "o"), (("<urn:a>", "<urn:b>", "_:c"),))
+
+    assert compare_changes(expected, expected).scores == {"f1": 1.0, "exact": 1.0}
+    wrong = compare_changes(QueryResult(), QueryResult(error="no"))
+    assert (wrong.scores["exact"], wrong.reason) == (0.0, "it cannot be executed: no")

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Causes of differences between a published score and that of the same comparison policy."""
+
+from __future__ import annotations
+
+import pytest
+
+from kgbench.model import Case, Outcome, Verdict
+from kgbench.policy_causes import likely, shown
+from kgbench.record.reading import Seen
+
+PLAIN = "SELECT ?x { ?x <urn:p> 1 }"
+FOUND = {0: Seen("e", {"f1": 1.0})}
+NOTHING = {0: Seen("e", {"f1": 0.0})}
+RUNS = {"result": {"head": {"vars": []}, "results": {"bindings": []}}}
+
+
+def case(reference: str = PLAIN) -> Case:
+    """A case with this reference query."""
+    return Case("urn:c", "grasp", "GraspQuestions", {}, {"refSparql": reference}, "c")
+
+
+def verdict(query: str = PLAIN, outcome: Outcome = Outcome.SCORED, **infos: object) -> Verdict:
+    """What a policy noted of an answer."""
+    return Verdict({"f1": 0.5}, {"policy": "grasp", "sparql": query, **RUNS, **infos}, outcome)
+
+
+def noted(**sides: object) -> dict[str, object]:
+    """What GRASP publishes with a score."""
+    return {"published": sides}
+
+
+@pytest.mark.parametrize(
+    ("said", "before", "more", "begins"),
+    [
+        (verdict(), NOTHING, noted(prediction={"err": "Prefix rdfs\nmore"}), "other engine: it"),
+        (verdict(), NOTHING, noted(target={"err": "x" * 999}), "other engine: it does not execute"),
+        (verdict(result={"error": "syntax error"}), FOUND, {}, "refused here: the engine"),
+        (verdict(outcome=Outcome.TIMEOUT), FOUND, {}, "limit: "),
+        (verdict(f"{PLAIN} LIMIT 3"), FOUND, {}, "limit without order: "),
+        (verdict(tieAtLimit=["reference"]), FOUND, {}, "tie at a limit: "),
+    ],
+)
+def test_causes_that_are_shown(said, before, more, begins):
+    """Errors of either engine and limits that leave a choice are causes, in words of one line."""
+    found = shown(case(), [said], before, more)
+
+    assert found is not None
+    assert found.startswith(begins)
+    assert len(found.splitlines()) == 1
+    assert len(found) < 300
+
+
+@pytest.mark.parametrize("more", [{}, {"published": "odd"}, noted(prediction=None, target=3)])
+def test_nothing_is_shown_where_nothing_is_known(more):
+    """A plain query that both engines execute has no cause, whatever was published with it."""
+    assert shown(case(), [verdict()], FOUND, more) is None
+    assert likely(case(), [verdict()], FOUND, more) is None
+
+
+@pytest.mark.parametrize(
+    ("reference", "query", "before", "begins"),
+    [
+        (PLAIN, "SELECT ?x { ?x <urn:p>* 1 }", FOUND, "property path: "),
+        ("SELECT ?x { ?x <urn:p>+ 1 }", PLAIN, FOUND, "property path: "),
+        (PLAIN, "SELECT ?x { ?x rdfs:label 1 }", NOTHING, "undeclared prefix: the answer uses"),
+    ],
+)
+def test_causes_that_texts_suggest(reference, query, before, begins):
+    """What engines take differently is read from both queries."""
+    assert str(likely(case(reference), [verdict(query)], before, {})).startswith(begins)
+
+
+def test_numbers_of_rows_that_differ_are_told():
+    """Where the published numbers of rows are others than here, the cause says so."""
+    more = noted(prediction={"err": None, "size": 969}, target={"err": None, "size": 3})
+    said = verdict(resultLength=0, referenceLength=3)
+    wanted = "semantics: engines find other rows (the answer has 969 rows there and 0 here)"
+    assert likely(case(), [said], FOUND, more) == wanted

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading declared Turtle, and the metrics of whole dialogues that follow from a declaration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+
+from kgbench.errors import QueryError, ResourceError
+from kgbench.rdf.declared import Declared, quads, shipped
+from kgbench.vocab import KGB, RDFS, SCHEMA, SKOS
+
+HEAD = """
+@prefix : <https://example.org/metric/Class/2/> .
+@prefix old: <https://example.org/metric/Class/1/> .
+@prefix kgb: <https://w3id.org/kgbench/ns#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix schema: <https://schema.org/> .
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+"""
+CLASS = """
+<https://example.org/class> a kgb:TaskClass ; kgb:metric :f1 .
+:f1 a kgb:Metric ; skos:notation "f1" ; rdfs:label "F1"@en ; schema:version "2" ;
+    kgb:aggregations "max" , "last" ; kgb:higherIsBetter true ;
+    schema:minValue 0.0e0 ; schema:maxValue 1.0e0 ; kgb:supersedes old:f .
+old:f skos:notation "f" .
+"""
+PLACE = "https://example.org/metric/Class/"
+
+
+@pytest.fixture
+def declared(tmp_path: Path) -> Declared:
+    """A task class with one metric of single answers."""
+    file = tmp_path / "task.ttl"
+    file.write_text(HEAD + CLASS, encoding="utf-8")
+    return Declared(file)
+
+
+def test_metrics_of_dialogues_follow(declared: Declared) -> None:
+    """Each aggregation of a metric gives the class a metric, which says what it is made of."""
+    node = ox.NamedNode("https://example.org/class")
+    names = [iri.removeprefix(PLACE) for iri in declared.texts(node, KGB.metric)]
+    assert names == ["2/f1", "2/last_f1", "2/max_f1"]
+    made = ox.NamedNode(f"{PLACE}2/max_f1")
+    assert made in declared.instances(KGB.Metric)
+    assert declared.required(made, SKOS.notation) == "max_f1"
+    assert declared.required(made, RDFS.label) == "F1, max"
+    assert declared.required(made, SKOS.definition).startswith("F1: greatest value")
+    assert declared.required(made, SCHEMA.version) == "2"
+    assert declared.value(made, SCHEMA.maxValue) == 1.0
+    assert declared.value(made, KGB.higherIsBetter) is True
+    assert declared.required(made, KGB.aggregation) == "max"
+    assert declared.required(made, KGB.aggregationOf) == f"{PLACE}2/f1"
+    assert declared.required(made, KGB.supersedes) == f"{PLACE}1/max_f"
+    assert declared.objects(made, KGB.aggregations) == []
+
+
+def test_nothing_follows_from_other_declarations() -> None:
+    """A document without aggregations has the triples that it has."""
+    assert (
+        len(quads((HEAD + CLASS.replace('kgb:aggregations "max" , "last" ;', "")).encode())) == 11
+    )
+
+
+@pytest.mark.parametrize(
+    ("read", "message"),
+    [
+        (lambda d, n: d.required(n, SKOS.note), r"task\.ttl: .*f1> has no <.*note>"),
+        (lambda d, n: d.text(n, KGB.aggregations), "f1> has several values of <.*aggregations>"),
+        (lambda d, n: d.read(n, SKOS.notation, int), "<.*notation> of .*f1> cannot be 'f1'"),
+        (lambda d, n: d.needed(n, SKOS.note, int), "has no <.*note>"),
+        (lambda d, n: d.required_value(n, SKOS.note), "has no <.*note>"),
+        (lambda d, _: d.only(KGB.Price), r"task\.ttl must describe one Price, not 0"),
+    ],
+)
+def test_what_was_not_declared_is_named(declared: Declared, read, message: str) -> None:
+    """The words name the file, the resource and the property."""
+    with pytest.raises(ResourceError, match=message):
+        read(declared, ox.NamedNode(f"{PLACE}2/f1"))
+
+
+def test_unknown_names_are_answered_with_the_known(declared: Declared) -> None:
+    """Who asks for a name that is not declared learns which are."""
+    with pytest.raises(QueryError, match="declares no Metric 'f2'; there are: f1, last_f1, max_f1"):
+        declared.named(KGB.Metric, "f2")
+
+
+@pytest.mark.parametrize("content", [None, "<a> <b> ."])
+def test_files_that_cannot_be_read_are_named(tmp_path: Path, content: str | None) -> None:
+    """A missing file and one that is no Turtle are named with the reason."""
+    file = tmp_path / "x.ttl"
+    if content is not None:
+        file.write_text(content, encoding="utf-8")
+    with pytest.raises(ResourceError, match=r"x\.ttl cannot be read: "):
+        Declared(file)
+
+
+def test_shipped_files_are_read_once() -> None:
+    """The same file of kgbench gives the same declarations."""
+    assert shipped("ontology", "suites.ttl") is shipped("ontology", "suites.ttl")
+    assert shipped("ontology", "suites.ttl").subjects(KGB.canary)

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report that compares two evaluation passes: what differs, what is new, and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from kgbench.cli import app
+from kgbench.comparison import Comparison, lacking, same
+from kgbench.record.reading import Seen
+from tests.archives import record_v3, write_json
+
+NAMES = {"m/f1": "f1", "m/recall": "recall", "m/strict": "strict"}
+
+
+def compared(
+    before: dict[str, float],
+    after: dict[str, float],
+    *,
+    decimals: int | None = None,
+    new: tuple[str, ...] = (),
+) -> Comparison:
+    """One dialogue with one answer, compared."""
+    found = Comparison()
+    found.add(
+        "d",
+        "T-1",
+        "model",
+        before={0: Seen("e", before, decimals)},
+        after={0: Seen("f", after)},
+        names=NAMES,
+        new=new,
+    )
+    return found
+
+
+def test_a_difference_is_unexplained_until_its_cause_is_known() -> None:
+    """The cause is never null."""
+    (entry,) = compared({"m/f1": 1.0}, {"m/f1": 0.5}).report()["dialogues_differing"]
+    assert entry["cause"] == "unexplained"
+    assert entry["differences"] == [{"metric": "f1", "round": 0, "before": 1.0, "after": 0.5}]
+
+
+def test_new_metrics_are_named_once_and_are_no_differences() -> None:
+    """A metric that the compared pass lacks is listed, and neither compared nor counted."""
+    found = compared({"m/f1": 1.0}, {"m/f1": 1.0, "m/strict": 0.5}, new=("m/strict", "m/recall"))
+    found.extend(compared({"m/f1": 1.0}, {"m/f1": 1.0, "m/strict": 0.1}, new=("m/strict",)))
+    report = found.report()
+    assert report["dialogues_differing"] == []
+    assert report["new_metrics"] == ["strict"]
+    assert [row["metric"] for row in report["metrics"]] == ["f1"]
+
+
+def test_a_metric_that_is_gone_is_a_difference() -> None:
+    """What the compared pass had and the new one has not, differs."""
+    (entry,) = compared({"m/f1": 1.0}, {}).report()["dialogues_differing"]
+    assert entry["differences"][0]["after"] is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "decimals", "equal"),
+    [
+        (0.33, 1 / 3, 2, True),
+        (0.33, 1 / 3, None, False),
+        (0.33, 0.34, 2, False),
+        (0.33, 0.336, 2, False),
+        (1.0, 0.996, 2, True),
+        (0.5, 0.5 + 1e-10, None, True),
+    ],
+)
+def test_rounded_values_are_compared_rounded(
+    before: float, after: float, decimals: int | None, *, equal: bool
+) -> None:
+    """A value that was published with two decimals equals what rounds to it."""
+    assert same(before, after, decimals) is equal
+    found = compared({"m/f1": before}, {"m/f1": after}, decimals=decimals)
+    assert bool(found.differing) is not equal
+
+
+def test_which_metrics_a_pass_lacks() -> None:
+    """Those it has nowhere; but all are compared where it judged the dialogue without a score."""
+    assert lacking(NAMES, {"m/f1", "other"}, is_evaluated=True) == {"m/recall", "m/strict"}
+    assert lacking(NAMES, {"other"}, is_evaluated=False) == set(NAMES)
+    assert lacking(NAMES, {"other"}, is_evaluated=True) == set()
+
+
+def test_kinds_of_causes_are_counted_the_unexplained_first() -> None:
+    """Behind the unexplained come the others, the most frequent first."""
+    found = Comparison()
+    causes = ["limit: a", "limit: b", "semantics: c", "unexplained", "scope rule: d"]
+    found.differing = [{"cause": cause} for cause in causes]
+    assert list(found.causes().items()) == [
+        ("unexplained", 1),
+        ("limit", 2),
+        ("scope rule", 1),
+        ("semantics", 1),
+    ]
+
+
+def test_the_summary_counts_causes_and_names_new_metrics(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command says how many differences are unexplained, and what is new, once each."""
+    monkeypatch.setenv("KGBENCH_STORE", str(tmp_path / "store"))
+    most = "http://example.org/people/person-00000004"
+    data = {"n": 6, "graphFormat": "turtle", "specialNodeIri": most, "specialFriends": []}
+    records = [
+        record_v3(data=data, scores={"f1": f1, "recall": 1.0}, texts=("Who?", most))
+        for f1 in (0.25, 1.0)
+    ]
+    for words in (
+        ["import", "llm-kg-bench", str(write_json(tmp_path / "r.json", records))],
+        ["reevaluate", "--executor", "local:1"],
+    ):
+        said = CliRunner().invoke(app, words, catch_exceptions=False).stdout
+    lines = said.splitlines()
+    (counted,) = [k for k, line in enumerate(lines) if "judged again" in line]
+    assert lines[counted].startswith("2 dialogues judged again, 1 differ")
+    assert lines[counted + 1] == "1 unexplained"
+    assert lines[counted + 2] == "new in this pass: brevity, noSpecialFriends, precision"

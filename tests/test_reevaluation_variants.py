@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Judging stored dialogues on variants: a pass of its own, described, and the same every time."""
+
+import asyncio
+import json
+
+import pytest
+
+from kgbench import config
+from kgbench.analysis.references import references
+from kgbench.analysis.selection import select
+from kgbench.cli import main
+from kgbench.comparison import report
+from kgbench.engine import Settings, run_plan
+from kgbench.execution.judging import JudgeLimits
+from kgbench.execution.on_variants import Variants
+from kgbench.execution.pools import executor
+from kgbench.model import Case
+from kgbench.record import reading
+from kgbench.reevaluation import reevaluate_stored
+from kgbench.run_selection import Selection
+from kgbench.store import open_store
+from kgbench.variant_outcomes import command, seen_on_variants
+from kgbench.variant_passes import no_variants, rules_of
+from kgbench.variants.kinds import VariantKind
+from kgbench.vocab import KGB
+from tests.validation import assert_conforms
+
+LABEL = "Text2SparqlExecEvalListCoypuMini"
+MODELS = ["baseline:oracle", "baseline:silent"]
+
+
+@pytest.fixture
+def store():
+    """A store with a run of two models over questions about a small graph."""
+    plan = config.quick_start(tasks=[LABEL, "RdfFriendCount-nt-1"], models=MODELS, iterations=4)
+    with open_store("memory:") as opened:
+        asyncio.run(run_plan(opened, plan, Settings(executor="local:1")))
+        yield opened
+
+
+def judged(store, variants, **options):
+    """What a re-evaluation on variants reports."""
+    with executor("local:1") as pool:
+        done = reevaluate_stored(store, pool, JudgeLimits(), variants=variants, **options)
+    return report(done)
+
+
+@pytest.mark.parametrize("kind", list(VariantKind))
+def test_right_queries_hold_on_variants_of_every_kind(store, kind):
+    """Reference queries are right on all variants, and silence is right nowhere."""
+    found = judged(store, Variants(2, 3, (kind,)))["variants"]
+
+    assert found["baseline:oracle"]["exact"] == 4
+    assert found["baseline:oracle"]["failing"] == 0
+    assert found["baseline:silent"]["exact"] == 0
+
+
+def test_several_kinds_are_judged_in_one_pass(store):
+    """Variants of each kind are made, the pass conforms, and the command names all kinds."""
+    kinds = (VariantKind.DOUBLED, VariantKind.EMPTIED)
+    judged(store, Variants(2, 3, kinds))
+    named = sorted(
+        row[0].value
+        for row in store.query(f"SELECT ?kind {{ GRAPH ?g {{ ?v <{KGB.variantKind}> ?kind }} }}")
+    )
+    (about, *_) = with_seen(store)
+
+    assert named == ["doubled", "doubled", "emptied", "emptied"]
+    assert about.endswith("--variants 2 --seed 3 --kind doubled --kind emptied")
+    assert_conforms(store)
+
+
+def with_seen(store):
+    """The commands that judge what was seen on the same variants again."""
+    (run,) = reading.runs(store)
+    last = reading.passes(store, run)[-1]
+    for execution in reading.executions(store, run.graph):
+        for dialogue, infos in reading.execution_infos(store, last.graph, execution):
+            yield command(seen_on_variants(dialogue, "c", "m", "t", infos))
+
+
+def test_the_pass_conforms_and_changes_no_other(store):
+    """A pass on variants names them, has scores of its own, and is not taken for the latest."""
+    before = judged(store, Variants(2, 3))
+    (run,) = reading.runs(store)
+    first, last = reading.passes(store, run)
+    found = reading.pass_scores(store, last.graph)
+    metrics = {m for rounds in found.values() for seen in rounds.values() for m in seen.scores}
+
+    assert_conforms(store)
+    assert reading.find_pass(store, run, "latest") == first
+    assert {m.rpartition("/")[2].rpartition("_")[2] for m in metrics} == {
+        "exactOnVariants",
+        "f1OnVariants",
+    }
+    assert before["passed_over"] == {
+        "answers to RdfFriendCount are no queries": 8,
+    }
+    assert judged(store, Variants(2, 3))["variants"] == before["variants"]
+
+
+def test_chosen_dialogues_are_judged_on_the_same_variants(store):
+    """What is named by cases that are not chosen stays as well, so a witness can be shown alone."""
+    whole = judged(store, Variants(2, 3))
+    chosen = judged(store, Variants(2, 3), selection=Selection(models=("oracle",)))
+
+    assert chosen["variants"]["baseline:oracle"] == whole["variants"]["baseline:oracle"]
+
+
+def test_references_that_no_variant_changes_are_told(store):
+    """The analysis names untestable cases, and says what to do where nothing is judged yet."""
+    before = references(store, select(store, None, "first"))
+    judged(store, Variants(1, 3, (VariantKind.OPAQUE,)))
+    after = references(store, select(store, None, "first"))
+
+    assert before.rows == ()
+    assert "--variants" in before.notes[0]
+    assert {row[2] for row in after.rows} <= {"untestable"}
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({"refSparql": "ASK {}"}, "whose graph is not at hand"),
+        ({"refResult": {}, "graph": ""}, "without a reference query"),
+        ({"refSparql": "ASK {}", "graph": "<urn:a> <urn:b> 1 ."}, None),
+    ],
+)
+def test_cases_without_graph_or_query_have_no_variants(data, said):
+    """Such cases are passed over with the reason, and do not end the whole pass."""
+    about = Case("urn:case", "suite", LABEL, {}, data, "0" * 64)
+    found = no_variants(about)
+
+    assert found == said or (said is not None and found is not None and said in found)
+
+
+def test_rules_are_declared_for_task_classes():
+    """The economy's rule holds for its task class and for no other."""
+    assert rules_of(LABEL).together
+    assert not rules_of("RdfFriendCount").together
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--variants", "2", "--policy", "grasp"], "leave out --policy"),
+        (["--policy", "rows-on-variants"], "--variants K"),
+        (["--variants", "0"], "--variants"),
+        (["--kind", "emptied"], "--variants K"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(options, said, tmp_path, capsys, monkeypatch):
+    """The command says which option is missing or too much."""
+    arguments = ["kgbench", "reevaluate", "--store", str(tmp_path / "none"), *options]
+    monkeypatch.setattr("sys.argv", arguments)
+    with pytest.raises(SystemExit) as ended:
+        main()
+
+    assert ended.value.code
+    assert said in " ".join(capsys.readouterr().err.replace("│", " ").split())
+
+
+def test_the_report_is_json(store):
+    """The whole report can be written as JSON, counts by model included."""
+    found = json.loads(json.dumps(judged(store, Variants(1, 1))))
+
+    assert {"exact", "failing", "constant"} <= set(found["variants"]["baseline:oracle"])

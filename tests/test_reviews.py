@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verdicts of people: queues, records, adjudication, and files there and back."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pyoxigraph as ox
+import pytest
+from typer.testing import CliRunner
+
+from kgbench.analysis.disagreements import disagreements
+from kgbench.analysis.judge_agreement import agreement
+from kgbench.analysis.panels import panels
+from kgbench.analysis.selection import select
+from kgbench.analysis.verdicts import ADJUDICATION, judgements, verdicts
+from kgbench.cli import app
+from kgbench.errors import StoreError
+from kgbench.exports import reviews as exported
+from kgbench.importers.reviews import from_csv, from_rdf, imported
+from kgbench.judges.dialogues import newest_judgeable
+from kgbench.judges.planning import Judging
+from kgbench.judges.rubrics import rubric
+from kgbench.record import reading
+from kgbench.record import reviews as record
+from kgbench.run_selection import Selection
+from kgbench.serve.review.queue import ReviewQueue
+from kgbench.store import open_store
+from tests.judge_runs import ask, judged_run
+from tests.servers.loopback import LoopbackServer, fixed
+from tests.servers.openai_server import OpenAISpeech
+from tests.validation import assert_conforms
+
+NOISY = "baseline:noisy?rate=0.7&seed=3"
+LABELS = ["RdfFriendCount-turtle-1"]
+
+
+def judged():
+    """A store with a run of two models that two judges have judged."""
+    opened = open_store("memory:")
+    of = judged_run(opened, "baseline:oracle", NOISY, labels=LABELS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_API_KEY", "sk-test")
+        with LoopbackServer(OpenAISpeech(), answer=fixed("VERDICT: right")) as server:
+            ask(opened, of, "correctness", "baseline:oracle", f"openai:lenient@{server.url}")
+    return opened
+
+
+@pytest.fixture
+def store():
+    """A store of its own for a test that writes."""
+    with judged() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def read():
+    """A store in which owl and fox disagree on one item, that owl has settled."""
+    with judged() as opened:
+        queue = queued(opened)
+        first, second = queue.entries[:2]
+        queue.decide(first, "owl", "right", "It is.", 4.5)
+        queue.decide(first, "fox", "wrong", "=1+1 <b>\u202e&", None)
+        queue.decide(second, "owl", "wrong", "", 2.0)
+        queue.decide(second, "owl", "cannot-tell", "Looked again.", 1.0)
+        queue.decide(first, "owl", "right", "They overlooked it.", 9.0, adjudicating=True)
+        yield opened
+
+
+def queued(store, name="correctness", order="random", **chosen):
+    """A queue over the run of the models."""
+    return ReviewQueue(store, newest_judgeable(store), Judging(rubric(name), **chosen), order)
+
+
+def csv_of(store):
+    """What an export as CSV says."""
+    from kgbench.analysis.rendering import render
+
+    return render(exported.table(record.reviews(store)), "csv")
+
+
+# --- queues ---------------------------------------------------------------------------------
+
+
+def test_disagreements_come_first(read):
+    """Items on which more raters disagree are shown before others, in one order by the seed."""
+    queue = queued(read, order="disagreements")
+    by_item = {one.first.about: one for one in judgements(verdicts(read, select(read)))}
+
+    def disputed(entry):
+        one = by_item[entry.about]
+        judges = {j: v for j, v in one.by_judge.items() if "/model/" in j}
+        return len({*judges.values(), one.executed}) > 1
+
+    flags = [disputed(one) for one in queued(read, order="disagreements").entries]
+    assert len(queue.entries) == 8
+    assert any(flags)
+    assert flags == sorted(flags, reverse=True)
+
+
+def test_random_queues_are_the_same_for_a_seed(read):
+    """The seed decides order and sample; names in URLs say nothing of the dialogues."""
+    orders = [[one.name for one in queued(read, seed=s).entries] for s in (1, 1, 2)]
+    sampled = queued(read, sample=3, seed=1).entries
+
+    assert orders[0] == orders[1] != orders[2]
+    assert set(orders[0]) == set(orders[2])
+    assert len(sampled) == 3
+    assert not any("oracle" in name for name in orders[0])
+
+
+def test_pairs_are_shown_once(store):
+    """Of a pair people see one order, and a verdict counts whichever it was."""
+    queue = queued(store, "preference")
+    entry = queue.entries[0]
+    queue.decide(entry, "owl", "first", "", 1.0)
+
+    found = judgements(verdicts(store, select(store)))
+    (one,) = [each for each in found if each.rubric.kind == "compare"]
+    assert len({one.about for one in queue.entries}) == len(queue.entries) == 4
+    expected = "first" if entry.shown[0].dialogue == entry.about[0] else "second"
+    assert list(one.by_judge.values()) == [expected]
+    assert_conforms(store)
+
+
+# --- records --------------------------------------------------------------------------------
+
+
+def test_verdicts_are_recorded_with_who_when_how_long_and_why(read):
+    """Each verdict has all of it, conforms, and leaves the judged run as it is."""
+    found = record.reviews(read)
+    first = found[0]
+
+    assert [(one.reviewer, one.why, one.seconds) for one in found[:3]] == [
+        ("owl", "It is.", 4.5),
+        ("fox", "=1+1 <b>\u202e&", None),
+        ("owl", "", 2.0),
+    ]
+    assert (first.queue, first.seed, first.executed) == ("random", 0, found[1].executed)
+    assert first.items[0].characters > 0
+    assert found[3].revises == found[2].iri
+    assert set(found[4].adjudicates) == {found[0].iri, found[1].iri}
+    assert len(record.review_passes(read, newest_judgeable(read).iri)) == 2
+    assert len(reading.passes(read, newest_judgeable(read))) == 1
+    assert_conforms(read)
+
+
+def test_the_same_again_is_no_new_verdict(store):
+    """A form that is sent twice records one verdict; a later server goes on where one ended."""
+    queue = queued(store)
+    entry = queue.next("owl")
+    assert queue.decide(entry, "owl", "right", "", 1.0) is not None
+    assert queue.decide(entry, "owl", "right", "", 2.0) is None
+    again = queued(store)
+
+    assert again.given(entry, "owl").iri == record.reviews(store)[0].iri
+    assert again.next("owl") != entry
+    assert again.next("fox") == entry
+    again.decide(again.next("owl"), "owl", "wrong", "", 1.0)
+    assert len(record.reviews(store)) == 2
+    assert len({one.pass_iri for one in record.reviews(store)}) == 1
+
+
+def test_what_cannot_be_decided_is_refused(store):
+    """Options of other rubrics, names that are no pseudonyms, and settling what nobody disputes."""
+    queue = queued(store)
+    entry = queue.entries[0]
+    with pytest.raises(StoreError, match="no verdict 'all'"):
+        queue.decide(entry, "owl", "all", "", None)
+    with pytest.raises(StoreError, match="no pseudonym"):
+        queue.decide(entry, "o w l", "right", "", None)
+    with pytest.raises(StoreError, match="nothing to settle"):
+        queue.decide(entry, "owl", "right", "", None, adjudicating=True)
+    assert not record.reviews(store)
+
+
+def test_disputes_end_when_they_are_settled_and_begin_again(store):
+    """Who changes a verdict after an adjudication opens the dispute again."""
+    queue = queued(store)
+    entry = queue.entries[0]
+    queue.decide(entry, "owl", "right", "", None)
+    queue.decide(entry, "fox", "wrong", "", None)
+    assert queue.disputed() == [entry]
+    queue.decide(entry, "bee", "right", "", None, adjudicating=True)
+    assert queue.disputed() == []
+    queue.decide(entry, "fox", "cannot-tell", "", None)
+    assert queue.disputed() == [entry] == queued(store).disputed()
+
+
+# --- analyses -------------------------------------------------------------------------------
+
+
+def test_analyses_see_people_as_judges(read):
+    """People stand beside judges in tables, revised verdicts do not; panels keep people apart."""
+    given = [one for one in verdicts(read, select(read)) if "/model/" not in one.judge]
+    rows = agreement(read, select(read), samples=10).rows
+    against = {(row[1], row[2]) for row in rows}
+    panel = panels(read, select(read), by_rule="plurality").rows
+    people = [row for row in panel if row[3] == "people"]
+
+    assert len(given) == 4
+    assert {one.judge for one in given if one.judge == ADJUDICATION} == {ADJUDICATION}
+    assert {("owl (person)", "execution"), ("adjudication", "execution")} <= against
+    assert people[0][4:6] == (2, 2)
+    assert disagreements(read, select(read)).rows
+
+
+# --- files ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["csv", "trig", "nq"])
+def test_files_bring_verdicts_into_another_store(read, form):
+    """What was exported is what a store without it has after an import; twice changes nothing."""
+    found = record.reviews(read)
+    text = csv_of(read) if form == "csv" else exported.trig(read, found)
+    with open_store("memory:") as other:
+        for graph in read.graphs():
+            if graph.startswith(other.iris.mint("runGraph", run="")) or "/pass/" in graph:
+                if graph in {one.pass_iri.replace("/pass/", "/graph/pass/") for one in found}:
+                    continue
+                other.bulk_load([(graph, [f"{triple} ." for triple in read.triples(graph)])])
+        catalogue = read.iris.catalogue
+        other.bulk_load([(catalogue, [f"{triple} ." for triple in read.triples(catalogue)])])
+
+        def bring():
+            if form == "csv":
+                return imported(other, from_csv(other, text))
+            data, kind = text.encode(), ox.RdfFormat.TRIG
+            if form == "nq":
+                quads = ox.parse(data, ox.RdfFormat.TRIG)
+                data, kind = ox.serialize(quads, format=ox.RdfFormat.N_QUADS), ox.RdfFormat.N_QUADS
+            return imported(other, from_rdf(data, kind))
+
+        first, second = bring(), bring()
+        assert (first.added, first.known, first.reviewers) == (5, 0, ("fox", "owl"))
+        assert (second.added, second.known) == (0, 5)
+        assert record.reviews(other) == found
+
+
+def own(store, **changed):
+    """A table as somebody would write it by hand, with one row."""
+    entry = queued(store).entries[0]
+    row = {
+        "reviewer": "bee",
+        "rubric": "correctness",
+        "dialogue": entry.shown[0].dialogue,
+        "chosen": "wrong",
+        "decided": "2026-11-23T10:00:00Z",
+        **changed,
+    }
+    out = io.StringIO()
+    table = csv.DictWriter(out, [name for name, value in row.items() if value is not None])
+    table.writeheader()
+    table.writerow({name: value for name, value in row.items() if value is not None})
+    return out.getvalue()
+
+
+def test_a_table_by_hand_needs_little(store):
+    """What execution implies and what a verdict is called are filled in, the same every time."""
+    text = own(store)
+    assert imported(store, from_csv(store, text)).added == 1
+    assert imported(store, from_csv(store, text)).added == 0
+    (one,) = record.reviews(store)
+    assert one.executed is not None
+    assert one.order == ("right", "wrong", "cannot-tell")
+    assert_conforms(store)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"chosen": "wrng"}, "line 2.*no verdict 'wrng'.*wrong"),
+        ({"rubric": "corectness"}, "line 2.*correctness"),
+        ({"reviewer": "a@b.example"}, "line 2.*pseudonym"),
+        ({"decided": "yesterday"}, "line 2"),
+        ({"decided": "2026-11-23T10:00:00"}, "time zone"),
+        ({"decided": ""}, "line 2.*when it was decided"),
+        ({"reviewer": None}, "no column 'reviewer'"),
+        ({"mood": "good"}, "unknown column 'mood'"),
+        ({"dialogue": "https://w3id.org/kgbench/run/x/y"}, "run/x"),
+        ({"dialogue": 'x"> <script>'}, "no run"),
+        ({"seconds": "nan"}, "not negative"),
+        ({"seconds": "-1"}, "not negative"),
+        ({"queue": "mine"}, "no queue"),
+        ({"why": "x" * 5_000}, "4,000"),
+        ({"order": "right right"}, "order of options"),
+        ({"revises": "urn:none"}, "urn:none"),
+        ({"verdict": "urn:x"}, "IRI is not of the form"),
+        ({"verdict": "https://w3id.org/kgbench/pass/a b/verdict/1"}, "IRI is not of the form"),
+        ({"other": "https://w3id.org/kgbench/run/x/z"}, "1 dialogue"),
+    ],
+)
+def test_bad_tables_are_refused_whole(store, changed, words):
+    """What cannot be recorded is refused in words that say where, and nothing is written."""
+    with pytest.raises(StoreError, match=words):
+        imported(store, from_csv(store, own(store, **changed)))
+    assert not record.reviews(store)
+
+
+def test_clashes_are_refused(read):
+    """A verdict of a name in the store that says something else is refused."""
+    changed = csv_of(read).replace("It is.", "It was.")
+    with pytest.raises(StoreError, match="clashes"):
+        imported(read, from_csv(read, changed))
+    with pytest.raises(StoreError, match="cannot be read"):
+        from_rdf(b"<a> <b", ox.RdfFormat.TRIG)
+    with pytest.raises(StoreError, match="no verdicts"):
+        from_rdf(b"<urn:a> <urn:b> <urn:c> .", ox.RdfFormat.TRIG)
+
+
+def test_command(tmp_path):
+    """Export and import as commands; without verdicts it is said how people give some."""
+    place = ["--store", str(tmp_path / "store")]
+
+    def kgbench(*words):
+        return CliRunner().invoke(app, [*words, *place])
+
+    kgbench("run", "-m", "baseline:oracle", "--task", LABELS[0], "-n", "3")
+    assert "serve --review" in str(kgbench("review", "export").exception)
+    with open_store(str(tmp_path / "store")) as opened:
+        queue = queued(opened, selection=Selection())
+        queue.decide(queue.entries[0], "owl", "right", "=cmd()", 1.0)
+    out = tmp_path / "verdicts.csv"
+    assert kgbench("review", "export", "-o", str(out), "--guard").exit_code == 0
+    assert "'=cmd()" in out.read_text("utf-8")
+    assert kgbench("review", "export", "--reviewer", "fox").exception is not None
+    trig = tmp_path / "verdicts.trig"
+    assert kgbench("review", "export", "-f", "trig", "-o", str(trig)).exit_code == 0
+    assert '"known": 1' in kgbench("review", "import", str(trig), "--json").output
+    refused = kgbench("review", "import", str(tmp_path / "verdicts.txt"))
+    assert isinstance(refused.exception, StoreError)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Searches for secrets take time in proportion to the text, whatever the text is made of."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+#: What made, or could make, a search begin anew within what it had already read.
+FAMILIES = (
+    *("a.", "1.1.1.", "a", "a-", "ab ", "A A ", "a@", "@", "@a.", "a@a-", "://", "a://", "://a@"),
+    *(
+        "://a:",
+        "[:",
+        "[",
+        "1:",
+        "1::",
+        "::",
+        "1::aaaaaaaa",
+        "/-",
+        "/-/",
+        "/v1",
+        "-/a",
+        "\\",
+        "\\\\a",
+    ),
+    *("a:\\", "\\\\?\\a", ".local", "a.local", "localhost", "sk-", "sk-.", "sk-*", "AIza", "eyJ"),
+    *("-eyJ", ".eyJ", "eyJaaaaaaaaaa.", "Bearer ", "bearer a", "authorization", "authorization: "),
+    *("api-key=\n", "api_key=", "&key=", "token=", "%", "%2", "%41", "%25", "\\u0041", "\\u005c"),
+    *("&amp;", "&#38;", "AKIA", "ghp_", "-----BEGIN ", "0a", "QUFB", "QUFB\n", "\u00e9", "\ud800"),
+)
+CODE = """
+import resource, sys
+from kgbench.publish.checks import privacy
+from kgbench.publish.scrubbing import Scrubber, hosts_and_people
+from kgbench.connectors.failures import scrub
+from kgbench.secrets import shapes
+from kgbench.secrets.echoes import Echoes
+from kgbench.secrets.fingerprints import Fingerprints
+from pathlib import Path
+import tempfile
+
+size, families = int(sys.argv[1]), eval(sys.argv[2])
+resource.setrlimit(resource.RLIMIT_CPU, (int(sys.argv[3]),) * 2)
+known = Fingerprints(b"x" * 32)
+with tempfile.TemporaryDirectory() as folder:
+    known.note(Path(folder), ["planted-key-0123456789"])
+echoes = Echoes(["another-key/0123456789"], known)
+scrubber = Scrubber(["host-1", "ann"], echoes)
+for family in families:
+    for end in sys.argv[4:]:
+        text = family * (size // len(family)) + end
+        scrubber.text(text)
+        scrub(text)
+        hosts_and_people([text])
+        list(shapes.published(text))
+        shapes.is_pasted(text)
+        for finder in privacy._PLACES:
+            finder.find(text)
+    print(repr(family), flush=True)
+"""
+
+
+def _searched(size: int, families: tuple[str, ...], seconds: int, *ends: str) -> None:
+    """Search the texts of ``families`` in a process that is ended after so much CPU time."""
+    done = subprocess.run(
+        [sys.executable, "-c", CODE, str(size), repr(families), str(seconds), *ends],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=4 * seconds,
+    )
+    assert done.stdout.splitlines() == [repr(family) for family in families], done.stderr[-500:]
+
+
+def test_texts_of_one_pattern():
+    """Forty kilobytes of each family; a quadratic search of one took half a minute."""
+    _searched(40_000, FAMILIES, 60, "", "@")
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("family", FAMILIES)
+def test_long_texts_of_one_pattern(family):
+    """A megabyte of a family in its five forms: 25 times as much, within the same time."""
+    _searched(1_000_000, (family,), 60, "", "!", "g", "@", "/")
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("family", ["a.", "1.1.1."])
+def test_very_long_texts_of_one_pattern(family):
+    """Ten megabytes of what once stopped a publication, within minutes on a slow machine."""
+    _searched(10_000_000, (family,), 600, "")

@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``kgbench tasks check``: what it finds in a package that is spoilt, and in kgbench's own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from kgbench import resources
+from kgbench.cli import app
+from kgbench.errors import ResourceError
+from kgbench.execution.judging import JudgeLimits
+from kgbench.tasks import catalogue
+from kgbench.tasks.beginnings import Answers, Kind
+from kgbench.testing import checking, scaffold, wheels
+from kgbench.testing.checking import check_folder
+from kgbench.testing.declared import declared
+
+NAMES = (
+    *("declaration", "vocabulary", "levels", "code", "wheel", "cases", "prompts"),
+    *("reference answers", "hostile answers"),
+)
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A new package with the task class TeaGarden, installed nowhere."""
+    scaffold.make("TeaGarden", tmp_path / "tea-garden")
+    return tmp_path / "tea-garden"
+
+
+def spoil(package: Path, file: str, found: str, instead: str) -> None:
+    """Replace a piece of a file, which must be there."""
+    path = package / "tea_garden" / file
+    text = path.read_text(encoding="utf-8")
+    assert found in text
+    path.write_text(text.replace(found, instead), encoding="utf-8")
+
+
+def faults(folder: Path, limits: JudgeLimits = checking.LIMITS) -> list[tuple[str, str]]:
+    """The name of the check and the message of each fault, but for those of wheels."""
+
+    def none(project: Path) -> dict[str, bytes]:
+        raise wheels.NotBuiltHereError(project)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wheels, "contents", none)
+        return [(c.name, f.message) for c in check_folder(folder, limits=limits) for f in c.faults]
+
+
+def test_a_new_package_has_no_faults(package: Path) -> None:
+    """All checks are made, also by the folder or file of the declaration, and leave no trace."""
+    path, modules = list(sys.path), set(sys.modules)
+    for place in (package, package / "tea_garden" / "task.ttl"):
+        checks = list(check_folder(place))
+        assert tuple(check.name for check in checks) == NAMES
+        assert not [check for check in checks if check.faults or check.skipped]
+        assert checks[-1].looked_at.startswith("200 answers: ")
+    assert sys.path == path
+    assert not [name for name in set(sys.modules) - modules if name.startswith("tea_garden")]
+    assert "TeaGarden" not in catalogue.task_classes()
+
+
+@pytest.mark.parametrize(
+    ("found", "instead", "expected", "in_line"),
+    [
+        ("kgb:labelledTask", "kgb:labeledTask", "no term kgb:labeledTask: did you mean", True),
+        ("kgb:relationalComplexity", "kgb:relationlComplexity", "did you mean kgb:relat", True),
+        ("a kgb:LabelledTask", "a kgb:LabeledTask", "no term kgb:LabeledTask: did you", True),
+        ('"understand"', '"understanding"', 'be "understanding": did you mean underst', True),
+        ('kgb:reads "graph"', 'kgb:reads "graf"', 'be "graf": did you mean graph', True),
+        ('"low"', '"none"', "known are high, low, medium", True),
+        ("skos:definition", "skos:defnition", "it cannot have the property skos:def", False),
+        ("kgb:mainMetric metric:f1 ;", "", "kgb:mainMetric is missing", False),
+        ("kgb:maxRounds 1 ;", "kgb:maxRounds 2 ;", "is a score of each round", False),
+        ("schema:minValue 0.0e0 ;", "", "kgb:Metric f1: it fits none, or more", False),
+        ("kgb:maxRounds 1 ;\n", "kgb:maxRounds 1 ", "cannot be read as Turtle", True),
+    ],
+)
+def test_declarations(
+    package: Path, found: str, instead: str, expected: str, *, in_line: bool
+) -> None:
+    """What is misspelt, unknown, missing or broken is said with the nearest name and its line."""
+    spoil(package, "task.ttl", found, instead)
+    path = package / "tea_garden" / "task.ttl"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    line = next(k for k, text in enumerate(lines, 1) if instead in text) if in_line else None
+    told = [fault for part in declared(path) for fault in part]
+    assert [fault.line for fault in told if expected in fault.message][:1] == [line], told
+
+
+def test_a_typo_is_one_finding(package: Path) -> None:
+    """A misspelt term is not told of a second time as a property that the shape lacks."""
+    spoil(package, "task.ttl", "kgb:labelledTask", "kgb:labeledTask")
+    told = declared(package / "tea_garden" / "task.ttl")
+    assert [len(part) for part in told] == [0, 1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("file", "found", "instead", "expected"),
+    [
+        (
+            *("judge.py", 'question=case.data["question"]'),
+            'question=case.data["question"] + ", ".join(case.data["answer"])',
+            ("prompts", "the prompt of the case north-bed shows the field 'answer' of the case"),
+        ),
+        (
+            *("judge.py", 'question=case.data["question"]', "question=reference(case)"),
+            ("prompts", "the prompt of the case after-peas contains the reference answer"),
+        ),
+        (
+            *("judge.py", 'return "\\n".join(case.data["answer"])', "return 'Leek'"),
+            ("reference answers", "the case ines-waters gets f1 = 0.0, which is not the best"),
+        ),
+        (
+            *("judge.py", "    answer = answers[-1]\n"),
+            "    answer = answers[-1].encode().decode()\n",
+            ("hostile answers", "the judge fails: UnicodeEncodeError"),
+        ),
+        (
+            *("judge.py", "        scores = dict.fromkeys(scores, 0.0)\n"),
+            "        scores = {'f1': 1.0}\n",
+            ("hostile answers", "what is no answer gets the best score (f1 = 1.0)"),
+        ),
+        (
+            *("judge.py", '{"found": len(found or ())', '{"found": object()'),
+            ("hostile answers", "the judge fails: the verdict is not JSON"),
+        ),
+        (
+            *("judge.py", "    return Verdict(scores, {"),
+            "    scores['f2'] = 2.0\n    return Verdict(scores, {",
+            ("hostile answers", "the score f2 is not declared"),
+        ),
+        (
+            *("judge.py", "[:count]", "[: count + 1]"),
+            ("cases", "TeaGarden: cases() gives more cases than it was asked for"),
+        ),
+        (
+            *("cases.json", "[\n  {", "{ "),
+            ("cases", "cases.json is not valid JSON"),
+        ),
+        (
+            *("judge.py", 'NAME = "TeaGarden"', 'NAME = "Teagarden"'),
+            ("code", "the module says NAME = 'Teagarden' instead of 'TeaGarden'"),
+        ),
+        (
+            *("judge.py", "from pathlib", "import no_such_module\nfrom pathlib"),
+            ("code", "No module named 'no_such_module'"),
+        ),
+        (
+            *("judge.py", "def reference(", "def no_reference("),
+            ("code", "the module has no function reference()"),
+        ),
+    ],
+)  # fmt: skip
+def test_code_and_cases(
+    package: Path, file: str, found: str, instead: str, expected: tuple[str, str]
+) -> None:
+    """What is wrong with prompts, cases and judges is found, where it is, in words."""
+    spoil(package, file, found, instead)
+    told = faults(package)
+    assert [message for name, message in told if name == expected[0] and expected[1] in message], (
+        told
+    )
+
+
+FIELDS = """    kgb:referenceSet "answer" ; kgb:judgedSet "found" , "whole" ;
+    kgb:referenceText "graph" ; kgb:judgedText "error" ;
+    kgb:maxRounds 1 ;"""
+
+
+@pytest.mark.parametrize(
+    ("found", "instead", "expected"),
+    [
+        ("", "", None),
+        ('"answer"', '"anwser"', "field 'anwser' of kgb:referenceSet: did you mean answer"),
+        ('"graph"', '"grahp"', "field 'grahp' of kgb:referenceText: did you mean graph"),
+        ('"found" , "whole"', '"foudn"', "field 'foudn' of kgb:judgedSet: did you mean found"),
+        ('"error"', '"erorr"', "reference answer has the field 'erorr' of kgb:judgedText"),
+        (' ; kgb:judgedSet "found" , "whole"', "", "has no effect without kgb:judgedSet"),
+    ],
+)  # fmt: skip
+def test_fields_of_comparisons_exist(
+    package: Path, found: str, instead: str, expected: str | None
+) -> None:
+    """Fields that no case and no verdict has are named, with the nearest that there is."""
+    spoil(package, "task.ttl", "    kgb:maxRounds 1 ;", FIELDS.replace(found, instead, 1))
+    told = faults(package)
+    assert [name for name, _ in told] == ([] if expected is None else ["reference answers"])
+    assert expected is None or expected in told[0][1]
+
+
+def test_answers_in_feedback_and_nested_fields_are_leaks(tmp_path: Path) -> None:
+    """An answer may lie deeper in a case, or be told by the feedback: both are found."""
+    package = tmp_path / "new"
+    scaffold.make("TeaGarden", package, kind=Kind.DIALOGUE)
+    path = package / "tea_garden" / "cases.json"
+    cases = [
+        {**case, "gold": {"names": case.pop("answer")}} for case in json.loads(path.read_text())
+    ]
+    path.write_text(json.dumps(cases), encoding="utf-8")
+    spoil(package, "judge.py", 'case.data["answer"]', 'case.data["gold"]["names"]')
+    assert faults(package) == []
+    spoil(package, "judge.py", "feedback=words", "feedback=reference(case)")
+    spoil(package, "judge.py", 'question=case.data["question"]', 'question=str(case.data["gold"])')
+    told = faults(package)
+    assert {name for name, _ in told} == {"prompts", "hostile answers"}
+    assert "north-bed shows the field 'gold/names' of the case" in told[0][1]
+    assert "the feedback on it contains the reference answer" in told[-1][1]
+
+
+def test_endless_judges_are_found(package: Path) -> None:
+    """A judge that never ends is ended, and told of with the answer that it met."""
+    spoil(
+        *(package, "judge.py", "    answer = answers[-1]\n"),
+        "    answer = answers[-1]\n    while answer.startswith('a.a.'):\n        pass\n",
+    )
+    told = faults(package, JudgeLimits(seconds=1.0))
+    assert [name for name, _ in told] == ["hostile answers"]
+    assert "reaches the limit of time outside of queries (1 answer; the first: attack" in told[0][1]
+
+
+def test_a_folder_without_its_project(package: Path) -> None:
+    """A declaration alone is checked as far as it goes, and what is not checked is said."""
+    (package / "pyproject.toml").unlink()
+    checks = list(check_folder(package / "tea_garden"))
+    assert {check.name: check.skipped is None for check in checks} == dict.fromkeys(
+        NAMES[:3], True
+    ) | dict.fromkeys(NAMES[5:], False)
+    done = CliRunner().invoke(app, ["tasks", "check", str(package)])
+    assert done.exit_code == 0
+    assert "not everything is checked: no pyproject.toml names its module" in done.output
+
+
+def test_a_misspelt_entry_point(package: Path) -> None:
+    """A project that names no module for the class is told of with the nearest name."""
+    project = package / "pyproject.toml"
+    project.write_text(project.read_text().replace("TeaGarden =", "TeaGardn ="), encoding="utf-8")
+    ((name, message),) = faults(package)
+    assert name == "code"
+    assert "names no module for TeaGarden (kgbench.tasks): did you mean TeaGardn?" in message
+
+
+def test_the_command(package: Path) -> None:
+    """The exit code is 1 with findings and 0 without; --json holds both for programs."""
+    words = ["tasks", "check", str(package)]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0
+    assert "no findings in 1 task class" in done.output
+    spoil(package, "task.ttl", '"low"', '"lowly"')
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 1
+    assert 'task.ttl:28: levels: kgb:relationalComplexity cannot be "lowly"' in done.stderr
+    done = CliRunner().invoke(app, [*words, "--json"])
+    assert done.exit_code == 1
+    said = json.loads(done.stdout)
+    assert not said["passed"]
+    assert [check["name"] for check in said["checks"]] == list(NAMES)
+    assert [f["line"] for check in said["checks"] for f in check["faults"]] == [28]
+
+
+def test_folders_without_declarations_are_refused(tmp_path: Path) -> None:
+    """Where nothing is declared there is nothing to pass."""
+    for place in (tmp_path, tmp_path / "nowhere"):
+        with pytest.raises(ResourceError, match=r"has no task\.ttl|is no folder"):
+            list(check_folder(place))
+
+
+def test_a_copy_of_a_class_is_not_taken_for_it(tmp_path: Path) -> None:
+    """A copy of a task folder is not checked with the code of the original."""
+    shutil.copytree(catalogue.folder("RdfFriendCount"), tmp_path / "RdfFriendCount")
+    code = [check for check in check_folder(tmp_path) if check.skipped]
+    assert {check.name for check in code} == set(NAMES[5:])
+    assert "lies in" in str(code[0].skipped)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("answers", Answers)
+def test_every_kind_of_new_package_passes(tmp_path: Path, kind: Kind, answers: Answers) -> None:
+    """What ``kgbench tasks new`` makes has no findings."""
+    scaffold.make("TeaGarden", tmp_path / "new", kind=kind, answers=answers)
+    assert faults(tmp_path / "new") == []
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_own_task_classes_pass() -> None:
+    """All task classes of kgbench are checked whole, and have no faults.
+
+    What judges are asked about is in a store, so that their class has no cases of its own.
+    """
+    every = list(check_folder(resources.folder("tasks")))
+    assert {check.task_class for check in every} == set(catalogue.task_classes())
+    checks = [check for check in every if check.task_class != "JudgeVerdict"]
+    assert [
+        (check.task_class, check.name, check.skipped) for check in checks if check.skipped
+    ] == []
+    assert [(c.task_class, c.name, f.message) for c in checks for f in c.faults] == []

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MCP servers at an address: tokens stay with them, and no response is endless."""
+
+from __future__ import annotations
+
+import asyncio
+from urllib.parse import quote
+
+import pytest
+
+pytest.importorskip("mcp")
+
+from kgbench.connectors.tool_source import ToolSource
+from kgbench.errors import ProviderRefused
+from kgbench.store import open_store
+from kgbench.tool_calls import ToolOutcome
+from kgbench.tool_servers.connection import Connection
+from tests.servers.mcp_over_http import McpOverHttp
+from tests.test_tools_servers import run
+from tests.tool_runs import held, plan_of
+from tests.validation import assert_conforms
+
+TOKEN = "swordfish-swordfish-swordfish"
+VARIABLE = "AVIARY_TOKEN"
+PATIENCE = 60.0  # seconds
+READ = 100 << 20  # bytes: of a response at most 64 MiB are read, and buffers hold some
+
+
+@pytest.fixture(autouse=True)
+def token(monkeypatch):
+    """The server has a token."""
+    monkeypatch.setenv(VARIABLE, TOKEN)
+
+
+def used(server, seconds=PATIENCE):
+    """The result of one call of the tool of a server."""
+
+    async def through():
+        connection = Connection(ToolSource(server.url, (), (VARIABLE,)), seconds)
+        try:
+            return await connection.use("search", {"text": "Anne"})
+        finally:
+            await connection.close()
+
+    return asyncio.run(through())
+
+
+def listed(server, seconds=PATIENCE):
+    """The tools of a server."""
+
+    async def through():
+        connection = Connection(ToolSource(server.url, (), (VARIABLE,)), seconds)
+        try:
+            return await connection.tools(("answer",))
+        finally:
+            await connection.close()
+
+    return asyncio.run(through())
+
+
+def test_the_token_is_sent_and_not_shown():
+    """Each request has the token; what the server repeats of it is hidden."""
+    with McpOverHttp() as server:
+        found = used(server)
+
+    assert {headers["authorization"] for _, headers in server.requests} == {f"Bearer {TOKEN}"}
+    assert found.outcome is ToolOutcome.OK
+    assert found.text == "you sent Bearer [hidden]"
+
+
+@pytest.mark.parametrize("at", ["begin", "use"])
+@pytest.mark.parametrize("manner", ["redirect", "login"])
+def test_no_other_server_is_asked(manner, at):
+    """A redirect, and an address where one could log in, are not followed to another origin."""
+    with McpOverHttp() as other, McpOverHttp(manner, at, other.url) as server:
+        if at == "begin":
+            with pytest.raises(ProviderRefused) as refused:
+                listed(server)
+            text = str(refused.value)
+        else:
+            found = used(server)
+            assert found.outcome is ToolOutcome.ERROR
+            text = found.text
+
+    assert other.requests == []
+    assert TOKEN not in text
+    assert "redirects to" in text or manner == "login"
+
+
+@pytest.mark.parametrize("at", ["begin", "use"])
+@pytest.mark.parametrize(
+    ("manner", "why"),
+    [
+        ("endless", "more than 64 MB"),
+        ("endless-event", ""),  # by the limit of the SDK for one event
+        ("endless-events", "more than 64 MB"),
+        ("gigabyte", "more than 64 MB"),
+        ("bomb", "unpacks to more than"),
+    ],
+)
+def test_responses_have_an_end(manner, why, at):
+    """Of a response without end, of a gigabyte, and of a small one that unpacks to much."""
+    with McpOverHttp(manner, at) as server:
+        if at == "begin":
+            with pytest.raises(ProviderRefused):
+                listed(server)
+        else:
+            found = used(server)
+            assert found.outcome is ToolOutcome.ERROR
+            assert why in found.text
+
+    assert 0 < server.sent < READ
+
+
+def test_a_server_that_says_nothing_is_left():
+    """A stream without an event is an error after the patience that a call has."""
+    with McpOverHttp("silent") as server:
+        found = used(server, 3.0)
+
+    assert found.outcome is ToolOutcome.ERROR
+    assert "no result within 3 seconds" in found.text
+
+
+def test_a_run_records_no_token(caplog, capsys):
+    """Neither the store nor a log has the token, whatever the server does with it."""
+    caplog.set_level("DEBUG")
+    with open_store("memory:") as store:
+        for manner in ("good", "login", "endless-event"):
+            with McpOverHttp(manner) as server:
+                spec = f"baseline:searcher?mcp={quote(server.url, safe='')}&mcpVariables={VARIABLE}"
+                assert run(store, plan_of(spec)).finished
+        dialogues = held(store)
+        assert_conforms(store)
+        written = "\n".join(str(t) for graph in store.graphs() for t in store.triples(graph))
+
+    uses = [use for one in dialogues for turn in one.turns for use in turn.uses if use.server]
+    good = [use.result.text for use in uses if use.result.outcome is ToolOutcome.OK]
+    assert good == ["you sent Bearer [hidden]"]
+    assert "aviary" in written
+    for text in (written, caplog.text, *capsys.readouterr()):
+        assert TOKEN not in text

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Generated worlds: the same everywhere, as declared, and questions with one right answer."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from itertools import islice
+
+import pyoxigraph as ox
+import pyshacl
+import pytest
+import rdflib
+
+from kgbench import resources
+from kgbench.errors import EvaluationError, TaskError
+from kgbench.model import Outcome
+from kgbench.tasks import catalogue, graphs
+from kgbench.testing.executor import PlainExecutor
+from kgbench.worlds import generator, questions
+from kgbench.worlds.clauses import KINDS
+from kgbench.worlds.generator import World
+
+NAME = "Text2SparqlWorld"
+WORLD = World("0123456789abcdef", 200)
+# What version 1 of the generator makes of a seed: another outcome needs another version.
+MADE = {
+    "natural": "151393bd53bce288d6a03eba0c8f9f0cf61c084fd3758416325240acc4782333",
+    "opaque": "1325e22e46305662774a821a557d843bd50950ba8d9b0bef5ca343bfc4c68508",
+}
+LABELS = [f"{NAME}-{names}-{level}" for names in MADE for level in range(1, questions.LEVELS + 1)]
+TELL = """
+import hashlib, sys
+from kgbench.worlds import generator, questions
+from kgbench.worlds.generator import World
+world = World("0123456789abcdef", 200, sys.argv[1])
+told = hashlib.sha256(generator.text(world).encode())
+for level in range(1, questions.LEVELS + 1):
+    sheet = questions.sheet(world, level)
+    for number in range(10):
+        told.update(repr(sheet.question(number)).encode())
+print(told.hexdigest())
+"""
+
+
+def cases(label, count, seed=7):
+    """The first cases of a labelled task."""
+    task = catalogue.labelled_tasks()[label]
+    return list(catalogue.module(NAME).cases(task, "own", seed, count))
+
+
+@pytest.mark.parametrize("names", list(MADE))
+def test_a_seed_gives_the_same_everywhere(names):
+    """Graph and questions are those of the generator's version, whatever order hashes have."""
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", TELL, names],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout.strip()
+        for seed in ("1", "2")
+    ]
+
+    assert told == [MADE[names]] * 2
+
+
+def test_another_seed_gives_another_world():
+    """Nothing but the schema is shared by the worlds of two seeds."""
+    first, second = (set(generator.text(World(seed, 200)).splitlines()) for seed in "ab")
+
+    assert first & second == set(generator.schema(generator.made(WORLD)))
+
+
+@pytest.mark.parametrize("seed", ["a", "b", "c"])
+def test_worlds_keep_to_their_shapes(seed):
+    """Numbers of values, classes, datatypes, bounds and languages are the declared ones."""
+    model = resources.path("tasks", "world", "model.ttl").read_text(encoding="utf-8")
+    shapes = rdflib.Graph().parse(data=model, format="turtle")
+    data = rdflib.Graph().parse(data=generator.text(World(seed, 300)), format="nt")
+    conforms, _, said = pyshacl.validate(data, shacl_graph=shapes)
+
+    assert conforms, said
+
+
+def test_links_that_go_on_never_come_back():
+    """A transitive property leads to no thing twice, so that "directly or over others" is clear."""
+    graph = generator.made(World("a", 2_000))
+    (part_of,) = (one.iri for one in graph.model.properties if one.transitive)
+    longest = 0
+    for start in graph.of(next(p.domain for p in graph.model.properties if p.iri == part_of)):
+        at, steps = start, 0
+        while above := at.links.get(part_of):
+            (at,), steps = above, steps + 1
+            assert steps < 100
+        longest = max(longest, steps)
+
+    assert longest >= 2
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_references_are_right_and_silence_is_not(label):
+    """The reference answer reaches the best score on every question, no answer the lowest."""
+    _judged(label, 15)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("label", LABELS)
+def test_thousand_questions_of_each_level(label):
+    """A thousand questions differ, are answered by their references, and do not tell answers."""
+    _judged(label, 1_000)
+
+
+def _judged(label, count):
+    module, executor = catalogue.module(NAME), PlainExecutor()
+    found = cases(label, count)
+    assert len({case.iri for case in found}) == count
+    for case in found:
+        right = module.judge(case, [module.reference(case)], executor)
+        assert (right.scores["f1"], right.scores["exact"]) == (1.0, 1.0), case.data
+        assert right.next_prompt is None
+        silent = module.judge(case, [""], executor)
+        assert (silent.scores["f1"], silent.outcome) == (0.0, Outcome.EMPTY)
+        assert silent.next_prompt
+        rows = executor.results(
+            case.data["refSparql"], graphs.text(case.data["graphName"]), questions.PREFIXES
+        ).rows
+        said = module.prompt(case)
+        values = {ox_value(term) for row in rows for term in row if term is not None}
+        assert not [v for v in values if not v.isdecimal() and v in said]
+
+
+def ox_value(term):
+    """The lexical value of a term as results have it."""
+    return next(iter(ox.parse(f"<urn:s> <urn:p> {term} .", ox.RdfFormat.N_TRIPLES))).object.value
+
+
+@pytest.mark.parametrize("level", range(1, questions.LEVELS + 1))
+def test_a_query_that_leaves_out_a_condition_is_wrong(level):
+    """Each condition matters: no question is answered right by a query without one of them."""
+    module, executor = catalogue.module(NAME), PlainExecutor()
+    tried = 0
+    for case in cases(f"{NAME}-natural-{level}", 10):
+        lines = case.data["refSparql"].splitlines()
+        if "MAX" in case.data["refSparql"]:  # says every condition twice
+            continue
+        for number, line in enumerate(lines):
+            # Lines that hold one condition each; the class and what is selected stay.
+            if "FILTER" not in line or "SELECT" in line:
+                continue
+            left = "\n".join(one for k, one in enumerate(lines) if k != number)
+            open_, close = line.count("{"), line.count("}")
+            if open_ != close:
+                continue
+            verdict = module.judge(case, [f"```sparql\n{left}\n```"], executor)
+            assert verdict.scores["exact"] < 1, (case.data["question"], left)
+            tried += 1
+
+    assert tried
+
+
+def test_all_features_occur():
+    """Every clause and form that the generator knows is asked for at some level."""
+    met = {
+        feature
+        for level in range(1, questions.LEVELS + 1)
+        for case in cases(f"{NAME}-natural-{level}", 60)
+        for feature in case.data["features"]
+    }
+
+    assert met >= {*KINDS, "names", "count", "optional", "grouped", "extreme", "sorted", "total"}
+    assert "hierarchy" in met
+
+
+def test_feedback_says_what_an_engine_can_say():
+    """A query that does not parse, or finds nothing, is asked for again, twice; then not."""
+    module, executor = catalogue.module(NAME), PlainExecutor()
+    (case,) = cases(f"{NAME}-natural-1", 1)
+    nothing = "```sparql\nSELECT ?x WHERE { ?x a <urn:nothing> }\n```"
+    wrong = "```sparql\nSELECT ?x WHERE { ?x a w:Person }\n```"
+    broken = "```sparql\nSELECT ?x WHERE { ?x a \n```"
+    verdicts = [module.judge(case, [answer], executor) for answer in (nothing, wrong, broken)]
+
+    assert [verdict.feedback for verdict in verdicts] == ["empty-result", None, "syntax"]
+    assert module.judge(case, [broken] * 3, executor).next_prompt is None
+
+
+def test_what_a_world_has_not_is_refused():
+    """More questions than there are, and names of other generators, are refused in words."""
+    sheet = questions.Sheet(World("a", 60), 1)
+    with pytest.raises(TaskError, match=r"no more than \d+ questions of level 1: ask for fewer"):
+        list(islice(map(sheet.question, range(100_000)), None))
+    with pytest.raises(TaskError, match="too small"):
+        generator.made(World("a", 20))
+    for name in ("world-0-natural-200-a", "world-1-other-200-a", "world-1-natural-x-a"):
+        assert generator.named(name) is None
+        with pytest.raises(EvaluationError, match="there is no graph"):
+            graphs.text(name)
+    assert generator.named(WORLD.name) == WORLD

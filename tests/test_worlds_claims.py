@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Claims about generated worlds: their verdicts are those of a reasoner, and judged as such."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+
+import owlrl
+import pytest
+import rdflib
+from rdflib.namespace import OWL, RDF
+
+from kgbench.model import Outcome
+from kgbench.tasks import catalogue
+from kgbench.testing.executor import PlainExecutor
+from kgbench.worlds import claims
+from kgbench.worlds.generator import RESOURCE
+
+NAME = "ClaimCheckWorld"
+LEVELS = range(1, claims.LEVELS + 1)
+
+
+def cases(label, count, seed=7):
+    """The first cases of a labelled task."""
+    task = catalogue.labelled_tasks()[label]
+    return list(catalogue.module(NAME).cases(task, "own", seed, count))
+
+
+def reasoned(case):
+    """The verdict of owlrl: what is in the closure, or makes it inconsistent."""
+    claim = case.data["claimTriples"]
+    pattern = " ".join(claim).replace("_:some", "?some")
+    closure, inconsistent = closed(case.data["graph"], [])
+    assert not inconsistent
+    if closure.query(f"ASK {{ {pattern} }}").askAnswer:
+        return claims.ENTAILED
+    return claims.CONTRADICTED if closed(case.data["graph"], claim)[1] else claims.UNKNOWN
+
+
+def closed(turtle, claim):
+    """The closure of a graph with a claim, and whether it is inconsistent."""
+    graph = rdflib.Graph().parse(data=turtle, format="turtle")
+    graph.parse(data="\n".join(claim), format="nt")
+    things = {one for triple in graph for one in triple[::2] if str(one).startswith(RESOURCE)}
+    for one, other in combinations(sorted(things), 2):
+        graph.add((one, OWL.differentFrom, other))
+    owlrl.DeductiveClosure(owlrl.OWLRL_Semantics).expand(graph)
+    told = any("error" in str(predicate).lower() for predicate in graph.predicates())
+    return graph, told or (None, RDF.type, OWL.Nothing) in graph
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("names", ["natural", "opaque"])
+@pytest.mark.parametrize("level", LEVELS)
+def test_verdicts_are_those_of_a_reasoner(level, names):
+    """OWL 2 RL, with different names for different things, gives the verdict of each claim."""
+    found = cases(f"{NAME}-{names}-{level}", 12)
+
+    assert [reasoned(case) for case in found] == [case.data["verdict"] for case in found]
+    assert len({case.data["verdict"] for case in found}) > 1
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_verdicts_are_balanced_and_claims_differ(level):
+    """The three verdicts come as often, and no case comes twice."""
+    found = cases(f"{NAME}-natural-{level}", 300)
+    counted = Counter(case.data["verdict"] for case in found)
+
+    assert set(counted) == set(claims.VERDICTS)
+    assert min(counted.values()) > 300 / 3 * 0.7
+    assert len({case.iri for case in found}) == len(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(30))
+def test_every_world_gives_claims(seed):
+    """Worlds of the least size give claims of all levels and verdicts."""
+    for level in LEVELS:
+        found = cases(f"{NAME}-natural-{level}", 12, seed)
+        assert len({case.data["verdict"] for case in found}) > 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "correct", "outcome"),
+    [
+        ("{right}", 1.0, Outcome.SCORED),
+        ("**{right}**.", 1.0, Outcome.SCORED),
+        ("The claim is {RIGHT}", 1.0, Outcome.SCORED),
+        ("{wrong}", 0.0, Outcome.SCORED),
+        ("{right} or {wrong}", 0.0, Outcome.UNPARSABLE),
+        ("un{right}", 0.0, Outcome.UNPARSABLE),
+        ("yes", 0.0, Outcome.UNPARSABLE),
+        ("", 0.0, Outcome.EMPTY),
+    ],
+)
+def test_what_counts_as_an_answer(answer, correct, outcome):
+    """One of the three words, and none of the others."""
+    module = catalogue.module(NAME)
+    (case,) = cases(f"{NAME}-natural-1", 1)
+    right = case.data["verdict"]
+    wrong = next(one for one in claims.VERDICTS if one != right)
+    said = answer.format(right=right, RIGHT=right.upper(), wrong=wrong)
+    verdict = module.judge(case, [said], PlainExecutor())
+
+    assert (verdict.scores["correct"], verdict.outcome) == (correct, outcome)
+
+
+def test_errors_of_both_kinds_are_told_apart():
+    """To claim too much is one thing, to abstain without need another."""
+    module = catalogue.module(NAME)
+    found = {case.data["verdict"]: case for case in cases(f"{NAME}-natural-2", 40)}
+    told = {
+        (right, said): module.judge(case, [said], PlainExecutor()).scores
+        for right, case in found.items()
+        for said in claims.VERDICTS
+    }
+
+    assert {key for key, scores in told.items() if scores["correct"]} == {
+        (one, one) for one in claims.VERDICTS
+    }
+    assert {key for key, scores in told.items() if scores["overclaiming"]} == {
+        ("unknown", "entailed"),
+        ("unknown", "contradicted"),
+    }
+    assert {key for key, scores in told.items() if scores["abstaining"]} == {
+        ("entailed", "unknown"),
+        ("contradicted", "unknown"),
+    }

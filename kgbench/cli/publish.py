@@ -186,6 +186,8 @@ def publish(
     location = store or default_location()
     known_keys.commitments(location)  # made where they stay, not in a copy
     password = checked_password(PASSWORD, os.environ.get(PASSWORD)) if encrypt else None
+    for note in () if json_ else described.missing:  # before it takes its time
+        typer.echo(f"note     {note}", err=True)
     settings = Settings(
         location=location,
         out=out,
@@ -232,8 +234,6 @@ def publish(
     )
     typer.echo(f"base     {report.base}")
     typer.echo(f"folder   {report.out}")
-    for note in report.notes:
-        typer.echo(f"note     {note}")
     if verdicts is not None:
         checklist.show(verdicts, json_=False)
 

@@ -61,6 +61,7 @@ def offer(
     """
     document = _document(source, SIGNATURE, scratch, limits)
     if document is None:
+        _sums(source, scratch, limits, None)  # refuses what is no publication at all
         if keys or not unsigned or (known is not None and known.signer is not None):
             raise ImportRefused(
                 "it is not signed (or not any more), so nobody says who published it: ask its "
@@ -100,7 +101,10 @@ def _document(source: Source, name: str, scratch: Path, limits: Limits) -> Docum
     place = scratch / name
     if not source.get(name, place, limits, proofs.LARGEST):
         return None
-    return proofs.read(place.read_bytes())
+    try:
+        return proofs.read(place.read_bytes())
+    except SignatureError as error:
+        raise SignatureError(f"its {name} is not usable: {error}") from error
 
 
 def _base(document: Document) -> str:

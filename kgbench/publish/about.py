@@ -53,12 +53,16 @@ class About:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """What a reader of the publication will miss, each with the option that gives it."""
+        """What a reader of the publication will miss, each with the option that gives it.
+
+        All of it is demanded by DCAT-AP or MLDCAT-AP, so that checks count it as faults.
+        """
         notes = []
         if self.licence is None:
             notes.append("no licence is given, so nobody may use the data: --licence CC-BY-4.0")
         if not self.creators:
-            notes.append("nobody is named as the creator: --creator 'Name <IRI>'")
+            nor = "" if self.publisher else ", nor as the publisher"
+            notes.append(f"nobody is named as the creator{nor}: --creator 'Name <IRI>'")
         return tuple(notes)
 
 

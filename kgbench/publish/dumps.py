@@ -25,9 +25,13 @@ import pyoxigraph as ox
 from kgbench.errors import PublicationRefused
 from kgbench.publish.folder import Folder, checksum
 from kgbench.publish.manifest import Dump
-from kgbench.vocab import PREFIXES, XSD
+from kgbench.vocab import PREFIXES, RDF, XSD
 
-_KIND = re.compile(r".*/(case|metric|model|pass|run|suite|task|text)/")
+_KIND = re.compile(
+    r".*/(case|claims|leaderboard|metric|model|pass|run|suite|task|task-class|text)/"
+)
+_LAST = re.compile(r".*/([a-z][a-z-]*[a-z])[/#]+")
+_UNNAMED = frozenset((str(XSD.string), str(RDF.langString)))  # the types that Turtle leaves out
 _QUADS_AT_ONCE = 20_000
 _CHUNK = 1 << 20
 _SHORTEST_PASSWORD = 8
@@ -183,22 +187,25 @@ class Dumping:
 
 def as_bytes(quads: list[ox.Quad], form: str) -> bytes:
     """Quads in a format; those without graphs get each triple once."""
+    if form == "ttl":
+        return turtle(quads)
     items: Iterable[Any] = quads
-    if form in ("ttl", "nt"):
+    if form == "nt":
         items = dict.fromkeys(quad.triple for quad in quads)
     out = io.BytesIO()
     kind = ox.RdfFormat.from_extension(form)
     assert kind is not None
-    ox.serialize(items, out, kind, prefixes=dict(PREFIXES) if form in ("ttl", "trig") else None)
+    ox.serialize(items, out, kind, prefixes=dict(PREFIXES) if form == "trig" else None)
     return out.getvalue()
 
 
-def turtle(quads: list[ox.Quad], iri: str) -> bytes:
-    """A Turtle document at ``iri``, with a prefix for each place that things are named below.
+def turtle(quads: list[ox.Quad], iri: str | None = None) -> bytes:
+    """A Turtle document, with a prefix for each place that things are named below, and no other.
 
-    Such documents can be joined.
+    The empty prefix is for what is named below ``iri``, the document's own. Such documents can be
+    joined.
     """
-    prefixes = {"": f"{iri}#", "xsd": str(XSD)}
+    prefixes = {} if iri is None else {"": f"{iri}#"}
     triples: dict[ox.Triple, None] = {}
     named: Counter[str] = Counter()
     for quad in quads:
@@ -207,6 +214,8 @@ def turtle(quads: list[ox.Quad], iri: str) -> bytes:
         for term in (quad.subject, quad.predicate, quad.object):
             if isinstance(term, ox.NamedNode):
                 named[term.value] += 1
+            elif isinstance(term, ox.Literal) and term.datatype.value not in _UNNAMED:
+                prefixes.update(_prefix(term.datatype.value))
     spaces: Counter[str] = Counter()
     for name, times in named.items():
         spaces[_space(name)] += times
@@ -229,7 +238,7 @@ def _space(iri: str) -> str:
 
 def _unused(space: str, prefixes: Mapping[str, str]) -> str:
     """A prefix for what is named below ``space``, by its kind: ``case``, ``metric2`` ..."""
-    found = _KIND.match(space)
+    found = _KIND.match(space) or _LAST.fullmatch(space)
     name = "n" if found is None else found[1]
     numbers = (f"{name}{number}" for number in count(2))
     return next(one for one in chain((name,), numbers) if one not in (*prefixes, *PREFIXES))

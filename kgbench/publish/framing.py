@@ -170,13 +170,13 @@ def node_trees(quads: Iterable[ox.Quad]) -> Iterator[str]:
 
 
 def document(quads: Iterable[ox.Quad]) -> str:
-    """A small graph as one JSON-LD document with its context."""
+    """A small graph as one JSON-LD document with its context, and a line for each node."""
     every = {prefix: str(iri) for prefix, iri in PREFIXES.items()}
     nodes = [_compacted(node, every) for node in expanded(quads)]
     used = {name.partition(":")[0] for node in nodes for name in _names(node)}
     context = {prefix: every[prefix] for prefix in sorted(used & set(every))}
-    found = {"@context": context, "@graph": nodes}
-    return json.dumps(found, ensure_ascii=False, indent=1) + "\n"
+    lines = ",\n".join(json.dumps(node, ensure_ascii=False) for node in nodes)
+    return f'{{"@context": {json.dumps(context)}, "@graph": [\n{lines}\n]}}\n'
 
 
 def _compacted(node: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, Any]:

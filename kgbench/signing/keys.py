@@ -22,6 +22,7 @@ from kgbench.errors import SignatureError
 from kgbench.signing.multibase import multikey, public_bytes
 
 PUBLIC: Final = ".pub"
+_PUBLIC_BEGINS: Final = "z6Mk"  # Ed25519, as Multikey text
 _OTHERS: Final = 0o077
 _LARGEST: Final = 10_000  # bytes of a key file
 _EXPONENT: Final = 65_537
@@ -80,6 +81,7 @@ def private_key(path: Path) -> Any:
     """
     try:
         with path.open("rb") as file:
+            _refuse_public(path, file.peek(len(_PUBLIC_BEGINS)))
             _refuse_shared(path, os.fstat(file.fileno()))
             return pem.load_pem_private_key(file.read(_LARGEST), password=None)
     except OSError as error:
@@ -114,19 +116,26 @@ def public_key(given: str) -> str:
     Raises :class:`~kgbench.errors.SignatureError` for anything else.
     """
     text = given
-    if not given.startswith("z6Mk"):
+    if not given.startswith(_PUBLIC_BEGINS):
         try:
             with Path(given).open(encoding="ascii") as file:
                 text = file.read(_LARGEST).strip()
         except (OSError, ValueError):
             text = ""
-        if not text.startswith("z6Mk"):
+        if not text.startswith(_PUBLIC_BEGINS):
             raise SignatureError(
                 f"'{given}' is no public key: give the text that begins with z6Mk, or the file "
                 f"that ends in {PUBLIC}"
             )
     public_bytes(text)
     return text
+
+
+def _refuse_public(path: Path, begins: bytes) -> None:
+    if begins.startswith(_PUBLIC_BEGINS.encode()):
+        raise SignatureError(
+            f"{path} is a public key, which signs nothing: name the private one that it belongs to"
+        )
 
 
 def _refuse_shared(path: Path, state: os.stat_result) -> None:

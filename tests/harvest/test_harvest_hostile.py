@@ -76,8 +76,18 @@ def test_damaged_sources_are_refused_in_words(groups, tmp_path, name, content):
     (groups["ada"].site / name).write_bytes(content)
     [ada] = harvested([groups["ada"].site], tmp_path / "s")
 
-    assert ada.refused
+    assert name in ada.refused
     assert not (tmp_path / "s").exists()
+
+
+def test_an_address_without_a_publication_is_told_from_an_unsigned_one(groups, tmp_path):
+    """Only a publication can lack a signature; anything else is no publication of kgbench."""
+    (tmp_path / "folder").mkdir()
+    (groups["ada"].site / "signature.jsonld").unlink()
+    nothing, unsigned = harvested([tmp_path / "folder", groups["ada"].site], tmp_path / "s")
+
+    assert "no publication of kgbench" in nothing.refused
+    assert "it is not signed" in unsigned.refused
 
 
 def test_data_that_do_not_fit_their_canonical_digest_are_refused(groups, tmp_path):

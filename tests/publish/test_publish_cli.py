@@ -48,6 +48,24 @@ def test_json_report(recorded, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], ["no licence is given", "nobody is named as the creator, nor as the publisher"]),
+        (["--publisher", "Ada"], ["no licence is given", "nobody is named as the creator:"]),
+        (["--creator", "Ada", "--licence", "CC0-1.0"], []),
+    ],
+)
+def test_what_is_missing_is_told_before_it_begins(recorded, tmp_path, arguments, told):
+    """What catalogues demand and nobody has said is told even where nothing is published."""
+    given = ["publish", "--store", recorded, "--out", tmp_path, "--base", BASE, "--run", "nobody"]
+    result = CliRunner().invoke(app, [*map(str, given), *arguments])
+    assert result.exit_code == 1
+    notes = [line for line in result.stderr.splitlines() if line.startswith("note")]
+    assert len(notes) == len(told)
+    assert all(words in note for words, note in zip(told, notes, strict=True))
+
+
+@pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["--base", "bench/"], "is not an IRI"),

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pyoxigraph as ox
 import pytest
 
@@ -41,6 +43,18 @@ def test_files_are_of_executions(site):
     for turtle, folder in documents.items():
         assert [path.name for path in folder.iterdir()] == ["index.html"]
         assert len(dialogues(turtle)) == 2
+
+
+def test_turtle_declares_the_prefixes_that_it_uses(site):
+    """A document names what it speaks of by prefixes, and declares no other ones."""
+    for path in site.rglob("*.ttl"):
+        head, body = [], []
+        for line in path.read_text(encoding="utf-8").splitlines():
+            (head if line.startswith("@prefix ") else body).append(line)
+        text = "\n".join(body)
+        names = {line.split()[1] for line in head} - {"xsd:"}  # numbers need none for their types
+        if "shapes" not in path.parts:  # which are published as they were written
+            assert {name for name in names if not re.search(rf"(?<![\w-]){name}", text)} == set()
 
 
 @pytest.mark.slow

@@ -42,6 +42,14 @@ def test_a_key_that_others_can_read_is_refused(mode, tmp_path):
         SigningKey.read(tmp_path / "k")
 
 
+def test_nothing_is_signed_with_a_public_key(tmp_path):
+    """The file beside a private key is told from it; nobody is advised to hide a public key."""
+    SigningKey.new().keep(tmp_path / "k")
+
+    with pytest.raises(SignatureError, match="is a public key, which signs nothing"):
+        SigningKey.read(tmp_path / "k.pub")
+
+
 def test_no_key_is_overwritten(tmp_path):
     """A second key under the same name is refused, and the first one stays."""
     keys("new", tmp_path / "k")

@@ -20,6 +20,7 @@ from kgbench.vocab import DCAT, KGB, PROV
 
 _LARGE = 50 << 20  # bytes of packed dumps from which on they are kept on disk
 _STATE = ".kgbench-publish"
+_MARKS = ("SHA256SUMS", "publication.json", "catalog.ttl", "data")  # one is left of any damage
 
 
 class Published:
@@ -175,6 +176,11 @@ def _found(paths: list[Path]) -> tuple[Path | None, list[Path]]:
         return None, paths
     if len(paths) > 1:
         raise ResourceError("name one published folder to check, or files, not both")
+    if not any((folders[0] / name).exists() for name in _MARKS):
+        raise ResourceError(
+            f"{folders[0]} is no publication: it has none of {', '.join(_MARKS)}; name the folder "
+            "that kgbench publish --out wrote"
+        )
     dumps = sorted(p for p in (folders[0] / "data").glob("*.nq*") if reading.parts(p)[0] == ".nq")
     parts = [path for path in dumps if not path.name.startswith("all.")]
     return folders[0], parts or dumps

@@ -210,8 +210,10 @@ def turtle(quads: list[ox.Quad], iri: str | None = None) -> bytes:
     named: Counter[str] = Counter()
     for quad in quads:
         triples[quad.triple] = None
-        prefixes.update(_prefix(quad.predicate.value))
-        for term in (quad.subject, quad.predicate, quad.object):
+        is_type = quad.predicate.value == RDF.type  # which is written as "a"
+        if not is_type:
+            prefixes.update(_prefix(quad.predicate.value))
+        for term in (quad.subject, quad.object, *(() if is_type else (quad.predicate,))):
             if isinstance(term, ox.NamedNode):
                 named[term.value] += 1
             elif isinstance(term, ox.Literal) and term.datatype.value not in _UNNAMED:

@@ -13,8 +13,8 @@ import pyoxigraph as ox
 import pytest
 
 from kgbench.model import Outcome
-from kgbench.tasks import catalogue, json_ld_answers, world_contexts
-from kgbench.tasks.json_ld_answers import IllFormedJsonLd, known, rows
+from kgbench.scoring.json_ld import IllFormedJsonLd, known, rows
+from kgbench.tasks import catalogue, world_contexts
 from kgbench.testing.executor import PlainExecutor
 from kgbench.worlds import documents
 from kgbench.worlds.model import NAMESPACE
@@ -216,4 +216,4 @@ def test_errors_of_the_processor_are_refusals():
         ({"@graph": [twice, twice]}, "cannot work with it"),
     ):
         with pytest.raises(IllFormedJsonLd, match=said):
-            json_ld_answers.rows(document)
+            rows(document)

@@ -10,7 +10,8 @@ from kgbench.errors import ResourceError
 from kgbench.model import Executor, TaskModule
 from kgbench.policies import within_rows
 from kgbench.policies.policy import Policy, policies
-from kgbench.tasks import catalogue, json_ld_answers, texts
+from kgbench.scoring import json_ld
+from kgbench.tasks import catalogue, texts
 from kgbench.tasks.sealing import SUFFIX
 from kgbench.validation import foreign
 
@@ -50,7 +51,7 @@ _QUERIES = (
 LOADERS: Mapping[str, Callable[[], None]] = {
     "row matching": within_rows.prepare,
     "pySHACL": foreign.load_pyshacl,
-    "PyLD": json_ld_answers.load,
+    "PyLD": json_ld.load,
 }
 """What a task class may name in ``LOADS``, because its judge needs it."""
 _MOST_TEXT = 1 << 20  # bytes; larger files beside a task are graphs, which cases carry

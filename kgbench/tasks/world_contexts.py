@@ -13,9 +13,10 @@ from typing import Final
 
 from kgbench.model import Case, Executor, Json, Task, Verdict
 from kgbench.on_demand import OnDemand
+from kgbench.scoring import json_ld
 from kgbench.scoring.agreement import agreement
+from kgbench.scoring.json_ld import IllFormedJsonLd
 from kgbench.tasks import catalogue, json_ld_answers, serialising, texts, turtle_answers
-from kgbench.tasks.json_ld_answers import IllFormedJsonLd
 from kgbench.tasks.world_questions import world_of
 from kgbench.vocab import RDFS, XSD
 from kgbench.worlds import documents, generator
@@ -23,13 +24,13 @@ from kgbench.worlds.model import NAMESPACE
 
 NAME: Final = "JsonLdContextWorld"
 LOADS: Final = ("PyLD",)
-_PREFIXES: Final = {
+PREFIXES: Final = {
     "w": NAMESPACE,
     "r": generator.RESOURCE,
     "rdfs": str(RDFS),
     "xsd": str(XSD),
 }
-_CONTEXT: Final = "@context"
+CONTEXT: Final = "@context"
 _SHOWN: Final = 5  # triples of each kind that feedback quotes
 _LISTED: Final = 50  # of each kind that the infos list; all are scored
 _LONGEST: Final = 500  # characters of one triple that is quoted
@@ -49,7 +50,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
         triples = turtle_answers.triples(document.triples)
         data = {
             "document": document.text,
-            "graph": serialising.serialise(triples, "turtle", _PREFIXES),
+            "graph": serialising.serialise(triples, "turtle", PREFIXES),
             "triples": list(document.triples),
             "context": document.context,
             "features": list(document.features),
@@ -69,11 +70,11 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
     """Compare what the document says with the context in the last answer with the graph."""
     answer = answers[-1]
     read = json_ld_answers.read(answer)
-    expected = json_ld_answers.known(case.data["triples"])
+    expected = json_ld.known(case.data["triples"])
     error, found = read.error, frozenset[str]()
     if read.document is not None:
         try:
-            found = _meant(case, read.document[_CONTEXT])
+            found = _meant(case, read.document[CONTEXT])
         except KeyError:
             error = 'the JSON object has no "@context"'
         except IllFormedJsonLd as refused:
@@ -96,7 +97,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
     if error is None:
         return Verdict(scores, infos, outcome, _differences(missing, surplus), "content")
     said = json_ld_answers.feedback(read, error)
-    if read.document is not None and _CONTEXT not in read.document:
+    if read.document is not None and CONTEXT not in read.document:
         said = texts.text(NAME, "feedback-no-context.txt"), "format"
     return Verdict(scores, infos, outcome, *said)
 
@@ -112,7 +113,7 @@ def prepare() -> None:
 
 
 def _meant(case: Case, context: Json) -> frozenset[str]:
-    return json_ld_answers.rows({_CONTEXT: context, **json.loads(case.data["document"])})
+    return json_ld.rows({CONTEXT: context, **json.loads(case.data["document"])})
 
 
 def _differences(missing: Sequence[str], surplus: Sequence[str]) -> str:

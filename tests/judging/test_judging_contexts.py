@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two hundred hostile JSON-LD contexts: each has the outcome of its kind."""
+"""Two hundred hostile JSON-LD contexts and frames: each has the outcome of its kind."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
 from kgbench.model import Outcome
-from kgbench.tasks import world_contexts
+from kgbench.tasks import world_contexts, world_frames
 from kgbench.testing import hostile
 from tests.judging.probing import PATIENCE, TASKS, listener, nobody_came
 from tests.judging.test_judging_hostile import peak_of_children
@@ -22,7 +22,29 @@ JUDGED = (Outcome.SCORED, Outcome.UNPARSABLE, Outcome.EMPTY)
 
 def fenced(context):
     """An answer with a context."""
-    return f"```json\n{json.dumps({'@context': context})}\n```"
+    return framed({"@context": context})
+
+
+def framed(frame):
+    """An answer with a JSON object."""
+    return f"```json\n{json.dumps(frame)}\n```"
+
+
+def frames():
+    """Frames that are large, deep, or ask for everything everywhere."""
+    yield from ({}, {"@embed": "@always"}, {"@embed": "@always", "@explicit": False, "@id": {}})
+    yield {f"key{n}": {} for n in range(20_000)}
+    yield {"type": [f"urn:c:{n}" for n in range(20_000)]}
+    yield {"name": {"@default": "x" * 500_000}}
+    yield {"maker": {"@default": [{"@id": f"urn:d:{n}"} for n in range(5_000)]}}
+    deep = at = {}
+    for _ in range(400):
+        at["maker"] = {"@embed": "@always", "makerOf": {}}
+        at = at["maker"]["makerOf"]
+    yield deep
+    yield {"@graph": {"@graph": {"@graph": {}}}}
+    yield {"@reverse": {"https://w3id.org/kgbench/world/maker": {"@embed": "@always"}}}
+    yield {"@included": {}, "@nest": {}, "@omitDefault": "maybe", "@requireAll": [True]}
 
 
 def reaching(url):
@@ -52,17 +74,18 @@ def heavy():
 
 
 @pytest.mark.slow
-def test_every_hostile_context_has_its_outcome():
-    """Each is judged or refused; nobody is asked, memory is bounded, none is right."""
+@pytest.mark.parametrize("module", [world_contexts, world_frames])
+def test_every_hostile_answer_has_its_outcome(module):
+    """Each is judged or refused; nobody is asked, memory is bounded, no remote one is right."""
     cases = [
-        world_contexts.cases(TASKS[f"{world_contexts.NAME}-natural-{level}"], "own", 7, 1)[0]
-        for level in (1, 5)
+        module.cases(TASKS[f"{module.NAME}-natural-{level}"], "own", 7, 1)[0] for level in (1, 5)
     ]
     with listener() as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}/"
         chosen = [fenced(one) for one in (*reaching(url), *heavy())]
+        chosen += map(framed, frames())
         chosen += ["```json\n" + "[" * 50_000 + "]" * 50_000 + "\n```", "```json\n" + "9" * 5_000]
-        references = [world_contexts.reference(case) for case in cases]
+        references = [module.reference(case) for case in cases]
         chosen += islice((text for _, text in hostile.answers(references, 400, url=url)), ANSWERS)
         requests = [
             JudgeRequest(case, (text,))
@@ -83,7 +106,8 @@ def test_every_hostile_context_has_its_outcome():
     assert not wrong, wrong
     remote = judged[: len(list(reaching(url)))]
     assert all(one.scores["exact"] == 0.0 for one in remote)
-    assert sum("nothing is fetched" in str(one.infos["parseError"]) for one in remote) >= 6
+    if module is world_contexts:  # the context of a frame is not the answer's to say
+        assert sum("nothing is fetched" in str(one.infos["parseError"]) for one in remote) >= 6
 
 
 def test_a_context_is_judged_in_a_child():

@@ -10,6 +10,7 @@ from kgbench.errors import ResourceError
 from kgbench.model import Executor, TaskModule
 from kgbench.policies import within_rows
 from kgbench.policies.policy import Policy, policies
+from kgbench.scoring import json_ld
 from kgbench.tasks import catalogue, texts
 from kgbench.tasks.sealing import SUFFIX
 from kgbench.validation import foreign
@@ -50,6 +51,7 @@ _QUERIES = (
 LOADERS: Mapping[str, Callable[[], None]] = {
     "row matching": within_rows.prepare,
     "pySHACL": foreign.load_pyshacl,
+    "PyLD": json_ld.load,
 }
 """What a task class may name in ``LOADS``, because its judge needs it."""
 _MOST_TEXT = 1 << 20  # bytes; larger files beside a task are graphs, which cases carry

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""JsonLdContextWorld: write the JSON-LD context that makes a JSON document mean a given graph.
+
+Documents and graphs follow from the seed of the plan (:mod:`kgbench.worlds.documents`). The graphs
+have no blank nodes, so that sets of triples are compared.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Final
+
+from kgbench.model import Case, Executor, Json, Task, Verdict
+from kgbench.on_demand import OnDemand
+from kgbench.scoring import json_ld
+from kgbench.scoring.agreement import agreement
+from kgbench.scoring.json_ld import IllFormedJsonLd
+from kgbench.tasks import catalogue, json_ld_answers, serialising, texts, turtle_answers
+from kgbench.tasks.world_questions import world_of
+from kgbench.vocab import RDFS, XSD
+from kgbench.worlds import documents, generator
+from kgbench.worlds.model import NAMESPACE
+
+NAME: Final = "JsonLdContextWorld"
+LOADS: Final = ("PyLD",)
+PREFIXES: Final = {
+    "w": NAMESPACE,
+    "r": generator.RESOURCE,
+    "rdfs": str(RDFS),
+    "xsd": str(XSD),
+}
+CONTEXT: Final = "@context"
+_SHOWN: Final = 5  # triples of each kind that feedback quotes
+_LISTED: Final = 50  # of each kind that the infos list; all are scored
+_LONGEST: Final = 500  # characters of one triple that is quoted
+
+
+def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
+    """``count`` different documents about the world of a seed.
+
+    Raises :class:`~kgbench.errors.TaskError` where the world is too small for so many, once the
+    first that is too much is asked for.
+    """
+    chosen = task.parameters
+    sheet = documents.sheet(world_of(task, seed), chosen["level"])
+
+    def generated(iteration: int) -> Case:
+        document = sheet.document(iteration)
+        triples = turtle_answers.triples(document.triples)
+        data = {
+            "document": document.text,
+            "graph": serialising.serialise(triples, "turtle", PREFIXES),
+            "triples": list(document.triples),
+            "context": document.context,
+            "features": list(document.features),
+        }
+        return catalogue.make_case(suite, NAME, chosen, data)
+
+    return OnDemand(count, generated)
+
+
+def prompt(case: Case) -> str:
+    """The document and the graph."""
+    shown = {name: case.data[name] for name in ("document", "graph")}
+    return texts.filled(NAME, "prompt.txt", **shown)
+
+
+def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  # noqa: ARG001 - PyLD
+    """Compare what the document says with the context in the last answer with the graph."""
+    answer = answers[-1]
+    read = json_ld_answers.read(answer)
+    expected = json_ld.known(case.data["triples"])
+    error, found = read.error, frozenset[str]()
+    if read.document is not None:
+        try:
+            found = _meant(case, read.document[CONTEXT])
+        except KeyError:
+            error = 'the JSON object has no "@context"'
+        except IllFormedJsonLd as refused:
+            error = str(refused)
+    agreed = agreement(len(expected & found), len(found), len(expected), precision_of_nothing=0.0)
+    missing, surplus = sorted(expected - found), sorted(found - expected)
+    scores = {
+        "answerParse": float(error is None),
+        **agreed.named(),
+        "exact": float(not missing and not surplus),
+    }
+    infos: dict[str, Json] = {
+        "parseError": error,
+        "missing": missing[:_LISTED],
+        "surplus": [row[:_LONGEST] for row in surplus[:_LISTED]],
+    }
+    outcome = turtle_answers.outcome(answer, usable=error is None)
+    if scores["exact"] or len(answers) >= turtle_answers.ROUNDS:
+        return Verdict(scores, infos, outcome)
+    if error is None:
+        return Verdict(scores, infos, outcome, _differences(missing, surplus), "content")
+    said = json_ld_answers.feedback(read, error)
+    if read.document is not None and CONTEXT not in read.document:
+        said = texts.text(NAME, "feedback-no-context.txt"), "format"
+    return Verdict(scores, infos, outcome, *said)
+
+
+def reference(case: Case) -> str:
+    """The context."""
+    return f"```json\n{case.data['context']}\n```"
+
+
+def prepare() -> None:
+    """Read the feedback prompts, for a process that cannot do so later."""
+    json_ld_answers.prepare()
+
+
+def _meant(case: Case, context: Json) -> frozenset[str]:
+    return json_ld.rows({CONTEXT: context, **json.loads(case.data["document"])})
+
+
+def _differences(missing: Sequence[str], surplus: Sequence[str]) -> str:
+    """The feedback about a context with which the document says something else."""
+    lines = [
+        f"* {what}: {row[:_LONGEST]}"
+        for what, found in (("missing", missing), ("should not be there", surplus))
+        for row in found[:_SHOWN]
+    ]
+    if len(lines) < len(missing) + len(surplus):
+        lines.append("* and more")
+    counts = {"missing": str(len(missing)), "surplus": str(len(surplus))}
+    return texts.filled(NAME, "feedback-differences.txt", examples="\n".join(lines), **counts)

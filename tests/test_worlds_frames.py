@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""JSON-LD frames for trees of generated worlds: judged by the trees that they make."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from kgbench.model import Outcome
+from kgbench.scoring import json_ld
+from kgbench.tasks import catalogue, world_frames
+from kgbench.testing.executor import PlainExecutor
+from kgbench.worlds import trees
+
+NAME = world_frames.NAME
+LEVELS = range(1, trees.LEVELS + 1)
+LABELS = [f"{NAME}-{names}-{level}" for names in ("natural", "opaque") for level in LEVELS]
+# What version 1 of the generator makes of a seed: another outcome needs another version.
+MADE = "dc9b48b86dd199954b44c31eba2cc342beac0455892ccc681f39909e893c4eaf"
+TELL = "from tests.test_worlds_frames import told; print(told())"
+
+
+def cases(label, count, seed=7):
+    """The first cases of a labelled task."""
+    task = catalogue.labelled_tasks()[label]
+    return list(world_frames.cases(task, "own", seed, count))
+
+
+def told():
+    """A digest of graphs, frames and trees of all levels."""
+    found = hashlib.sha256()
+    for label in LABELS:
+        for case in cases(label, 4):
+            found.update(repr(sorted(case.data.items())).encode())
+    return found.hexdigest()
+
+
+def judged(case, *answers):
+    """The verdict on the last answer, which is JSON where it is no text."""
+    texts = [one if isinstance(one, str) else f"```json\n{json.dumps(one)}\n```" for one in answers]
+    return world_frames.judge(case, texts, PlainExecutor())
+
+
+def test_a_seed_gives_the_same_everywhere():
+    """Cases are those of the generator's version, whatever order hashes have."""
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", TELL],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout.strip()
+        for seed in "12"
+    ]
+    assert found == [MADE] * 2
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_references_are_right_and_silence_is_not(label):
+    """The reference reaches the best scores on every case, no answer the lowest."""
+    _tried(label, 6)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("label", LABELS)
+def test_thousand_cases_of_each_level(label):
+    """A thousand cases differ, are solved by their references, and do not tell the frame."""
+    _tried(label, 1_000)
+
+
+def _tried(label, count):
+    found = cases(label, count)
+    assert len({case.iri for case in found}) == len({c.data["tree"] for c in found}) == count
+    for case in found:
+        right = judged(case, world_frames.reference(case))
+        assert (right.scores["f1"], right.scores["exact"]) == (1.0, 1.0), case.data
+        assert right.next_prompt is None
+        silent = judged(case, "")
+        assert (silent.scores["f1"], silent.outcome) == (0.0, Outcome.EMPTY)
+        assert silent.next_prompt
+        said = world_frames.prompt(case)
+        assert case.data["frame"] not in said
+        assert not [word for word in ("@explicit", "@embed", "@requireAll") if word in said]
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_every_part_of_a_frame_matters(label):
+    """No case is solved by its reference without one of its parts."""
+    for case in cases(label, 3):
+        frame = json.loads(case.data["frame"])
+        for part in frame:
+            less = {name: value for name, value in frame.items() if name != part}
+            assert judged(case, less).scores["exact"] == 0.0, (part, case.data)
+
+
+def test_forms_of_each_level_come():
+    """Levels ask for what they are said to ask for, and trees use words of the context alone."""
+    for level in LEVELS:
+        found = cases(f"{NAME}-natural-{level}", 40)
+        assert {case.data["features"][0] for case in found} == set(trees.FORMS[level])
+        for case in found:
+            assert "http" not in case.data["tree"]
+            assert "null" not in case.data["tree"]
+
+
+def test_a_frame_may_be_put_otherwise():
+    """What counts is the tree: a class by its IRI, and a context of one's own, change nothing."""
+    (case,) = cases(f"{NAME}-natural-3", 1)
+    frame, context = (json.loads(case.data[name]) for name in ("frame", "context"))
+    told_ = {**frame, "type": context[frame["type"]], "@context": "http://127.0.0.1:9/"}
+
+    assert judged(case, told_).scores["exact"] == 1.0
+
+
+def test_another_tree_is_shown():
+    """A frame that makes another tree has some points, and its tree is in the next prompt."""
+    (case,) = cases(f"{NAME}-natural-3", 1)
+    frame = json.loads(case.data["frame"])
+    less = {name: value for name, value in frame.items() if name != "@explicit"}
+    verdict = judged(case, less)
+
+    assert 0 < verdict.scores["f1"] < 1
+    assert verdict.feedback == "content"
+    assert '"name": ' in verdict.next_prompt
+    assert verdict.infos["surplus"]
+    assert judged(case, less, less, less).next_prompt is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "kind"),
+    [
+        ("no block", "no fenced block", "format"),
+        ("```json\n[]\n```", "no JSON object", "syntax"),
+        ({"@type": 5}, "", "syntax"),
+        ({"@embed": "@sometimes"}, "embed", "syntax"),
+    ],
+)
+def test_what_cannot_be_used_is_asked_for_again(answer, error, kind):
+    """The model is told why, and gets no point for it."""
+    (case,) = cases(f"{NAME}-natural-1", 1)
+    verdict = judged(case, answer)
+
+    assert verdict.outcome is Outcome.UNPARSABLE
+    assert error in verdict.infos["parseError"]
+    assert (verdict.scores["answerParse"], verdict.scores["f1"]) == (0.0, 0.0)
+    assert verdict.feedback == kind
+    assert verdict.next_prompt
+
+
+def test_trees_are_compared_up_to_the_order_of_arrays():
+    """Arrays have no order; a value in another node, or under another key, is another."""
+    one = {"@graph": [{"id": "a", "k": [1, 2]}, {"id": "b", "k": {"id": "c"}}, {"id": "d"}]}
+    other = {"@graph": [{"id": "d"}, {"id": "b", "k": {"id": "c"}}, {"id": "a", "k": [2, 1]}]}
+    moved = {"@graph": [{"id": "a", "k": [1]}, {"id": "b", "k": {"id": "c"}}, {"id": "d", "k": 2}]}
+
+    assert json_ld.ordered(one) == json_ld.ordered(other) != json_ld.ordered(moved)
+    assert set(json_ld.leaves(one)) == set(json_ld.leaves(other))
+    assert set(json_ld.leaves(one)) - set(json_ld.leaves(moved)) == {"a /@graph/k 2"}
+    assert list(json_ld.leaves({"k": {}})) == [" /k {}"]

@@ -106,6 +106,7 @@ def test_which_classes_want_a_block() -> None:
     assert _block_classes() == [
         "JsonLdContextWorld",
         "JsonLdFrameWorld",
+        "Rdf12World",
         "RdfSyntaxFixList",
         "ShaclRepairWorld",
         "ShaclVerdictWorld",

@@ -15,6 +15,7 @@ import pyoxigraph as ox
 
 from kgbench.execution import documents, lexer
 from kgbench.model import QueryResult
+from kgbench.rdf.triple_terms import written
 
 COLUMNS: Final = ("change", "subject", "predicate", "object", "graph")
 ADDED: Final = '"added"'
@@ -93,11 +94,11 @@ def result(rows: Iterable[Row]) -> QueryResult:
 def built(triples: Iterable[ox.Triple]) -> Iterator[Row]:
     """The triples of a CONSTRUCT as rows."""
     for one in triples:
-        yield ADDED, str(one.subject), str(one.predicate), str(one.object), None
+        yield ADDED, str(one.subject), str(one.predicate), written(one.object), None
 
 
 def _rows(change: str, quads: Iterable[ox.Quad]) -> Iterator[Row]:
     default = ox.DefaultGraph()
     for one in quads:
         graph = None if one.graph_name == default else str(one.graph_name)
-        yield change, str(one.subject), str(one.predicate), str(one.object), graph
+        yield change, str(one.subject), str(one.predicate), written(one.object), graph

@@ -19,6 +19,7 @@ from kgbench.execution import casts, changing, documents, lexer, scope
 from kgbench.execution.graphs import GraphCache, GraphText, InstalledGraphs
 from kgbench.execution.prefixes import complete
 from kgbench.model import ParsedGraph, QueryResult
+from kgbench.rdf import triple_terms
 
 MOST_VALUES = 1_500_000  # of one result: rows times variables, about 200 MB as terms
 TRIPLE = ("subject", "predicate", "object")
@@ -296,12 +297,13 @@ def _as_rows(variables: tuple[str, ...], solutions: Iterable[Iterable[object]]) 
     found: list[tuple[str | None, ...]] = []
     labels: dict[str, str] = {}
 
-    def written(term: object) -> str | None:
-        if term is None:
-            return None
+    def leaf(term: object) -> str:
         if isinstance(term, ox.BlankNode):  # labels are made up, so they are told by occurrence
             return labels.setdefault(term.value, f"_:b{len(labels)}")
         return str(term)
+
+    def written(term: object) -> str | None:
+        return None if term is None else triple_terms.written(term, leaf)
 
     for solution in solutions:
         if len(found) == most:

@@ -74,6 +74,8 @@ def _cell(binding: Mapping[str, Json] | None) -> str | None:
         return f"<{value}>"
     if kind == "bnode":
         return f"_:{value}"
+    if kind == "triple":
+        return value
     if kind not in _LITERALS:
         raise EvaluationError(f"a result has a binding of the unknown type '{kind}'")
     language, datatype = binding.get("xml:lang"), binding.get("datatype")

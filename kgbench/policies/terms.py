@@ -15,7 +15,10 @@ _ESCAPES: Final = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\
 
 
 class Term(NamedTuple):
-    """An RDF term: ``kind`` is ``uri``, ``bnode`` or ``literal``, as SPARQL-JSON names them."""
+    """An RDF term: ``kind`` is ``uri``, ``bnode``, ``literal`` or ``triple``, as in SPARQL-JSON.
+
+    The ``value`` of a triple term is the whole term.
+    """
 
     kind: str
     value: str
@@ -29,6 +32,8 @@ def read(term: str) -> Term:
     >>> read('"1"^^<http://e.org/i>'), read("<http://e.org/a>").kind, read("_:b0").value
     (Term(kind='literal', value='1', language=None, datatype='http://e.org/i'), 'uri', 'b0')
     """
+    if term.startswith("<<("):
+        return Term("triple", term)
     if term.startswith("<") and not term.startswith("<<"):
         return Term("uri", term[1:-1])
     found = _LITERAL.match(term)
@@ -40,6 +45,8 @@ def read(term: str) -> Term:
 
 def written(term: Term) -> str:
     """``term`` as N-Triples writes it; :func:`read` reverses it."""
+    if term.kind == "triple":
+        return term.value
     if term.kind == "uri":
         return f"<{term.value}>"
     if term.kind == "bnode":

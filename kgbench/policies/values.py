@@ -64,7 +64,7 @@ def by_value(term: str) -> str:
     """
     found = read(term)
     if found.kind != "literal":
-        return term if found.kind == "uri" else "blank"
+        return "blank" if found.kind == "bnode" else term
     if found.datatype in NUMERIC:
         return f"number {_number(found.value)}"
     if found.datatype is None or found.datatype == XSD.string:

@@ -9,6 +9,7 @@ import pyoxigraph as ox
 
 from kgbench.execution import changing
 from kgbench.model import ParsedGraph, QueryResult
+from kgbench.rdf.triple_terms import written
 
 TRIPLE: tuple[str, ...] = ("subject", "predicate", "object")  # the variables of a CONSTRUCT's rows
 FORMATS = {
@@ -31,7 +32,7 @@ class PlainExecutor:
             quads = list(ox.parse(text.encode("utf-8"), FORMATS[rdf_format]))
         except (SyntaxError, ValueError) as error:
             return ParsedGraph(None, str(error))
-        return ParsedGraph(tuple(f"{q.subject} {q.predicate} {q.object} ." for q in quads))
+        return ParsedGraph(tuple(f"{quad.triple} ." for quad in quads))
 
     def check(self, query: str, prefixes: Mapping[str, str], *, update: bool = False) -> str | None:
         """The syntax error that querying or updating an empty store shows."""
@@ -68,7 +69,7 @@ class PlainExecutor:
             if isinstance(found, ox.QuerySolutions):
                 variables = tuple(each.value for each in found.variables)
             rows = tuple(
-                tuple(None if term is None else str(term) for term in solution)
+                tuple(None if term is None else written(term) for term in solution)
                 for solution in found
             )
         except (SyntaxError, ValueError, OSError) as error:

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Triple terms of RDF 1.2, whose ``str`` in pyoxigraph lacks the brackets and nests without end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import pyoxigraph as ox
+
+OPENS: Final = "<<("
+CLOSES: Final = ")>>"
+
+
+def cells(*terms: Any, leaf: Callable[[Any], str] = str) -> Iterator[str]:
+    """Terms as N-Triples 1.2 writes them, the parts and the brackets of triple terms one by one.
+
+    ``leaf`` writes what is no triple term.
+
+    >>> list(cells(ox.Triple(ox.NamedNode("urn:a"), ox.NamedNode("urn:b"), ox.Literal("c"))))
+    ['<<(', '<urn:a>', '<urn:b>', '"c"', ')>>']
+    """
+    open_ = list(reversed(terms))
+    while open_:
+        term = open_.pop()
+        if isinstance(term, ox.Triple):
+            yield OPENS
+            open_ += [CLOSES, term.object, term.predicate, term.subject]
+        else:
+            yield term if term is CLOSES else leaf(term)
+
+
+def written(term: Any, leaf: Callable[[Any], str] = str) -> str:
+    """One term as N-Triples 1.2 writes it."""
+    return " ".join(cells(term, leaf=leaf))

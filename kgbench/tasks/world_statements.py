@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rdf12World: statements about statements of a generated world, and strings with a direction.
+
+A case asks for a graph in Turtle 1.2, which is compared up to the names of blank nodes, or for a
+SPARQL 1.2 query, which is executed on a graph of reports. All follows from the seed of the plan
+(:mod:`kgbench.worlds.statements`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Final, NamedTuple, cast
+
+import pyoxigraph as ox
+
+from kgbench.errors import EvaluationError
+from kgbench.model import Case, Executor, Json, Outcome, Task, TaskModule, Verdict
+from kgbench.on_demand import OnDemand
+from kgbench.policies.blank_nodes import Compared, Row, compare_rows
+from kgbench.policies.policy import policy
+from kgbench.rdf.triple_terms import OPENS, cells
+from kgbench.tasks import (
+    catalogue,
+    sparql_dialogue,
+    texts,
+    turtle_answers,
+    typed_answers,
+    world_questions,
+)
+from kgbench.tasks.world_questions import POLICY, Vocabulary, world_of
+from kgbench.vocab import RDF
+from kgbench.worlds import notations, report_questions, statements
+from kgbench.worlds.generator import World
+
+NAME: Final = "Rdf12World"
+QUERY: Final = "query"
+_PROBE: Final = "<urn:r> <urn:p> <<( <urn:s> <urn:p> <urn:o> )>> ."
+_TRAPS: Final = ("asserted", "unasserted", "misdirected", "outdated")
+_DIRECTION: Final = re.compile(r"(?<=[A-Za-z0-9])--(?:ltr|rtl)\Z")
+_OUTDATED: Final = {f"<{RDF[name]}>" for name in ("subject", "predicate", "object", "Statement")}
+_I18N: Final = f"^^<{notations.I18N}"
+_SHOWN: Final = 10  # triples of each kind that the infos of a verdict list
+_LONGEST: Final = 500  # characters of such a triple
+
+
+class _Queries(NamedTuple):
+    """What judging by results needs to know: graphs are carried by their cases."""
+
+    vocabulary: Vocabulary
+
+    def query(self, answer: str) -> str | None:
+        """The query of an answer."""
+        return sparql_dialogue.selected(answer)
+
+    def graph_name(self, case: Case) -> None:
+        """Return ``None``: no case is about an installed graph."""
+
+
+_QUERIES: Final = cast("TaskModule", _Queries(Vocabulary(statements.PREFIXES)))
+
+
+def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
+    """``count`` cases of a skill and a level, about statements of the world of a seed."""
+    chosen = task.parameters
+    world = world_of(task, seed)
+    data_of = _DATA[chosen["skill"]]
+
+    def generated(iteration: int) -> Case:
+        data = data_of(world, chosen["level"], iteration)
+        return catalogue.make_case(suite, NAME, chosen, data)
+
+    return OnDemand(count, generated)
+
+
+def _annotate(world: World, level: int, number: int) -> dict[str, Json]:
+    graph, chance = statements.graph_and_chance(world, "annotate", level, number)
+    reports = statements.drawn(graph, statements.RECIPES[level], chance)
+    gold = statements.lines(reports)
+    return {
+        "asked": "\n".join(statements.described(reports)),
+        "names": statements.short("\n".join(statements.names(graph, gold, chance))),
+        "gold": list(gold),
+    }
+
+
+def _direction(world: World, level: int, number: int) -> dict[str, Json]:
+    graph, chance = statements.graph_and_chance(world, "direction", level, number)
+    mottos = notations.mottos(graph, level, chance)
+    gold = [motto.line for motto in mottos]
+    return {
+        "asked": notations.shown_mottos(mottos, level),
+        "names": statements.short("\n".join(statements.names(graph, gold, chance))),
+        "gold": list(gold),
+    }
+
+
+def _repair(world: World, level: int, number: int) -> dict[str, Json]:
+    graph, chance = statements.graph_and_chance(world, "repair", level, number)
+    reports = statements.drawn(graph, notations.RECIPES[level], chance)
+    return {
+        "asked": statements.short(notations.old_document(reports, level, chance)),
+        "gold": list(statements.lines(reports)),
+    }
+
+
+def _query(world: World, level: int, number: int) -> dict[str, Json]:
+    question = report_questions.drawn(world, level, number)
+    return {
+        "question": question.words,
+        "names": statements.short("\n".join(question.properties)),
+        "graph": statements.short("\n".join(question.graph)),
+        "refSparql": question.query,
+    }
+
+
+_DATA: Final[dict[str, Callable[[World, int, int], dict[str, Json]]]] = {
+    "annotate": _annotate,
+    "direction": _direction,
+    "repair": _repair,
+    QUERY: _query,
+}
+
+
+def prompt(case: Case) -> str:
+    """What is asked for, with what is needed to write it."""
+    shown = {key: case.data[key] for key in ("asked", "names", "question") if key in case.data}
+    return texts.filled(NAME, f"prompt-{case.parameters['skill']}.txt", **shown)
+
+
+def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
+    """Compare the graph or the result of the last answer; ask again where there is none.
+
+    Raises :class:`~kgbench.errors.EvaluationError` where the engine reads no RDF 1.2.
+    """
+    if executor.parse(_PROBE, "turtle").triples is None:
+        raise EvaluationError(
+            f"the engine reads no RDF 1.2, so it cannot judge the case {case.iri}: judge with the "
+            "engine oxigraph"
+        )
+    if case.parameters["skill"] == QUERY:
+        return _judged_query(case, answers, executor)
+    answer = answers[-1]
+    read = turtle_answers.read(answer, executor)
+    usable = bool(read.triples)
+    scores = {"answerParse": float(read.triples is not None)}
+    infos: dict[str, Json] = {"parseError": read.error}
+    if usable:
+        given = [row(triple) for triple in read.triples or ()]
+        gold = [row(triple) for triple in turtle_answers.triples(tuple(case.data["gold"]))]
+        compared = compare_rows(gold, given)
+        exact = float(not compared.missing and not compared.surplus)
+        scores |= {**compared.agreement.named(), "exact": exact, **_traps(gold, given, compared)}
+        infos |= {"missing": _listed(compared.missing), "surplus": _listed(compared.surplus)}
+    else:
+        scores |= dict.fromkeys(("precision", "recall", "f1", "exact", *_TRAPS), 0.0)
+    verdict = Verdict(scores, infos, turtle_answers.outcome(answer, usable=usable))
+    if usable or len(answers) >= turtle_answers.ROUNDS:
+        return verdict
+    said = (texts.text(NAME, "feedback-no-triples.txt"), "format")
+    if read.triples is None:
+        said = read.feedback
+    return replace(verdict, next_prompt=said[0], feedback=said[1])
+
+
+def _judged_query(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
+    """Compare the result of the last answer's query with that of the reference."""
+    verdict = typed_answers.parsed_and_judged(policy(POLICY), case, answers, executor, _QUERIES)
+    if len(answers) >= sparql_dialogue.ROUNDS:
+        return verdict
+    if verdict.outcome in {Outcome.UNPARSABLE, Outcome.EMPTY}:
+        query = verdict.infos["sparql"]
+        error = None if query is None else verdict.infos["parseError"]
+        said = sparql_dialogue.syntax_feedback(query, error)
+    elif not verdict.infos["resultLength"]:
+        said = sparql_dialogue.empty_feedback()
+    else:
+        return verdict
+    return replace(verdict, next_prompt=said[0], feedback=said[1])
+
+
+def row(triple: ox.Triple) -> Row:
+    """A triple as a row of its terms, in which each part of a triple term has a cell of its own."""
+    return tuple(cells(*triple))
+
+
+def _traps(gold: Iterable[Row], given: Iterable[Row], compared: Compared) -> dict[str, float]:
+    """How often an answer does what those do who know RDF-star or RDF 1.1."""
+    expected = set(gold)
+    reported = {one[3:-1] for one in expected if len(one) > 3 and one[2] == OPENS}  # noqa: PLR2004 - after subject and predicate
+    undirected = {_undirected(one) for one in compared.surplus}
+    counts = {
+        "asserted": len((reported - expected) & compared.surplus),
+        "unasserted": len((reported & expected) & compared.missing),
+        "misdirected": sum(_undirected(one) in undirected for one in compared.missing),
+        "outdated": sum(_is_outdated(one) for one in set(given)),
+    }
+    return {name: float(count) for name, count in counts.items()}
+
+
+def _undirected(one: Row) -> Row:
+    return tuple(
+        _DIRECTION.sub("", cell) if cell is not None and cell.startswith('"') else cell
+        for cell in one
+    )
+
+
+def _is_outdated(one: Row) -> bool:
+    return any(
+        cell in _OUTDATED or (cell is not None and cell.rpartition('"')[2].startswith(_I18N))
+        for cell in one
+    )
+
+
+def reference(case: Case) -> str:
+    """The expected graph, or the reference query, in a fenced block."""
+    if case.parameters["skill"] == QUERY:
+        return sparql_dialogue.reference(case)
+    return f"```turtle\n{statements.short(chr(10).join(case.data['gold']))}\n```"
+
+
+check = world_questions.check
+
+
+def prepare() -> None:
+    """Read what judging needs, for a process that cannot do so later."""
+    world_questions.prepare()
+    turtle_answers.prepare()
+    texts.text(NAME, "feedback-no-triples.txt")
+
+
+def _listed(rows: Iterable[Row]) -> list[str]:
+    """The first few rows as text, blank nodes without their labels."""
+    written = (
+        " ".join("_:" if cell.startswith("_:") else cell for cell in one if cell is not None)
+        for one in rows
+    )
+    return [line[:_LONGEST] for line in sorted(written)[:_SHOWN]]

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Triple terms in results: written with their brackets, compared as they are written."""
+
+from __future__ import annotations
+
+import pyoxigraph as ox
+import pytest
+
+from kgbench.execution.engines import engine
+from kgbench.policies.results import from_json, to_json
+from kgbench.policies.terms import Term, read, written
+from kgbench.policies.values import by_value
+from kgbench.rdf import triple_terms
+from kgbench.testing.executor import PlainExecutor
+
+GRAPH = (
+    "PREFIX : <urn:> :r <http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies> "
+    "<<( :a :b <<( _:n :c 'x'@ar--rtl )>> )>> ."
+)
+TERM = '<<( <urn:a> <urn:b> <<( _:b0 <urn:c> "x"@ar--rtl )>> )>>'
+QUERY = "SELECT ?t { ?r <http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies> ?t }"
+
+
+def test_results_have_brackets():
+    """A cell is a term of N-Triples 1.2; blank nodes within it are renamed as others are."""
+    (cell,) = engine("oxigraph").results(QUERY, GRAPH, {}).rows[0]
+
+    assert cell == TERM
+    assert to_json(from_json(to_json(engine("oxigraph").results(QUERY, GRAPH, {}))))["results"] == {
+        "bindings": [{"t": {"type": "triple", "value": TERM}}]
+    }
+
+
+@pytest.mark.parametrize("executor", [engine("oxigraph"), PlainExecutor()])
+def test_changes_have_brackets(executor):
+    """A triple about a triple term that an update adds is a row whose object can be read."""
+    update = "PREFIX : <urn:> INSERT DATA { :s :p <<( :a :b :c )>> }"
+    (row,) = executor.changes(update, GRAPH, {}).rows
+
+    assert row[3] == "<<( <urn:a> <urn:b> <urn:c> )>>"
+    assert list(ox.parse(f"{' '.join(row[1:4])} .", ox.RdfFormat.N_TRIPLES))
+
+
+def test_deep_terms_are_written_without_recursion():
+    """A triple term of any depth is written."""
+    term: object = ox.NamedNode("urn:a")
+    for _ in range(1_500):
+        term = ox.Triple(ox.NamedNode("urn:a"), ox.NamedNode("urn:b"), term)
+
+    assert triple_terms.written(term).count(triple_terms.OPENS) == 1_500
+
+
+def test_values_of_triple_terms_are_the_terms():
+    """Two triple terms are the same value where they are written alike; no blank node is."""
+    other = TERM.replace("rtl", "ltr")
+
+    assert read(TERM) == Term("triple", TERM)
+    assert written(read(TERM)) == TERM
+    assert by_value(TERM) == TERM != by_value(other)
+    assert by_value("_:b0") == by_value("_:b1") != by_value(TERM)

@@ -82,6 +82,7 @@ def test_many_faults_of_a_kind_are_counted(dump: Path) -> None:
         (["here"], 2, "checked only"),
         (["--check", "nowhere"], 1, "nothing to check at nowhere"),
         (["--check", str(PAGE)], 1, "is no RDF file by its name"),
+        (["--check", str(PAGE.parent)], 1, "is no publication: it has none of SHA256SUMS"),
         (
             ["--check", str(PAGE), str(PAGE.parent)],
             1,

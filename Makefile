@@ -4,7 +4,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Validators of other communities, used by tests only; one of them needs a package under the LGPL.
+# Validators of other communities, used by tests only; two of them are, or need, packages under the LGPL.
 VALIDATORS := .venv-validators
 # What changes the scorers to see whether the tests notice.
 MUTATION := .venv-mutants
@@ -127,7 +127,8 @@ $(VALIDATORS)/.installed:
 	$(PYTHON) -m venv $(VALIDATORS)
 	$(VALIDATORS)/bin/python -m pip --disable-pip-version-check --quiet install \
 		'roc-validator>=0.13,<0.14' 'mlcroissant>=1.1.1,<2' 'rocrate>=0.16' \
-		'pyrudof>=0.3.35,<0.4'
+		'pyrudof>=0.3.35,<0.4' 'pyshacl>=0.40' 'PyLD>=3' 'nanopub>=2.0.1' \
+		'owlready2>=0.51,<0.52' 'datacite>=1.4.1,<2'
 	touch $@
 
 # Debian's Jena, without installing it. Its classes of Xerces look for their messages where Debian has not put them.

@@ -35,6 +35,7 @@ TESTED_BY = {
     "testing.md": "test_testing.py",
     "text2kgbench.md": "test_text2kg_docs.py",
     "text2sparql.md": "test_docs_text2sparql.py",
+    "validation.md": "validators/test_validation_table.py",
 } | dict.fromkeys(PAGES, "test_docs_sessions.py")
 #: Pages whose commands need other machines, hours or a release; they are read here.
 READ_ONLY = {"releasing.md", "scaling.md"}

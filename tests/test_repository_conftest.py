@@ -10,6 +10,8 @@ import urllib.request
 
 import pytest
 
+from tests.conftest import GIVEN
+
 EXTERNAL = "KGBENCH_EXTERNAL_DATA"
 SAMPLE = """
 import pytest
@@ -116,4 +118,4 @@ def test_keys_of_the_person_are_out_of_reach():
     """No API key or kgbench setting of the surrounding environment is seen by a test."""
     seen = [name for name in os.environ if name.endswith("_API_KEY") or name.startswith("KGBENCH_")]
 
-    assert set(seen) <= {EXTERNAL}
+    assert set(seen) <= set(GIVEN)

@@ -256,7 +256,7 @@ def rocrate(
     creator: Creators = None,
     json_: options.AsJson = False,
 ) -> None:
-    """Export a run as an RO-Crate 1.2: a folder, or an archive where its name ends in .zip."""
+    """Export a run as an RO-Crate 1.3: a folder, or an archive where its name ends in .zip."""
     outgoing.needs("rocrate")
     from kgbench.exports import ro_crate
     from kgbench.publish.about import agent

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run as an RO-Crate 1.2 (Process Run Crate 0.5): files, and the actions that made them.
+"""A run as an RO-Crate 1.3 (Process Run Crate 0.5): files, and the actions that made them.
 
 The run is an action of the software that held the dialogues, with its configurations as objects;
 each evaluation pass is an action of the software that judged, with the answers as its object.
@@ -23,12 +23,10 @@ from kgbench.rdf import digest
 from kgbench.vocab import KGB, PROV, RDFS, SCHEMA
 
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
-VERSION = "1.2"  # of RO-Crate
+VERSION = "1.3"  # of RO-Crate
 
 _COMPLETED = "http://schema.org/CompletedActionStatus"
 _HOME = "https://w3id.org/kgbench/"
-#: What crates say and contexts before RO-Crate 1.2 lack: theirs are of a schema.org without sha256.
-_TERMS = {"sha256": "http://schema.org/sha256"}
 _SYNTAXES = {
     ".nq": ("application/n-quads", "https://www.w3.org/TR/n-quads/", "RDF 1.1 N-Quads"),
     ".ttl": ("text/turtle", "https://www.w3.org/TR/turtle/", "RDF 1.1 Turtle"),
@@ -66,7 +64,6 @@ class _Crate:
         from rocrate.rocrate import ROCrate
 
         self.crate = ROCrate(version=VERSION)
-        self.crate.metadata.extra_terms.update(_TERMS)
         self.files = 0
         self._run = run
         self._scratch = scratch

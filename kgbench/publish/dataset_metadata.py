@@ -97,7 +97,7 @@ def datacite(published: Publication) -> Json:
         "creators": [_datacite_creator(one) for one in about.creators] or [{"name": ":unav"}],
         "titles": [{"title": about.title, "lang": "en"}],
         "publisher": {"name": published.publisher.name if published.publisher else ":unav"},
-        "publicationYear": int(now.date[:4]),
+        "publicationYear": now.date[:4],
         "dates": [
             {"date": published.collected, "dateType": "Collected"},
             {"date": published.versions[0].date, "dateType": "Issued"},

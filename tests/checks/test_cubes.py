@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
 
 import pyoxigraph as ox
 import pytest
@@ -14,11 +12,10 @@ from hypothesis import strategies as st
 
 from kgbench.publish.checks import cubes, declared
 from kgbench.vocab import PREFIXES, QB, RDF, RDFS
+from tests.checks.cube_constraints import HERE, NAMES, questions
 
-HERE = Path(__file__).parent
 PREFIX = "".join(f"PREFIX {name}: <{iri}>\n" for name, iri in PREFIXES.items())
 PREFIX += "PREFIX : <https://example.org/>\n"
-NAMES = list(declared.group("cubes"))
 DOUBLED = (
     "DELETE { :o2 ?p ?o } INSERT { :o2 :colour :red ; :size :large } "
     "WHERE { :o2 :colour|:size ?o ; ?p ?o }"
@@ -59,28 +56,9 @@ def cube(update: str = "") -> ox.Store:
     return store
 
 
-@cache
-def definition(name: str) -> str:
-    """The definition of a constraint, as a question that is true where it is broken."""
-    return (HERE / "w3c" / f"{name}.rq").read_text(encoding="utf-8")
-
-
 def by_definition(name: str, store: ox.Store) -> bool:
     """Whether a normalised cube breaks a constraint as the recommendation defines it."""
-    if "$property" not in definition(name):
-        return bool(store.query(definition(name)))
-    # The recommendation asks this for each property; the lists are told apart by theirs here.
-    wanted = "true" if name == "ic-21" else "false"
-    for row in store.query(declared.query("hierarchies")):
-        if row["inverse"].value == wanted:
-            text = definition(name).replace("$property", str(row["property"]))
-            only = "?list qb:parentChildProperty "
-            only += f"[ <http://www.w3.org/2002/07/owl#inverseOf> {row['property']} ] ."
-            if name == "ic-20":
-                only = f"?list qb:parentChildProperty {row['property']} ."
-            if store.query(text.replace("?o ?dim ?value .", f"{only} ?o ?dim ?value .")):
-                return True
-    return False
+    return any(bool(store.query(text)) for text in questions(name, store))
 
 
 def found(name: str, store: ox.Store) -> list[str]:

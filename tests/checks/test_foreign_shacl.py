@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -19,9 +18,8 @@ from kgbench.validation import Data, Memory, compiled, complaints
 from kgbench.vocab import KGB, PROV, RDF, XSD
 from tests.checks.published_folder import unpacked
 from tests.engines.engines import Missing, jena_command
+from tests.validators.programs import python
 
-ROOT = Path(__file__).parents[2]
-VALIDATORS = ROOT / ".venv-validators" / "bin" / "python"
 SHAPES = "shapes/results.ttl"
 
 Results = set[tuple[str, str]]
@@ -142,15 +140,12 @@ def _component(iri: object) -> str:
 
 
 def _rudof(shapes: Path, data: Path) -> Results:
-    if not VALIDATORS.exists():
-        pytest.skip("needs the validators: make .venv-validators/.installed")
-    home = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
     script = Path(__file__).with_name("rudof_report.py")
-    done = subprocess.run(
-        [VALIDATORS, script, shapes, data], capture_output=True, text=True, check=False, env=home
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    lines = (line.split() for line in done.stdout.splitlines())
+    try:
+        said = python(script, shapes, data)
+    except Missing as missing:
+        pytest.skip(str(missing))
+    lines = (line.split() for line in said.splitlines())
     return {(focus.strip("<>"), _component(component)) for focus, component in lines}
 
 

@@ -2,18 +2,19 @@
 """``python crate_check.py CRATE PROFILE``: what roc-validator says of a crate, offline.
 
 Runs in the environment of the validators. The one thing that the validator would fetch, the JSON-LD
-context of RO-Crate, is answered with what that context says of the terms of our crates.
+context of RO-Crate 1.3, is answered with that context as the package rocrate brings it. Where a
+profile knows RO-Crate 1.1 only, a copy that says to be of that version gets the same context.
 """
 
+import importlib.resources
 import json
 import sys
-from pathlib import Path
 
 from rocrate_validator import services
 from rocrate_validator.models import Severity
 from rocrate_validator.utils import http
 
-CONTEXTS = {f"https://w3id.org/ro/crate/{version}/context" for version in ("1.1", "1.2")}
+CONTEXTS = {f"https://w3id.org/ro/crate/{version}/context" for version in ("1.1", "1.3")}
 
 
 class Answer:
@@ -25,8 +26,8 @@ class Answer:
     def __init__(self) -> None:
         self.headers = {"Content-Type": "application/ld+json"}
         self.links = {}
-        terms = json.loads(Path(__file__).with_name("ro-crate-terms.json").read_text("utf-8"))
-        self.text = json.dumps({"@context": terms})
+        file = importlib.resources.files("rocrate") / "data" / "ro-crate.jsonld"
+        self.text = file.read_text(encoding="utf-8")
         self.content = self.text.encode("utf-8")
 
     def json(self):

@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What validators of RDF say: readers, SHACL engines, reasoners, and the rules of Data Cubes.
+
+A check is a function of :class:`~tests.validators.artefacts.Artefacts` that gives the names of what
+was found wrong, once for each time. It raises ``Missing`` where its validator is not installed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyoxigraph as ox
+import rdflib
+from rdflib import SH
+
+from kgbench.publish.checks import cubes
+from kgbench.vocab import XSD, compact
+from tests.checks.cube_constraints import NAMES, questions
+from tests.engines.engines import ENGINES, Missing, jena_version
+from tests.validators.artefacts import Artefacts
+from tests.validators.owl_ontology import readable
+from tests.validators.programs import HERE, ROOT, hermit, hermit_version, jena, package, python
+
+CATALOGUE_SHAPES = "KGBENCH_CATALOGUE_SHAPES"  # a folder with official shapes in Turtle
+PROV_O = ROOT / "tests" / "checks" / "prov-o.ttl"
+_PATIENCE = 300  # seconds for one integrity constraint
+_SELECT = "SELECT (true AS ?broken) WHERE"
+_PAIRS = ("ic-12", "ic-17")  # compare all pairs of observations: Jena takes minutes for one table
+Faults = Callable[[Artefacts], list[str]]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line of the table: a validator, the version that is here, an artefact, and the check."""
+
+    validator: str
+    version: Callable[[], str]
+    artefact: str
+    faults: Faults
+
+
+# --- Readers -------------------------------------------------------------------------------------
+
+
+def _read_by_jena(*patterns: str) -> Faults:
+    """Syntax, IRIs and literals of files, warnings included."""
+
+    def faults(found: Artefacts) -> list[str]:
+        files = []
+        for pattern in patterns:
+            if pattern.endswith(".zst"):
+                files.append(found.unpacked(pattern))
+            elif pattern.startswith("exports/"):
+                files += found.files(pattern, below=found.folder)
+            else:
+                files += found.files(pattern)
+        _, log = jena("riotcmd.riot", "--validate", *files)
+        assert len(files) == 1 or log.count(" File: ") == len(files), "not all files were read"
+        return re.findall(r"\b(?:WARN|ERROR) \S+ - (?:\[[^]]*\] )?(.{0,80})", log)
+
+    return faults
+
+
+def _read_by_pyld(found: Artefacts) -> list[str]:
+    """JSON-LD states the same as N-Quads, by another reader. It writes numbers in its own way."""
+    stated: set[ox.Triple] = set()
+    for path in found.files("data/*.jsonld.zst"):
+        out = found.folder / "written" / f"{path.stem}.nq"
+        out.parent.mkdir(exist_ok=True)
+        python(HERE / "pyld_quads.py", found.unpacked(f"data/{path.name}"), out)
+        stated |= {_valued(q.triple) for q in ox.parse(path=out, format=ox.RdfFormat.N_QUADS)}
+    wanted = {_valued(triple) for triple in found.triples}
+    return ["missing"] * len(wanted - stated) + ["not in N-Quads"] * len(stated - wanted)
+
+
+def _valued(triple: ox.Triple) -> ox.Triple:
+    """The same with a double in the 16 digits that JSON-LD 1.1 keeps of numbers in JSON."""
+    value = triple.object
+    if not isinstance(value, ox.Literal) or value.datatype.value != XSD.double:
+        return triple
+    number = ox.Literal(f"{float(value.value):.15E}", datatype=value.datatype)
+    return ox.Triple(triple.subject, triple.predicate, number)
+
+
+# --- SHACL ---------------------------------------------------------------------------------------
+
+
+def _results(text: str) -> list[str]:
+    """The components and paths of what a SHACL report calls a violation."""
+    report = rdflib.Graph().parse(data=text, format="turtle")
+    assert list(report.objects(None, SH.conforms)), "there is no report"
+    names = []
+    for node in report.objects(None, SH.result):
+        if report.value(node, SH.resultSeverity) == SH.Violation:
+            component = str(report.value(node, SH.sourceConstraintComponent)).rpartition("#")[2]
+            path = report.value(node, SH.resultPath)
+            name = component.removesuffix("ConstraintComponent")
+            names.append(
+                f"{name} {compact(str(path))}" if isinstance(path, rdflib.URIRef) else name
+            )
+    return names
+
+
+def pyshacl(shapes: Path, data: Path) -> list[str]:
+    """What pySHACL finds."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.ttl"
+        python(HERE / "pyshacl_report.py", shapes, data, report)
+        return _results(report.read_text(encoding="utf-8"))
+
+
+def rudof(shapes: Path, data: Path) -> list[str]:
+    """What rudof finds."""
+    said = python(ROOT / "tests" / "checks" / "rudof_report.py", shapes, data)
+    return [line.rpartition("#")[2] for line in said.splitlines()]
+
+
+def jena_shacl(shapes: Path, data: Path) -> list[str]:
+    """What Jena finds."""
+    report, log = jena("shacl.shacl", "validate", "--shapes", shapes, "--data", data)
+    assert "sh:conforms" in report, log[-2000:]
+    return _results(report)
+
+
+SHACL = {
+    "pySHACL": (pyshacl, lambda: package("pyshacl")),
+    "rudof": (rudof, lambda: package("pyrudof")),
+    "Jena SHACL": (jena_shacl, jena_version),
+}
+
+
+def _dump(found: Artefacts) -> Path:
+    return found.written("all.nt", found.triples)
+
+
+def _together(*patterns: str) -> Callable[[Artefacts], Path]:
+    """What several documents state, in one file."""
+
+    def written(found: Artefacts) -> Path:
+        stated = {q.triple for path in found.files(*patterns) for q in ox.parse(path=path)}
+        return found.written(f"{patterns[0].partition('.')[0]}.nt", stated)
+
+    return written
+
+
+def _by_shapes(
+    engine: Callable[[Path, Path], list[str]], shapes: str, data: Callable[[Artefacts], Path]
+) -> Faults:
+    def faults(found: Artefacts) -> list[str]:
+        path = ROOT / shapes if shapes.startswith("shapes/companions") else found.site / shapes
+        return engine(path, data(found))
+
+    return faults
+
+
+def _officially(found: Artefacts) -> list[str]:
+    """Official shapes of DCAT-AP and MLDCAT-AP, which cannot be shipped."""
+    return [
+        f"{path.stem} {name}"
+        for path in _official_shapes()
+        for name in pyshacl(path, _together("catalog.ttl")(found))
+    ]
+
+
+def _official_shapes() -> list[Path]:
+    folder = os.environ.get(CATALOGUE_SHAPES)
+    if folder is None:
+        raise Missing(f"needs the official shapes in the folder {CATALOGUE_SHAPES}")
+    found = sorted(Path(folder).glob("*.ttl"))
+    assert found, f"{CATALOGUE_SHAPES} names a folder without shapes in Turtle"
+    return found
+
+
+def _official_version() -> str:
+    _official_shapes()
+    return package("pyshacl")
+
+
+# --- OWL -----------------------------------------------------------------------------------------
+
+
+def _consistent(found: Artefacts, name: str, triples: Iterator[ox.Triple]) -> list[str]:
+    """Contradictions with PROV-O. No axiom of it is about literals, of which HermiT reads few."""
+    stated = [quad.triple for quad in ox.parse(path=PROV_O)]
+    stated += [one for one in triples if not isinstance(one.object, ox.Literal)]
+    said = hermit(found.written(f"{name}.ttl", stated))
+    return [f"{kind} {of}" for kind, of in said if kind in ("inconsistent", "unsatisfiable")]
+
+
+def _dump_and_prov_o(found: Artefacts) -> list[str]:
+    return _consistent(found, "with-prov-o", iter(found.triples))
+
+
+def _export_and_prov_o(found: Artefacts) -> list[str]:
+    stated = ox.parse(path=found.exports / "prov.ttl")
+    return _consistent(found, "export-with-prov-o", (quad.triple for quad in stated))
+
+
+def _ontology(found: Artefacts) -> list[str]:
+    """OWL 2 DL, and contradictions, but for what is outside of it with a reason."""
+    path = found.written("ontology.ttl", [])
+    faults = readable(found.site / "ns.ttl", path)
+    said = hermit(path)
+    (count,) = [int(number) for kind, number in said if kind == "axioms"]
+    assert count > 1_000
+    return faults + [name if kind == "profile" else f"{kind} {name}" for kind, name in said[1:]]
+
+
+# --- Data Cubes ----------------------------------------------------------------------------------
+
+
+def _cube_constraints(found: Artefacts) -> list[str]:
+    """The definitions of the recommendation, asked of Jena after normalisation."""
+    store = ox.Store()
+    for path in found.files("leaderboard/*.ttl"):
+        store.load(path=str(path))
+    cubes.normalise(store)
+    asked = {
+        f"{name}-{number}": re.sub(r"^ASK\b", _SELECT, text, count=1, flags=re.MULTILINE)
+        for name in NAMES
+        if name not in _PAIRS
+        for number, text in enumerate(questions(name, store))
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        dump = Path(folder) / "cubes.nq"
+        store.dump(str(dump), ox.RdfFormat.N_QUADS)
+        answered = ENGINES["Jena"](dump, asked, Path(folder), _PATIENCE).answers
+    broken = []
+    for name, answer in answered.items():
+        assert not answer.error, f"{name}: {answer.error}"
+        if json.loads(answer.content)["results"]["bindings"]:
+            broken.append(name.rpartition("-")[0])
+    return broken
+
+
+def _by_engines(artefact: str, shapes: str, data: Callable[[Artefacts], Path]) -> list[Check]:
+    return [
+        Check(name, version, artefact, _by_shapes(engine, shapes, data))
+        for name, (engine, version) in SHACL.items()
+    ]
+
+
+def _by_jena(artefact: str, *patterns: str) -> Check:
+    return Check("Jena RIOT", jena_version, artefact, _read_by_jena(*patterns))
+
+
+_DESCRIPTION = ("catalog.ttl", "void.ttl")
+CHECKS = [
+    _by_jena("catalogue", *_DESCRIPTION),
+    *_by_engines("catalogue", "shapes/catalogue.ttl", _together(*_DESCRIPTION)),
+    Check(
+        "pySHACL, official shapes of DCAT-AP and MLDCAT-AP",
+        _official_version,
+        "catalogue",
+        _officially,
+    ),
+    _by_jena("dialogue documents", "run/**/*.ttl"),
+    _by_jena("dump as N-Quads", "data/all.nq.zst"),
+    *_by_engines("dump as N-Quads", "shapes/results.ttl", _dump),
+    Check("HermiT, with PROV-O", hermit_version, "dump as N-Quads", _dump_and_prov_o),
+    _by_jena("dump as TriG", "data/all.trig.zst"),
+    Check("PyLD", lambda: package("PyLD"), "dump as JSON-LD", _read_by_pyld),
+    _by_jena("ontology", "ns.ttl"),
+    Check("OWL API (OWL 2 DL) and HermiT", hermit_version, "ontology", _ontology),
+    _by_jena("cubes", "leaderboard/*.ttl"),
+    Check("Jena, constraints of Data Cube", jena_version, "cubes", _cube_constraints),
+    _by_jena("claims", "claims.ttl", "claims/*/*.ttl"),
+    _by_jena("change feed", "changes.ttl"),
+    *_by_engines("change feed", "shapes/companions.ttl", _together("changes.ttl")),
+    _by_jena("PROV-O export", "exports/prov.ttl"),
+    Check("HermiT, with PROV-O", hermit_version, "PROV-O export", _export_and_prov_o),
+]

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``python pyld_quads.py JSON-LD N-QUADS``: what a document states, by PyLD, without a network."""
+
+import json
+import sys
+from pathlib import Path
+
+from pyld import jsonld
+
+
+def refuse(url: str, _options: object) -> None:
+    """Documents have their contexts with them."""
+    raise ValueError(f"refers to {url}")
+
+
+document = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+settings = {"format": "application/n-quads", "documentLoader": refuse}
+Path(sys.argv[2]).write_text(jsonld.to_rdf(document, settings), encoding="utf-8")

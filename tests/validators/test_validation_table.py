@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Validators of others find nothing in what is published, as ``docs/validation.md`` shows.
+
+What is spoilt they find.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kgbench.vocab import KGB, OWL, PROV
+from tests.engines.engines import Missing
+from tests.validators import artefacts, table
+from tests.validators.artefacts import Artefacts
+from tests.validators.known import KNOWN
+from tests.validators.table import ABSENT, ALL, CONFORMS, NOT_RUN, Cell, Row
+
+#: Artefact, validator, file, what is replaced, and by what (nothing is replaced: it is added).
+SPOILT = [
+    ("catalogue", "pySHACL", "site/catalog.ttl", "dcterms:title", "dcterms:alternative"),
+    ("catalogue", "rudof", "site/catalog.ttl", "dcterms:title", "dcterms:alternative"),
+    ("catalogue", "Jena SHACL", "site/catalog.ttl", "dcterms:title", "dcterms:alternative"),
+    ("ontology", "Jena RIOT", "site/ns.ttl", '"2026-11-20"', '"2026-13-20"'),
+    (
+        "ontology",
+        "OWL API (OWL 2 DL) and HermiT",
+        "site/ns.ttl",
+        "",
+        f"<{KGB.mean}> a <{OWL.ObjectProperty}> .",
+    ),
+    (
+        "cubes",
+        "Jena, constraints of Data Cube",
+        "site/leaderboard/*.ttl",
+        "qb:dataSet ",
+        "qb:slice ",
+    ),
+    (
+        "PROV-O export",
+        "HermiT, with PROV-O",
+        "exports/prov.ttl",
+        "",
+        f"<x:x> a <{PROV.Entity}> , <{PROV.Activity}> .",
+    ),
+    (
+        "PROV-JSON and PROV-XML exports",
+        "prov",
+        "exports/prov.json",
+        r"\d{4}-\d\d-\d\dT",
+        "2001-01-01T",
+    ),
+    ("RO-Crate 1.3", "roc-validator", "exports/rocrate/*.json", '"license"', '"licens"'),
+    (
+        "Croissant 1.1",
+        "mlcroissant",
+        "exports/croissant/croissant.json",
+        "cr:RecordSet",
+        "cr:Record",
+    ),
+    (
+        "Every Eval Ever",
+        "jsonschema, our schema",
+        "exports/eee/**/*.json",
+        '"schema_version"',
+        '"version"',
+    ),
+    ("nanopublications", "nanopub", "exports/nanopublications/*.trig", r'mean> "', 'mean> "1'),
+    (
+        "signatures",
+        "verify.py with rdflib",
+        "site/signed/*/*.jsonld",
+        "baseline-oracle",
+        "baseline-orakel",
+    ),
+    (
+        "DataCite metadata",
+        "datacite, official schema 4.5",
+        "site/datacite.json",
+        '"titles"',
+        '"title"',
+    ),
+    ("notebook", "nbformat", "exports/notebook/*.ipynb", '"code"', '"kode"'),
+]
+
+
+def row(artefact: str, validator: str) -> table.Check:
+    """The check of these names."""
+    (found,) = [one for one in ALL if (one.artefact, one.validator) == (artefact, validator)]
+    return found
+
+
+@pytest.fixture(scope="module")
+def quick_start(tmp_path_factory: pytest.TempPathFactory) -> Artefacts:
+    """Everything that is published and exported of the quick start."""
+    return artefacts.quick_start(tmp_path_factory.mktemp("quick-start"))
+
+
+@pytest.fixture(scope="module")
+def page() -> list[Row]:
+    """The table on the page."""
+    return table.shown(table.PAGE.read_text(encoding="utf-8"))
+
+
+def holds(found: list[Cell], page: list[Row], store: int) -> None:
+    """All that is found is explained, and the page shows it as far as validators are here."""
+    unexplained = {
+        (check.artefact, check.validator): cell.unexplained(check.artefact)
+        for check, cell in zip(ALL, found, strict=True)
+        if cell.unexplained(check.artefact)
+    }
+    assert unexplained == {}
+    for shown, cell in zip(page, found, strict=True):
+        if not cell.absent and shown.results[store] not in (ABSENT, NOT_RUN):
+            assert shown.results[store] == str(cell), shown
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+def test_quick_start_conforms(quick_start: Artefacts, page: list[Row]) -> None:
+    """Each validator that is installed finds nothing in the quick start."""
+    holds(table.cells(quick_start), page, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+def test_published_models_conform(external_data: Path, page: list[Row], tmp_path: Path) -> None:
+    """Each validator that is installed finds nothing in the published results of four models."""
+    holds(table.cells(artefacts.published_models(tmp_path, external_data)), page, 1)
+
+
+@pytest.fixture(params=SPOILT, ids=lambda one: f"{one[0]} by {one[1]}")
+def spoilt(request: pytest.FixtureRequest, quick_start: Artefacts) -> Iterator[table.Check]:
+    """A check whose artefact is spoilt, and mended after the test."""
+    artefact, validator, pattern, old, new = request.param
+    check = row(artefact, validator)
+    try:
+        check.version()
+    except Missing as missing:
+        pytest.skip(str(missing))
+    path = next(
+        one
+        for one in quick_start.files(pattern, below=quick_start.folder)
+        if "oracle" in one.name or artefact != "signatures"
+    )
+    text = path.read_text(encoding="utf-8")
+    changed = re.sub(old, new, text) if old else f"{text}\n{new}\n"
+    assert changed != text
+    path.write_text(changed, encoding="utf-8")
+    yield check
+    path.write_text(text, encoding="utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+def test_what_is_spoilt_is_found(spoilt: table.Check, quick_start: Artefacts) -> None:
+    """A validator finds a fault that was planted in its artefact."""
+    assert table.cell(spoilt, quick_start).names
+
+
+def test_page_has_every_check(page: list[Row]) -> None:
+    """The page has a row for each check, and nothing in it is unexplained."""
+    assert [(one.artefact, one.validator) for one in page] == [
+        (check.artefact, check.validator) for check in ALL
+    ]
+    for one in page:
+        for result in one.results:
+            explained = any(name in result for name in KNOWN.get(one.artefact, ()))
+            assert result in (CONFORMS, ABSENT, NOT_RUN) or explained, one
+
+
+def test_tables_are_written_and_read() -> None:
+    """A table that is written into a page is read from it, violations with their numbers."""
+    cell = Cell((("Closed", 2), ("MinCount dcterms:title", 1)))
+    rows = [Row("feed", "x", "1", (str(cell), CONFORMS)), Row("feed", "y", "-", (ABSENT, ABSENT))]
+    text = table.written("# A\n\n## Results\n\nold\n\n## More\n", rows)
+    assert table.shown(text) == rows
+    assert (
+        "| feed | x | 1 | 3 violations: Closed (2), MinCount dcterms:title (1) | conforms |" in text
+    )
+    assert cell.unexplained("feed") == ["Closed", "MinCount dcterms:title"]

@@ -48,7 +48,7 @@ def explosions() -> Iterator[str]:
     yield "rdf:type rdfs:subPropertyOf owl:sameAs . " + " ".join(
         f"o:x{k} a o:C{k % 7} ." for k in range(2_000)
     )
-    for number in (60, 99):
+    for number in (30, 49):
         members = listed(["o:p"] * number)
         links = " ".join(f"o:x{k % 12} o:p o:x{k % 11} ." for k in range(132))
         yield f"o:p owl:propertyChainAxiom {members} . {links}"
@@ -73,7 +73,7 @@ def lists() -> Iterator[str]:
 def odd_axioms(url) -> Iterator[str]:
     """Axioms about the vocabulary of OWL itself, literals in odd places, and imports."""
     yield f"<{url}> a owl:Ontology ; owl:imports <{url}> ."
-    yield f"o:C rdfs:subClassOf <{url}> . <{url}> owl:equivalentClass o:C ; rdfs:isDefinedBy <{url}> ."
+    yield f"o:C rdfs:subClassOf <{url}> ; rdfs:isDefinedBy <{url}> ."
     yield "rdf:type a rdf:type ; rdfs:domain rdf:type ; rdfs:range rdf:type ."
     yield "rdfs:subClassOf rdfs:subPropertyOf rdf:type . owl:Thing rdfs:subClassOf owl:Nothing ."
     yield "owl:sameAs owl:sameAs owl:differentFrom . owl:sameAs a owl:IrreflexiveProperty ."

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 import pyoxigraph as ox
@@ -21,6 +22,8 @@ VERSION: Final = 1
 """Rises when the same seed gives other cases."""
 USELESS: Final = (NoMoreNames, TooMuchWork)
 """What makes an attempt useless: names end, or too much follows."""
+KEPT: Final = 256
+"""Cases of a kind that are kept, because they are made again wherever they are needed."""
 _TRIES: Final = 400
 _AT_ONCE: Final = 4  # axioms that are misread together
 _EACH: Final = 4  # statements that one misreading gives at most
@@ -53,6 +56,7 @@ def seed_of(seed: int) -> str:
     return hashlib.sha256(str(seed).encode()).hexdigest()[:16]
 
 
+@lru_cache(maxsize=KEPT)
 def entailments(seed: str, names: str, level: int, number: int) -> Entailments:
     """Statements about an ontology, between a third and two thirds of which follow."""
     for chance in attempts("entailments", seed, names, level, number):
@@ -65,6 +69,7 @@ def entailments(seed: str, names: str, level: int, number: int) -> Entailments:
     raise no_case(level)
 
 
+@lru_cache(maxsize=KEPT)
 def justified(seed: str, names: str, level: int, number: int) -> Justified:
     """A fact that follows from an ontology, which does not state it."""
     for chance in attempts("justifications", seed, names, level, number):

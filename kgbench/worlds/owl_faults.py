@@ -9,13 +9,14 @@ number of inconsistencies is the smallest number of removals, where as many remo
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from kgbench.reasoning.closure import Closure
 from kgbench.worlds.axioms import Axiom, axiom, regular, triples
 from kgbench.worlds.naming import Chance
 from kgbench.worlds.ontologies import RECIPES, Draft, Recipe
-from kgbench.worlds.owl_cases import USELESS, attempts, beside, draft, no_case, proves
+from kgbench.worlds.owl_cases import KEPT, USELESS, attempts, beside, draft, no_case, proves
 
 
 class Inconsistent(NamedTuple):
@@ -32,6 +33,7 @@ class Clash(NamedTuple):
     key: Axiom
 
 
+@lru_cache(maxsize=KEPT)
 def inconsistent(seed: str, names: str, level: int, number: int) -> Inconsistent:
     """An inconsistent ontology."""
     for chance in attempts("faults", seed, names, level, number):

@@ -9,6 +9,7 @@ negative probe does not follow from all of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -16,7 +17,7 @@ from kgbench.reasoning.closure import MOST_STEPS, Budget
 from kgbench.worlds.axioms import Axiom, axiom, regular, signature
 from kgbench.worlds.naming import Chance
 from kgbench.worlds.ontologies import RECIPES, Draft, rules_of
-from kgbench.worlds.owl_cases import USELESS, attempts, no_case, proves
+from kgbench.worlds.owl_cases import KEPT, USELESS, attempts, no_case, proves
 from kgbench.worlds.vocabularies import Vocabulary
 
 _NEGATIVE: Final = 2  # negative probes about an axiom
@@ -51,6 +52,7 @@ class Sentences(NamedTuple):
         return [one.words(self.labels) for one in self.axioms]
 
 
+@lru_cache(maxsize=KEPT)
 def sentences(seed: str, names: str, level: int, number: int) -> Sentences:
     """An ontology in words."""
     for chance in attempts("sentences", seed, names, level, number):

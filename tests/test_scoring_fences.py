@@ -106,6 +106,10 @@ def test_which_classes_want_a_block() -> None:
     assert _block_classes() == [
         "JsonLdContextWorld",
         "JsonLdFrameWorld",
+        "OwlEntailmentWorld",
+        "OwlJustificationWorld",
+        "OwlRepairWorld",
+        "OwlWritingWorld",
         "Rdf12World",
         "RdfSyntaxFixList",
         "ShaclRepairWorld",

@@ -47,7 +47,7 @@ FLOORS = (
         (
             *("errors", "nearest", "vocab", "tool_calls", "model", "on_demand", "resources"),
             *("rdf", "shapes", "characters", "files", "validation", "declared_terms", "secrets"),
-            *("signing", "write_ahead", "net"),
+            *("signing", "write_ahead", "net", "reasoning"),
         ),
     ),
     Floor(

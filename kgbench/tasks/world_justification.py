@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OwlJustificationWorld: list axioms that entail a statement, with none to spare.
+
+Ontologies and statements follow from the seed of the plan (:mod:`kgbench.worlds.owl_cases`). There
+may be several justifications: the reasoner (:mod:`kgbench.reasoning`) tries what is listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from kgbench.model import Case, Executor, Json, Task, Verdict
+from kgbench.on_demand import OnDemand
+from kgbench.reasoning.closure import entails
+from kgbench.tasks import catalogue, ontology_answers, texts, turtle_answers
+from kgbench.tasks.ontology_answers import parsed
+from kgbench.worlds import owl_cases
+from kgbench.worlds.axioms import document
+
+NAME: Final = "OwlJustificationWorld"
+
+
+def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
+    """``count`` ontologies with a statement that follows from each."""
+    chosen = task.parameters
+    source = owl_cases.seed_of(seed)
+
+    def generated(iteration: int) -> Case:
+        found = owl_cases.justified(source, chosen["names"], chosen["level"], iteration)
+        data = {
+            "version": owl_cases.VERSION,
+            "ontology": document(found.axioms),
+            "axioms": [one.turtle for one in found.axioms],
+            "statement": found.goal.turtle,
+            "justification": [one.turtle for one in found.axioms if one in found.justification],
+        }
+        return catalogue.make_case(suite, NAME, chosen, data)
+
+    return OnDemand(count, generated)
+
+
+def prompt(case: Case) -> str:
+    """The ontology and the statement."""
+    shown = {name: case.data[name] for name in ("ontology", "statement")}
+    return texts.filled(NAME, "prompt.txt", **shown)
+
+
+def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
+    """Try the axioms in the last answer, and then what is left without each of them."""
+    answer = answers[-1]
+    read = turtle_answers.read(answer, executor)
+    given, others = ontology_answers.named(case, read.triples or ())
+    holds = bool(given) and _entails(case, given)
+    needed = _needed(case, given) if holds else ()
+    spare = len(given) - len(needed)
+    scores = {
+        "answerParse": float(read.triples is not None),
+        "entails": float(holds),
+        "minimal": float(holds and not spare),
+        "onlyGiven": float(bool(given) and not others),
+        "justification": len(needed) / (len(given) + others) if holds else 0.0,
+        "exact": float(holds and not spare and not others),
+    }
+    if holds:
+        scores["needless"] = float(spare + others)
+    infos: dict[str, Json] = {"parseError": read.error, "listed": len(given), "others": others}
+    outcome = turtle_answers.outcome(answer, usable=bool(given))
+    if scores["exact"] or len(answers) >= turtle_answers.ROUNDS:
+        return Verdict(scores, infos, outcome)
+    if read.triples is None:
+        return Verdict(scores, infos, outcome, *read.feedback)
+    name = "no-axioms" if not given else "spare" if holds else "not-entailed"
+    kind = "content" if given else "format"
+    said = texts.filled(NAME, f"feedback-{name}.txt", number=str(spare + others))
+    return Verdict(scores, infos, outcome, said, kind)
+
+
+def reference(case: Case) -> str:
+    """A justification."""
+    return ontology_answers.fenced(reversed(case.data["justification"]))
+
+
+def prepare() -> None:
+    """Read the feedback prompts, for a process that cannot do so later."""
+    turtle_answers.prepare()
+
+
+def _entails(case: Case, axioms: Sequence[str]) -> bool:
+    (statement,) = parsed([case.data["statement"]])
+    return entails(parsed(axioms), statement)
+
+
+def _needed(case: Case, axioms: Sequence[str]) -> tuple[str, ...]:
+    """Axioms that entail the statement, without those that can be left out one after the other."""
+    kept = list(axioms)
+    for one in axioms:
+        rest = [other for other in kept if other != one]
+        if _entails(case, rest):
+            kept = rest
+    return tuple(kept)

@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Axioms in words, with probes that tell whether other axioms say the same.
+
+A probe is some facts about new things and a conclusion. With the axioms, the conclusion of a
+positive probe follows, and without the one that the probe is about it does not; the conclusion of a
+negative probe does not follow from all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import Final, NamedTuple
+
+from kgbench.reasoning.closure import MOST_STEPS, Budget
+from kgbench.worlds.axioms import Axiom, axiom, regular, signature
+from kgbench.worlds.naming import Chance
+from kgbench.worlds.ontologies import RECIPES, Draft, rules_of
+from kgbench.worlds.owl_cases import KEPT, USELESS, attempts, no_case, proves
+from kgbench.worlds.vocabularies import Vocabulary
+
+_NEGATIVE: Final = 2  # negative probes about an axiom
+_X, _Y, _Z = "probe-x", "probe-y", "probe-z"
+
+Claim = Axiom | None
+Probes = list[tuple[tuple[Axiom, ...], Claim]]
+
+
+class Probe(NamedTuple):
+    """Facts, and what follows from them or does not; ``None`` is an inconsistency.
+
+    ``about`` is the kind of the axiom that the probe is about.
+    """
+
+    about: str
+    facts: tuple[Axiom, ...]
+    goal: Claim
+    follows: bool
+
+
+class Sentences(NamedTuple):
+    """Axioms to be written, the label of each name, and the probes."""
+
+    axioms: tuple[Axiom, ...]
+    labels: Mapping[str, str]
+    probes: tuple[Probe, ...]
+
+    @property
+    def words(self) -> list[str]:
+        """The axioms as sentences."""
+        return [one.words(self.labels) for one in self.axioms]
+
+
+@lru_cache(maxsize=KEPT)
+def sentences(seed: str, names: str, level: int, number: int) -> Sentences:
+    """An ontology in words."""
+    for chance in attempts("sentences", seed, names, level, number):
+        try:
+            found = _drawn(names, level, chance)
+        except USELESS:
+            continue
+        if found is not None:
+            return found
+    raise no_case(level)
+
+
+def _drawn(names: str, level: int, chance: Chance) -> Sentences | None:
+    recipe = RECIPES[level]
+    vocabulary = Vocabulary(names, chance)
+    made = Draft(vocabulary, recipe, chance)
+    axioms: list[Axiom] = []
+    for _ in range(recipe.sentences):
+        axioms += rules_of(made.derivation(made.goal(), recipe.steps).axioms)
+        if len(axioms) >= recipe.sentences // 2:
+            break
+    axioms = list(dict.fromkeys(axioms))[: recipe.sentences]
+    for one in rules_of(made.noise(axioms, 4 * recipe.sentences)):
+        if len(axioms) < recipe.sentences and one not in axioms and regular([*axioms, one]):
+            axioms.append(one)
+    if len(axioms) < recipe.sentences or not regular(axioms):
+        return None
+    probes: list[Probe] = []
+    budget = Budget(MOST_STEPS // 2)
+    for one in axioms:
+        found = _about(one, axioms, chance, budget)
+        if not any(probe.follows for probe in found):
+            return None
+        probes += found
+    if all(probe.follows for probe in probes):
+        return None
+    used = {name for of in signature(axioms).values() for name in of}
+    labels = {name: label for name, label in vocabulary.labels.items() if name in used}
+    return Sentences(tuple(chance.shuffled(axioms)), labels, tuple(probes))
+
+
+def _about(one: Axiom, axioms: Sequence[Axiom], chance: Chance, budget: Budget) -> list[Probe]:
+    """The probes about an axiom: one of each kind of conclusion, and some that do not follow.
+
+    The budget keeps judging well within that of an answer.
+    """
+    rest = [other for other in axioms if other != one]
+    positive, negative = _PROBES[one.kind](*one.terms)
+    found = [
+        Probe(one.kind, facts, goal, follows=True)
+        for facts, goal in positive
+        if proves([*axioms, *facts], goal, budget) and not proves([*rest, *facts], goal)
+    ]
+    wrong = (
+        Probe(one.kind, facts, goal, follows=False)
+        for facts, goal in chance.shuffled(negative)
+        if not proves([*axioms, *facts], goal, budget)
+    )
+    return [*found, *islice(wrong, _NEGATIVE)]
+
+
+def _type(one: str, kind: str) -> Axiom:
+    return axiom("type", one, kind)
+
+
+def _link(one: str, by: str, other: str) -> Axiom:
+    return axiom("link", one, by, other)
+
+
+def _same(one: str, other: str) -> Axiom:
+    return axiom("same", one, other)
+
+
+Both = tuple[Probes, Probes]
+"""Probes whose conclusion follows, and others."""
+
+
+def _subclass(c: str, d: str) -> Both:
+    return [((_type(_X, c),), _type(_X, d))], [((_type(_X, d),), _type(_X, c))]
+
+
+def _equivalent(c: str, d: str) -> Both:
+    forth, back = _subclass(c, d)
+    return [*forth, *back], [((_type(_X, c),), None)]
+
+
+def _disjoint(c: str, d: str) -> Both:
+    wrong: Probes = [
+        ((_type(_X, c),), None),
+        ((_type(_X, d),), None),
+        ((_type(_X, c),), _type(_X, d)),
+    ]
+    return [((_type(_X, c), _type(_X, d)), None)], wrong
+
+
+def _intersection(c: str, d: str, e: str) -> Both:
+    wrong: Probes = [((_type(_X, one),), _type(_X, e)) for one in (c, d)]
+    wrong.append(((_type(_X, e),), _type(_X, c)))
+    return [((_type(_X, c), _type(_X, d)), _type(_X, e))], wrong
+
+
+def _union(c: str, d: str, e: str) -> Both:
+    right: Probes = [((_type(_X, one),), _type(_X, e)) for one in (c, d)]
+    return right, [((_type(_X, e),), _type(_X, one)) for one in (c, d)]
+
+
+def _domain(p: str, c: str) -> Both:
+    link = _link(_X, p, _Y)
+    return [((link,), _type(_X, c))], [((link,), _type(_Y, c))]
+
+
+def _range(p: str, c: str) -> Both:
+    link = _link(_X, p, _Y)
+    return [((link,), _type(_Y, c))], [((link,), _type(_X, c))]
+
+
+def _subproperty(p: str, q: str) -> Both:
+    wrong: Probes = [
+        ((_link(_X, q, _Y),), _link(_X, p, _Y)),
+        ((_link(_X, p, _Y),), _link(_Y, q, _X)),
+    ]
+    return [((_link(_X, p, _Y),), _link(_X, q, _Y))], wrong
+
+
+def _inverse(p: str, q: str) -> Both:
+    right: Probes = [((_link(_X, a, _Y),), _link(_Y, b, _X)) for a, b in ((p, q), (q, p))]
+    return right, [((_link(_X, a, _Y),), _link(_X, b, _Y)) for a, b in ((p, q), (q, p))]
+
+
+def _symmetric(p: str) -> Both:
+    step = (_link(_X, p, _Y), _link(_Y, p, _Z))
+    return [((_link(_X, p, _Y),), _link(_Y, p, _X))], [(step, _link(_X, p, _Z))]
+
+
+def _transitive(p: str) -> Both:
+    step = (_link(_X, p, _Y), _link(_Y, p, _Z))
+    wrong: Probes = [((_link(_X, p, _Y),), _link(_Y, p, _X)), (step, _link(_Z, p, _X))]
+    return [(step, _link(_X, p, _Z))], wrong
+
+
+def _chain(p: str, q: str, r: str) -> Both:
+    step = (_link(_X, p, _Y), _link(_Y, q, _Z))
+    turned = (_link(_X, q, _Y), _link(_Y, p, _Z))
+    wrong: Probes = [
+        (turned, _link(_X, r, _Z)),
+        (step, _link(_Z, r, _X)),
+        ((_link(_X, p, _Y),), _link(_X, r, _Y)),
+        ((_link(_X, q, _Y),), _link(_X, r, _Y)),
+    ]
+    return [(step, _link(_X, r, _Z))], wrong
+
+
+def _some(p: str, d: str, c: str) -> Both:
+    wrong: Probes = [
+        ((_link(_X, p, _Y),), _type(_X, c)),
+        ((_link(_Y, p, _X), _type(_Y, d)), _type(_X, c)),
+        ((_link(_X, p, _Y), _type(_X, c)), _type(_Y, d)),
+    ]
+    return [((_link(_X, p, _Y), _type(_Y, d)), _type(_X, c))], wrong
+
+
+def _all(c: str, p: str, d: str) -> Both:
+    wrong: Probes = [
+        ((_link(_X, p, _Y),), _type(_Y, d)),
+        ((_link(_X, p, _Y), _type(_Y, c)), _type(_X, d)),
+        ((_link(_X, p, _Y), _type(_Y, d)), _type(_X, c)),
+    ]
+    return [((_type(_X, c), _link(_X, p, _Y)), _type(_Y, d))], wrong
+
+
+def _with(p: str, i: str, c: str) -> Both:
+    wrong: Probes = [((_link(_X, p, _Y),), _type(_X, c)), ((_type(_X, c),), _link(_X, p, i))]
+    return [((_link(_X, p, i),), _type(_X, c))], wrong
+
+
+def _value(c: str, p: str, i: str) -> Both:
+    wrong: Probes = [((_link(_X, p, i),), _type(_X, c)), ((_type(_X, c),), _link(i, p, _X))]
+    return [((_type(_X, c),), _link(_X, p, i))], wrong
+
+
+def _functional(p: str) -> Both:
+    values, owners = _forks(p)
+    return [(values, _same(_Y, _Z))], [(owners, _same(_Y, _Z))]
+
+
+def _inverse_functional(p: str) -> Both:
+    values, owners = _forks(p)
+    return [(owners, _same(_Y, _Z))], [(values, _same(_Y, _Z))]
+
+
+def _most(c: str, p: str) -> Both:
+    values, owners = _forks(p)
+    wrong: Probes = [
+        (values, _same(_Y, _Z)),
+        ((*owners, _type(_X, c)), _same(_Y, _Z)),
+        ((*values, _type(_Y, c)), _same(_Y, _Z)),
+    ]
+    return [((*values, _type(_X, c)), _same(_Y, _Z))], wrong
+
+
+def _asymmetric(p: str) -> Both:
+    there = _link(_X, p, _Y)
+    wrong: Probes = [((there,), None), ((there, _link(_Y, p, _Z)), None)]
+    return [((there, _link(_Y, p, _X)), None)], wrong
+
+
+def _irreflexive(p: str) -> Both:
+    wrong: Probes = [((_link(_X, p, _Y),), None), ((_link(_X, p, _Y), _link(_Y, p, _X)), None)]
+    return [((_link(_X, p, _X),), None)], wrong
+
+
+def _disjoint_properties(p: str, q: str) -> Both:
+    wrong: Probes = [
+        ((_link(_X, p, _Y), _link(_Y, q, _X)), None),
+        ((_link(_X, p, _Y), _link(_X, q, _Z)), None),
+    ]
+    return [((_link(_X, p, _Y), _link(_X, q, _Y)), None)], wrong
+
+
+def _forks(p: str) -> tuple[tuple[Axiom, ...], tuple[Axiom, ...]]:
+    """Two values of a thing, and two things with the same value."""
+    return (_link(_X, p, _Y), _link(_X, p, _Z)), (_link(_Y, p, _X), _link(_Z, p, _X))
+
+
+_PROBES: Final[Mapping[str, Callable[..., Both]]] = {
+    "subclass": _subclass,
+    "equivalent": _equivalent,
+    "intersection": _intersection,
+    "union": _union,
+    "disjoint": _disjoint,
+    "complement": _disjoint,
+    "domain": _domain,
+    "range": _range,
+    "subproperty": _subproperty,
+    "inverse": _inverse,
+    "symmetric": _symmetric,
+    "transitive": _transitive,
+    "chain": _chain,
+    "some": _some,
+    "all": _all,
+    "with": _with,
+    "value": _value,
+    "functional": _functional,
+    "inverse-functional": _inverse_functional,
+    "most": _most,
+    "asymmetric": _asymmetric,
+    "irreflexive": _irreflexive,
+    "disjoint-properties": _disjoint_properties,
+}

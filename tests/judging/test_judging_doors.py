@@ -50,6 +50,9 @@ def test_the_listener_hears_those_who_can_speak():
             asking.wait()
 
 
+NOT_OF_RDFLIB = ("Rdf12World",)  # rdflib reads no RDF 1.2: its verdict says so, and judges nothing
+
+
 @pytest.mark.parametrize("engine", ["oxigraph", "rdflib"])
 def test_engines_work_behind_closed_doors(engine):
     """Engines judge behind closed doors: whatever they load late has been loaded before."""
@@ -79,6 +82,8 @@ def test_task_classes_work_behind_closed_doors(engine):
     """Each task that ships judges the best answer, a bad one and none without opening anything."""
     batch = []
     for task in TASKS.values():
+        if engine == "rdflib" and task.task_class in NOT_OF_RDFLIB:
+            continue
         module = catalogue.module(task.task_class)
         for each in module.cases(task, "kgbench-1", 0, 1):
             answers = (module.reference(each), "```\nSELECT <a> <b>\n```", "")

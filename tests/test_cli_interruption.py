@@ -54,7 +54,7 @@ def store(tmp_path_factory):
         "export croissant --out {new} --licence MIT",
         "export eee --out {new}",
         "export llm-kg-bench",
-        "publish --out {new} --base http://example.org/",
+        "publish --out {new} --base http://example.org/ --licence MIT --creator Ada",
         "reevaluate",
         "analyze leaderboard",
         "analyze card baseline:oracle",

@@ -45,6 +45,7 @@ def with_data(case: str, data: object) -> str:
     )
 
 
+@pytest.mark.slow
 def test_a_protected_suite_gives_nothing_back(site: Path) -> None:
     """Numbers, words of all files and orders of names are no value that was left out."""
     entries = {entry.name: entry for entry in check(site, names=NAMES).entries}
@@ -66,6 +67,7 @@ def test_a_protected_suite_gives_nothing_back(site: Path) -> None:
             assert hashlib.sha256(form.encode()).hexdigest() not in told, word
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "value", [3, "bob", ["Cleo", "Anne", "Bert"], "No, it is Anne", 0.25, True], ids=str
 )
@@ -113,6 +115,7 @@ def test_digests_that_nobody_guesses_are_told(quads: ox.Store, tmp_path: Path) -
     )
 
 
+@pytest.mark.slow
 def test_values_are_disclosed_and_compared(site: Path, tmp_path: Path) -> None:
     """The publisher opens one commitment; others see that it fits, and that none else does."""
     store, file = site.parent / "store", tmp_path / "disclosed.jsonl"

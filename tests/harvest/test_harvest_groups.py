@@ -81,6 +81,7 @@ def test_only_what_is_new_is_fetched(groups, tmp_path):
     assert again.fetched == 0
 
 
+@pytest.mark.slow
 def test_a_run_that_was_withdrawn_goes(groups, tmp_path):
     """The store of a source holds what the source has now."""
     ada = groups["ada"]
@@ -109,6 +110,7 @@ def test_a_source_by_another_key_is_refused(groups, tmp_path):
     assert not (tmp_path / "s").exists()
 
 
+@pytest.mark.slow
 def test_unsigned_sources_are_taken_only_on_demand(groups, tmp_path):
     """And a source that was signed once is never taken without its signature."""
     ada, bob = groups["ada"], groups["bob"]
@@ -123,6 +125,7 @@ def test_unsigned_sources_are_taken_only_on_demand(groups, tmp_path):
     assert "not any more" in gone.refused
 
 
+@pytest.mark.slow
 def test_unvouched_sources_count_only_where_they_are_trusted(groups, tmp_path):
     """Without a key nobody vouches for a signer; ``--trust`` names whom to believe."""
     into = tmp_path / "s"
@@ -190,6 +193,7 @@ def test_an_older_version_is_refused(groups, tmp_path):
 # --- what cannot be compared ------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_is_not_comparable_is_told(groups, tmp_path):
     """A group with another task is left out of the ranking, with the reason."""
     eve = groups["eve"]

@@ -171,6 +171,7 @@ def test_a_sound_store_is_said_to_be_sound(place):
     assert examination.examined(place / "data").damage == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["data", "newest", "older"])
 def test_damage_anywhere_is_found(place, part):
     """A flipped bit in the owner's files or in any snapshot is never passed over."""
@@ -202,6 +203,7 @@ def test_a_store_in_use_is_not_said_to_be_sound(place):
     assert "owner's files" not in done.output
 
 
+@pytest.mark.slow
 def test_states_that_differ_are_found(place):
     """The own files of a closed store hold what its newest snapshot holds, or this is wrong."""
     raw = ox.Store(str(place / "data"))
@@ -252,6 +254,7 @@ def test_what_checksums_prove_is_read_once(place, monkeypatch):
     assert depths[-1] == ("data", True)
 
 
+@pytest.mark.slow
 def test_checksums_that_cannot_be_read_prove_nothing(place):
     """Damaged checksums are no reason to refuse a snapshot, which is examined instead."""
     newest = snapshots.newest(place / "snapshots")

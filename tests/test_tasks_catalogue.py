@@ -88,7 +88,7 @@ def test_label_and_parameters_make_the_iri() -> None:
     ("name", "parameters", "message"),
     [
         ("RdfFriendCout", {}, "did you mean RdfFriendCount"),
-        ("nothing like it", {}, "known are .*RdfFriendCount"),
+        ("nothing like it", {}, r"known are .*FactExtractStatic.* and \d+ more"),
         ("RdfFriendCount", {"sice": 1}, "did you mean size"),
         ("RdfFriendCount", {"graphFormat": "trutle"}, "did you mean turtle"),
         ("RdfFriendCount", {"graphFormat": 1}, "must be text"),

@@ -86,6 +86,9 @@ BESIDE_TEXT: dict[str, Wrapping] = {
 }
 
 
+_MANY = 8  # labelled tasks of a class, of which one case each is enough
+
+
 def _block_classes() -> list[str]:
     """The task classes with code whose reference answers are fenced blocks, and no tool calls."""
     names = {task.task_class for task in catalogue.labelled_tasks().values()}
@@ -97,7 +100,8 @@ def _cases(name: str) -> list[tuple[Case, str]]:
     """A case of every labelled task of a class, and its reference answer."""
     module = catalogue.module(name)
     tasks = catalogue.task_class(name).tasks
-    cases = [case for task in tasks for case in module.cases(task, "wrapped", 7, 2)]
+    each = 1 if len(tasks) > _MANY else 2
+    cases = [case for task in tasks for case in module.cases(task, "wrapped", 7, each)]
     return [(case, module.reference(case)) for case in cases]
 
 

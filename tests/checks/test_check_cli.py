@@ -205,6 +205,7 @@ def test_encrypted_dumps_need_the_password(
     assert asked("--check", str(path))[0] == 1
 
 
+@pytest.mark.slow
 def test_shapes_can_be_given(copy: Copy, tmp_path: Path) -> None:
     """The catalogue is checked by the shapes of a file as well, which is named in faults."""
     shapes = tmp_path / "official.ttl"

@@ -172,6 +172,7 @@ def test_whole_folder_has_no_faults(site: Path) -> None:
     assert sum(entry.name.startswith("fsf-") for entry in report.entries) == 15
 
 
+@pytest.mark.slow
 def test_faults_are_found_beside_each_other(copy: Copy) -> None:
     """A folder with many faults is told all of them, but for what others hide."""
 
@@ -207,6 +208,7 @@ def test_planted_fault_is_found(name: str, copy: Copy) -> None:
     assert [o for o in sorted(others) if not any(fnmatchcase(o, one) for one in also)] == []
 
 
+@pytest.mark.slow
 def test_fault_in_a_dump_names_the_dump(copy: Copy) -> None:
     """Where the graphs of a folder are at fault, the file that holds them is told."""
     model = b"ns#model> <https://w3id.org/kgbench/model/"

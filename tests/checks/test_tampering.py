@@ -137,6 +137,7 @@ def test_there_are_thirty() -> None:
     assert len(PLANTED) == 30
 
 
+@pytest.mark.slow
 def test_whatever_is_changed_is_not_what_its_checksum_says(copy: Copy) -> None:
     """All at once, by one who does not renew checksums: every file is named."""
     for name, (change, file, _) in PLANTED.items():

@@ -211,8 +211,7 @@ class _Draft:
         """The key of a property: its name on the first level, else what it is called."""
         if self._level == 1:
             return self._graph.terms[each.iri].rpartition("/")[2]
-        first, *others = each.label.replace("-", " ").split()
-        return first + "".join(word.capitalize() for word in others)
+        return each.key
 
     # Values
 

@@ -51,6 +51,12 @@ class Property:
         """Whether its values are instances."""
         return bool(self.phrase)
 
+    @property
+    def key(self) -> str:
+        """What JSON calls it: the words of its label in one, ``dayOfBirth``."""
+        first, *others = self.label.replace("-", " ").split()
+        return first + "".join(word.capitalize() for word in others)
+
 
 @dataclass(frozen=True)
 class Model:

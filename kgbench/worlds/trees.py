@@ -178,23 +178,23 @@ class _Drawing:
     # Forms of frames
 
     def _all(self) -> Node:
-        return {**self._of_kind(), _word(self._link): dict(_ALWAYS)}
+        return {**self._of_kind(), self._link.key: dict(_ALWAYS)}
 
     def _chosen(self) -> Node | None:
         each = self._value(everywhere=True)
-        return None if each is None else {**self._choice(), _word(each): {}}
+        return None if each is None else {**self._choice(), each.key: {}}
 
     def _flat(self) -> Node:
-        return {**self._of_kind(), _word(self._link): dict(_NEVER)}
+        return {**self._of_kind(), self._link.key: dict(_NEVER)}
 
     def _nested(self) -> Node:
-        return {**self._choice(), _word(self._link): dict(_WITHIN)}
+        return {**self._choice(), self._link.key: dict(_WITHIN)}
 
     def _sparse(self) -> Node | None:
         each = self._value(everywhere=False)
         if each is None:
             return None
-        return {**self._nested(), _word(each): {"@omitDefault": True}}
+        return {**self._nested(), each.key: {"@omitDefault": True}}
 
     def _with_value(self) -> Node | None:
         each = self._value(everywhere=None)
@@ -202,14 +202,14 @@ class _Drawing:
             return None
         said = [value for one in self._roots for value in one.values.get(each.iri, ())]
         wanted = literal(each, self._chance.one(said)).split('"')[1]
-        return {**self._of_kind(), "@requireAll": True, _word(each): wanted}
+        return {**self._of_kind(), "@requireAll": True, each.key: wanted}
 
     def _valued_nested(self) -> Node | None:
         frame = self._with_value()
         return None if frame is None else {**frame, **self._nested()}
 
     def _reverse(self) -> Node:
-        return {**self._turned(), self._turn(): {**_ALWAYS, _word(self._link): dict(_NEVER)}}
+        return {**self._turned(), self._turn(): {**_ALWAYS, self._link.key: dict(_NEVER)}}
 
     def _reverse_nested(self) -> Node:
         return {**self._turned(), self._turn(): dict(_WITHIN)}
@@ -227,7 +227,7 @@ class _Drawing:
 
     def _turn(self) -> str:
         """The key for what links to a thing."""
-        word = f"{_word(self._link)}Of"
+        word = f"{self._link.key}Of"
         self._context[word] = {"@reverse": self._graph.terms[self._link.iri], "@type": "@id"}
         return word
 
@@ -272,7 +272,7 @@ class _Drawing:
                     term["@type"] = str(each.range)
                 for value in one.values.get(each.iri, ()):
                     self._say(one, terms[each.iri], literal(each, value))
-            self._context[_word(each)] = term
+            self._context[each.key] = term
 
     def _say(self, one: Instance, predicate: str, value: str) -> None:
         self._lines[f"<{one.iri}> <{predicate}> {value} ."] = None
@@ -281,8 +281,3 @@ class _Drawing:
         name = self._graph.model.kinds[kind].label
         self._context[name] = self._graph.terms[kind]
         return name
-
-
-def _word(each: Property) -> str:
-    first, *others = each.label.replace("-", " ").split()
-    return first + "".join(word.capitalize() for word in others)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
@@ -11,11 +11,7 @@ from markupsafe import Markup
 from kgbench.analysis.dialogues import RoundView, VerdictView
 from kgbench.pages.measures import Measure, Measures
 
-_BAR_WIDTH = 120
-_BAR = (
-    f'<svg class="gauge" viewBox="0 0 {_BAR_WIDTH} 8" preserveAspectRatio="none" '
-    'aria-hidden="true"><path d="M0 0h{:.4g}v8H0z"/></svg>'
-)
+_BAR = '<meter value="{:.4g}" aria-hidden="true"></meter>'  # of 0 to 1; the number stands beside it
 _UNKNOWN = Measure("", "", "", "", None, None, None, None)
 
 
@@ -32,20 +28,29 @@ class Score(NamedTuple):
     perfect: bool
 
 
+_Aggregates = dict[str, dict[str, Score]]  # by metric and aggregation
+
+
 class Row(NamedTuple):
     """The aggregates of one metric over the answers of a dialogue, a cell for each column."""
 
     name: str
     cells: Markup
-    perfect: bool
+
+
+class Best(NamedTuple):
+    """Aggregates at their best value: the aggregations, and the metrics with what they are."""
+
+    columns: str
+    scores: str
 
 
 class Grouped(NamedTuple):
     """The scores of one evaluation.
 
     ``short`` are those below the best value, or without one; ``perfect`` the others; ``main`` is in
-    neither. Aggregates over answers stand in ``short_rows`` and ``perfect_rows``, with the
-    aggregations as ``columns``.
+    neither. Aggregates over answers that fall short stand in ``short_rows``, with the aggregations
+    as ``columns``, the others in ``best``. ``perfects`` counts the metrics at their best value.
     """
 
     verdict: VerdictView
@@ -54,7 +59,8 @@ class Grouped(NamedTuple):
     perfect: list[Score]
     columns: list[str]
     short_rows: list[Row]
-    perfect_rows: list[Row]
+    best: list[Best]
+    perfects: int
 
 
 def grouped(verdict: VerdictView, known: Measures) -> Grouped:
@@ -62,15 +68,18 @@ def grouped(verdict: VerdictView, known: Measures) -> Grouped:
     main = known.main if verdict.round is None else known.of_answer
     scores = {name: _score(name, value, known) for name, value in verdict.scores}
     single = [one for one in scores.values() if known.by_name.get(one.name, _UNKNOWN).base is None]
-    columns, rows = _rows(scores, known)
+    perfect = [one for one in single if one.perfect and one.name != main]
+    short, best = _aggregates(scores, known)
+    columns = sorted({column for row in short.values() for column in row})
     return Grouped(
         verdict,
         scores.get(main or ""),
         [one for one in single if not one.perfect and one.name != main],
-        [one for one in single if one.perfect and one.name != main],
+        perfect,
         columns,
-        [row for row in rows if not row.perfect],
-        [row for row in rows if row.perfect],
+        [_row(name, [row.get(column) for column in columns]) for name, row in short.items()],
+        list(_best(best)),
+        len(perfect) + len(best),
     )
 
 
@@ -106,26 +115,37 @@ def _score(name: str, value: float, known: Measures) -> Score:
     measure = known.by_name.get(name, _UNKNOWN)
     share = measure.share(value)
     text = f"{value:.4g}"
-    bar = "" if share is None else _BAR.format(share * _BAR_WIDTH)
-    cells = f'<td>{bar}</td><td class="number">{text}</td>'
+    bar = "" if share is None else _BAR.format(share)
+    cells = f"<td>{bar}</td><td>{text}</td>"
     # Nothing but numbers stands in these.
     return Score(name, text, Markup(bar), Markup(cells), measure.is_perfect(value))  # noqa: S704
 
 
-def _rows(scores: dict[str, Score], known: Measures) -> tuple[list[str], list[Row]]:
-    """Aggregates as a table: the aggregations, and a row for each metric that is aggregated."""
-    cells: dict[str, dict[str, Score]] = {}
+def _aggregates(scores: dict[str, Score], known: Measures) -> tuple[_Aggregates, _Aggregates]:
+    """The aggregates of each metric that has some: where one falls short, and where none does."""
+    found: _Aggregates = {}
     for name, score in scores.items():
         measure = known.by_name.get(name, _UNKNOWN)
         if measure.base is not None:
-            cells.setdefault(measure.base, {})[measure.aggregation or name] = score
-    columns = sorted({column for row in cells.values() for column in row})
-    rows = [_row(base, [row.get(column) for column in columns]) for base, row in cells.items()]
-    main = known.of_answer
-    return columns, sorted(rows, key=lambda row: (row.name != main, row.name))
+            found.setdefault(measure.base, {})[measure.aggregation or name] = score
+    ordered = sorted(found.items(), key=lambda pair: (pair[0] != known.of_answer, pair[0]))
+    short: _Aggregates = {}
+    best: _Aggregates = {}
+    for name, row in ordered:
+        (best if all(one.perfect for one in row.values()) else short)[name] = row
+    return short, best
+
+
+def _best(found: _Aggregates) -> Iterator[Best]:
+    """The metrics with the same aggregations together."""
+    together: dict[str, list[str]] = {}
+    for name, row in found.items():
+        text = next(iter(row.values())).text
+        together.setdefault(", ".join(sorted(row)), []).append(f"{name} {text}")
+    for columns, scores in together.items():
+        yield Best(columns, ", ".join(scores))
 
 
 def _row(name: str, scores: list[Score | None]) -> Row:
-    cells = "".join(f'<td class="number">{"" if one is None else one.text}</td>' for one in scores)
-    perfect = all(one is None or one.perfect for one in scores)
-    return Row(name, Markup(cells), perfect)  # noqa: S704 - nothing but numbers
+    cells = "".join(f"<td>{'' if one is None else one.text}</td>" for one in scores)
+    return Row(name, Markup(cells))  # noqa: S704 - nothing but numbers

@@ -7,17 +7,19 @@ readers and harvesters find it without knowing how kgbench names files.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pyoxigraph as ox
 
-from kgbench.publish.executions import write_data
+from kgbench.publish.dumps import Packing, Writer
+from kgbench.publish.executions import encoded
 from kgbench.publish.folder import Folder, checksum
 from kgbench.publish.manifest import Dump
-from kgbench.publish.presenting import FORMATS
 from kgbench.rdf.statements import integer, node, said, text, typed
 from kgbench.vocab import DCTERMS, VOID
+
+_PLAIN = "ttl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +57,28 @@ class Companion:
         ]
 
 
-def written(folder: Folder, place: str, quads: Iterable[ox.Quad]) -> tuple[tuple[Dump, ...], int]:
-    """Write a document in all formats; its files, and the number of its triples."""
+def written(
+    folder: Folder, place: str, quads: Iterable[ox.Quad], packing: Packing | None = None
+) -> tuple[tuple[Dump, ...], int]:
+    """Write a document in all formats; its files, and the number of its triples.
+
+    Of a large document, only the Turtle is written plainly: the others, which repeat IRIs, get the
+    ``packing`` of dumps.
+    """
     triples = list(dict.fromkeys(ox.Quad(q.subject, q.predicate, q.object) for q in quads))
-    write_data(folder, place, triples)
-    return tuple(_files(folder, place)), len(triples)
+    return tuple(_files(folder, place, encoded(triples), packing)), len(triples)
 
 
-def _files(folder: Folder, place: str) -> Iterator[Dump]:
-    for suffix, _ in FORMATS:
-        sha256, size = checksum(folder.path / f"{place}.{suffix}")
-        yield Dump(f"{place}.{suffix}", size, sha256, sha256)
+def _files(
+    folder: Folder, place: str, data: Mapping[str, bytes], packing: Packing | None
+) -> Iterator[Dump]:
+    for suffix, content in data.items():
+        path = f"{place}.{suffix}"
+        if packing is None or suffix == _PLAIN:
+            folder.write(path, content)
+            sha256, size = checksum(folder.path / path)
+            yield Dump(path, size, sha256, sha256)
+        else:
+            writer = Writer(folder, path, packing)
+            writer.write(content)
+            yield writer.finish(None)

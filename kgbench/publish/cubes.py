@@ -109,7 +109,7 @@ class _Cubes:
                 (DCTERMS.isPartOf, self._publication.dataset),
             )
         quads += said(tables, *((DCTERMS.hasPart, cube) for cube in cubes))
-        files, triples = written(folder, place, sorted(quads, key=str))
+        files, triples = written(folder, place, sorted(quads, key=str), packing)
         yield Companion(
             iri=tables.value,
             title=titles[0],

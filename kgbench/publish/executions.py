@@ -330,9 +330,17 @@ class Maker:
 
 def write_data(folder: Folder, place: str, quads: list[ox.Quad]) -> None:
     """The data of one document in all formats that things have."""
-    folder.write(f"{place}.ttl", dumps.as_bytes(quads, "ttl"))
-    folder.write(f"{place}.nt", dumps.as_bytes(quads, "nt"))
-    folder.write(f"{place}.jsonld", framing.document(quads))
+    for suffix, content in encoded(quads).items():
+        folder.write(f"{place}.{suffix}", content)
+
+
+def encoded(quads: list[ox.Quad]) -> dict[str, bytes]:
+    """The data of one document in all formats that things have, by their suffixes."""
+    return {
+        "ttl": dumps.as_bytes(quads, "ttl"),
+        "nt": dumps.as_bytes(quads, "nt"),
+        "jsonld": framing.document(quads).encode("utf-8", "backslashreplace"),
+    }
 
 
 _MAKER: dict[str, Maker] = {}

@@ -110,6 +110,7 @@ class Front:
             "tasks": None if tasks is None else as_sheet(found, "tasks", tasks, self.names),
             "drawn": self.figures.get(found.suite, ()),
             "asked": found.asked,
+            "packed": self.publication.packing.suffix,
         }
         self.folder.write(path, self._page("board.html", path, context))
 

@@ -50,7 +50,7 @@ def test_the_main_score_and_what_falls_short_stand_first():
     assert ("combined", "0.5") == (found.main.name, found.main.text)
     assert ["f1", "size"] == [one.name for one in found.short]
     assert ["recall", "errors"] == [one.name for one in found.perfect]
-    assert "h30v8" in found.short[0].bar
+    assert 'value="0.25"' in found.short[0].bar
     assert not found.short[1].bar
 
 
@@ -60,15 +60,16 @@ def test_rounding_at_the_end_of_the_range_is_no_fault():
 
 
 def test_aggregates_form_a_table():
-    """Of a whole dialogue: a row for each metric, a column for each aggregation."""
+    """Of a whole dialogue: a row for each metric that falls short, a column per aggregation."""
     scores = {"max_combined": 1.0, "mean_combined": 0.5, "max_f1": 1.0, "mean_f1": 1.0}
     found = grouped(verdict(scores, None), KNOWN)
 
     assert "max_combined" == found.main.name
     assert ["max", "mean"] == found.columns
     assert ["combined"] == [row.name for row in found.short_rows]
-    assert ["f1"] == [row.name for row in found.perfect_rows]
-    assert '<td class="number">1</td><td class="number">0.5</td>' == found.short_rows[0].cells
+    assert "<td>1</td><td>0.5</td>" == found.short_rows[0].cells
+    assert [("max, mean", "f1 1")] == found.best
+    assert found.perfects == 1
 
 
 def test_unknown_metrics_are_shown_plainly():

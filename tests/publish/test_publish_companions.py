@@ -217,7 +217,7 @@ def test_machines_and_people_are_led_there(signed):
     page = (signed / "index.html").read_text(encoding="utf-8")
     here, *others = json.loads((signed / "linkset.json").read_text(encoding="utf-8"))["linkset"]
     items = {one["href"] for one in here["item"]}
-    for path in ("claims.ttl", "changes.ttl", f"{TABLES}.ttl", f"{TABLES}.jsonld"):
+    for path in ("claims.ttl", "changes.ttl", f"{TABLES}.ttl", f"{TABLES}.jsonld.zst"):
         assert f"{BASE}{path}" in items
         assert f'<link rel="item" href="{BASE}{path}"' in page
         assert f'<a href="{path}">' in page

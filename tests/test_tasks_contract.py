@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench.model import Executor
+from kgbench.model import Case, Executor, TaskClass, TaskModule
 from kgbench.tasks import catalogue
 from kgbench.testing import contract as checks
 from kgbench.testing.executor import PlainExecutor
 from kgbench.testing.hostile import NO_ANSWERS
 
 LARGE = 100_000  # characters
+FEW_TASKS = 8  # a generated family has more, and tests of its own with a thousand cases of each
+MOST, TOGETHER = 20, 60  # cases of a task of few, and about as many of a class with more
 NAMES = sorted({task.task_class for task in catalogue.labelled_tasks().values()})
 
 
@@ -19,6 +21,14 @@ NAMES = sorted({task.task_class for task in catalogue.labelled_tasks().values()}
 def executor() -> Executor:
     """An executor that parses in this process."""
     return PlainExecutor()
+
+
+def cases(task_class: TaskClass, module: TaskModule) -> list[Case]:
+    """Cases of all tasks of a class."""
+    tasks = len(task_class.tasks)
+    return checks.all_cases(
+        task_class, module, MOST if tasks <= FEW_TASKS else max(2, TOGETHER // tasks)
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -38,7 +48,7 @@ def test_cases(name: str) -> None:
 def test_prompts(name: str) -> None:
     """Every case has a prompt that does not contain its reference answer."""
     task_class, module = catalogue.task_class(name), catalogue.module(name)
-    for case in checks.all_cases(task_class, module):
+    for case in cases(task_class, module):
         assert list(checks.faults_of_prompt(module, case)) == []
 
 
@@ -47,7 +57,7 @@ def test_reference_answers(name: str, executor: Executor) -> None:
     """The reference answer of every case reaches the best main score and ends the dialogue."""
     task_class, module = catalogue.task_class(name), catalogue.module(name)
     judge = checks.judge_here(module, executor)
-    for case in checks.all_cases(task_class, module):
+    for case in cases(task_class, module):
         assert list(checks.faults_of_reference(task_class, module, case, judge)) == []
 
 

@@ -57,6 +57,22 @@ def isomorphic(first: frozenset[Row], second: frozenset[Row]) -> bool | None:
     return search.found is not None
 
 
+def rigid(rows: frozenset[Row]) -> bool:
+    """Whether blank nodes can be told apart: no other pairing of a graph with itself fits.
+
+    False, too, where it takes too many steps to tell.
+
+    >>> rigid(frozenset({("_:a", "<p>", '"1"'), ("_:b", "<p>", '"1"')}))
+    False
+    """
+    search = _Search(rows, rows, 0)
+    try:
+        search.go(0, 0)
+    except _Unclear:
+        return False
+    return search.pairings == 1
+
+
 def blanks(row: Row) -> list[str]:
     """The blank nodes of a triple."""
     return [cell for cell in row if cell.startswith("_:")]
@@ -82,6 +98,7 @@ class _Search:
         self._pairing: dict[str, str | None] = {}
         self._left = _STEPS
         self.found: Difference | None = None
+        self.pairings = 0
 
     def go(self, place: int, removed: int) -> None:
         """Try all partners of the blank node at ``place`` and of those behind it."""
@@ -110,9 +127,11 @@ class _Search:
         lost = frozenset(row for row, image in images.items() if image not in self._second)
         difference = Difference(lost, self._second - frozenset(filter(None, images.values())))
         if self.found is None or removed < len(self.found.removed):
-            self.found, self._most = difference, removed
+            self.found, self._most, self.pairings = difference, removed, 1
         elif self.found != difference:
             raise _Unclear
+        else:
+            self.pairings += 1
 
 
 def renamed(row: Row, pairing: Pairing) -> Row | None:

@@ -15,7 +15,7 @@ from kgbench.model import Outcome
 from kgbench.tasks import catalogue, world_differences
 from kgbench.testing.executor import PlainExecutor
 from kgbench.worlds import differences
-from kgbench.worlds.matching import Difference, isomorphic, only_difference
+from kgbench.worlds.matching import Difference, isomorphic, only_difference, rigid
 
 NAME = world_differences.NAME
 LEVELS = range(1, differences.LEVELS + 1)
@@ -259,6 +259,17 @@ def test_two_least_differences_are_none():
     assert only_difference(second, first, 2) == Difference(rows("_:x <q> 2"), rows())
     alike = rows("_:x <p> 1")
     assert only_difference(first, alike, 2) is None
+    # Two that are not the least do not matter.
+    third = rows("_:a <p> 1", "_:a <q> 2", "_:b <p> 1", "_:b <q> 3")
+    fourth = rows("_:x <p> 1", "_:x <q> 2", "_:x <r> 4", "_:y <p> 1")
+    assert only_difference(third, fourth, 9) == Difference(rows("_:b <q> 3"), rows("_:x <r> 4"))
+
+
+def test_nodes_that_nothing_tells_apart_are_known():
+    """A graph is rigid where no other pairing with itself keeps it."""
+    assert rigid(rows("_:a <p> _:b", "_:b <q> 1"))
+    assert not rigid(rows("_:a <p> _:b", "_:b <p> _:a"))
+    assert not rigid(frozenset((f"_:{n}", "<p>", "1") for n in range(30)))
 
 
 def test_isomorphism_is_told():

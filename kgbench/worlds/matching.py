@@ -33,12 +33,8 @@ def only_difference(first: frozenset[Row], second: frozenset[Row], most: int) ->
     ``None`` where there are two least ones, where all are larger, or where it takes too many steps
     to tell.
     """
-    search = _Search(first, second, most)
-    try:
-        search.go(0, sum(row not in second for row in first if not blanks(row)))
-    except _Unclear:
-        return None
-    return search.found
+    search = _searched(first, second, most)
+    return search.found if search is not None and search.clear else None
 
 
 def isomorphic(first: frozenset[Row], second: frozenset[Row]) -> bool | None:
@@ -49,12 +45,8 @@ def isomorphic(first: frozenset[Row], second: frozenset[Row]) -> bool | None:
     """
     if len(first) != len(second):
         return False
-    search = _Search(first, second, 0)
-    try:
-        search.go(0, sum(row not in second for row in first if not blanks(row)))
-    except _Unclear:
-        return None
-    return search.found is not None
+    search = _searched(first, second, 0)
+    return None if search is None else search.found is not None
 
 
 def rigid(rows: frozenset[Row]) -> bool:
@@ -65,12 +57,8 @@ def rigid(rows: frozenset[Row]) -> bool:
     >>> rigid(frozenset({("_:a", "<p>", '"1"'), ("_:b", "<p>", '"1"')}))
     False
     """
-    search = _Search(rows, rows, 0)
-    try:
-        search.go(0, 0)
-    except _Unclear:
-        return False
-    return search.pairings == 1
+    search = _searched(rows, rows, 0)
+    return search is not None and search.pairings == 1
 
 
 def blanks(row: Row) -> list[str]:
@@ -78,12 +66,26 @@ def blanks(row: Row) -> list[str]:
     return [cell for cell in row if cell.startswith("_:")]
 
 
-class _Unclear(Exception):
-    """Two differences are least, or there are too many pairings."""
+class _TooManySteps(Exception):
+    """There are too many pairings to try."""
+
+
+def _searched(first: frozenset[Row], second: frozenset[Row], most: int) -> _Search | None:
+    """The outcome of a search; ``None`` where it takes too many steps."""
+    search = _Search(first, second, most)
+    try:
+        search.go(0, sum(row not in second for row in first if not blanks(row)))
+    except _TooManySteps:
+        return None
+    return search
 
 
 class _Search:
-    """Tries pairings that remove no more triples than the best one so far."""
+    """Tries pairings that remove no more triples than the best one so far.
+
+    ``pairings`` is how many of them are as good as the best one, ``clear`` whether all of them
+    give the difference ``found``.
+    """
 
     def __init__(self, first: frozenset[Row], second: frozenset[Row], most: int) -> None:
         self._first, self._second = first, second
@@ -99,13 +101,15 @@ class _Search:
         self._left = _STEPS
         self.found: Difference | None = None
         self.pairings = 0
+        self.clear = False
 
     def go(self, place: int, removed: int) -> None:
         """Try all partners of the blank node at ``place`` and of those behind it."""
         self._left -= 1
         if self._left < 0:
-            raise _Unclear
-        if removed > self._most:
+            raise _TooManySteps
+        # Nothing is better than two pairings that remove nothing.
+        if removed > self._most or (self._most == 0 and self.pairings > 1):
             return
         if place == len(self._order):
             self._keep(removed)
@@ -128,10 +132,10 @@ class _Search:
         difference = Difference(lost, self._second - frozenset(filter(None, images.values())))
         if self.found is None or removed < len(self.found.removed):
             self.found, self._most, self.pairings = difference, removed, 1
-        elif self.found != difference:
-            raise _Unclear
+            self.clear = True
         else:
             self.pairings += 1
+            self.clear = self.clear and self.found == difference
 
 
 def renamed(row: Row, pairing: Pairing) -> Row | None:

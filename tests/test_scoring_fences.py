@@ -108,6 +108,8 @@ def _cases(name: str) -> list[tuple[Case, str]]:
 def test_which_classes_want_a_block() -> None:
     """The property below holds for all classes that want a block; these are known."""
     assert _block_classes() == [
+        "AlignmentWorld",
+        "DifferenceWorld",
         "JsonLdContextWorld",
         "JsonLdFrameWorld",
         "OwlEntailmentWorld",

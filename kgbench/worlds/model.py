@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cache, cached_property
 
+from pyoxigraph import NamedNode
+
 from kgbench.errors import ResourceError
 from kgbench.rdf.declared import Declared, Node, shipped
 from kgbench.vocab import KGB, OWL, RDF, RDFS, SH, SKOS, XSD
@@ -108,6 +110,22 @@ def declared() -> Model:
 def absent() -> tuple[Property, ...]:
     """The properties in ``tasks/world/absent.ttl``, of which no world says anything."""
     return _properties(shipped("tasks", "world", "absent.ttl"))
+
+
+@cache
+def synonyms() -> dict[str, list[str]]:
+    """Other words for classes and properties, by IRI: ``tasks/world/synonyms.ttl``.
+
+    Raises :class:`~kgbench.errors.ResourceError` where one has none.
+    """
+    said = shipped("tasks", "world", "synonyms.ttl")
+    model = declared()
+    found = {}
+    for iri in (*model.kinds, *(one.iri for one in model.properties)):
+        found[iri] = sorted(said.texts(NamedNode(iri), SKOS.altLabel))
+        if not found[iri]:
+            raise ResourceError(f"{said.file}: there is no other word for {iri}")
+    return found
 
 
 def _properties(said: Declared) -> tuple[Property, ...]:

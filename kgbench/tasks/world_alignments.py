@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""AlignmentWorld: say which classes and properties of two ontologies are the same.
+
+Ontologies follow from the seed of the plan (:mod:`kgbench.worlds.alignments`). An answer is Turtle
+with ``owl:equivalentClass`` and ``owl:equivalentProperty``. Its axioms are put between the two
+ontologies, and the reasoner (:mod:`kgbench.reasoning.coherence`) tries the whole.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+import pyoxigraph as ox
+
+from kgbench.model import Case, Executor, Json, Task, Verdict
+from kgbench.on_demand import OnDemand
+from kgbench.reasoning.closure import TooMuchWork
+from kgbench.reasoning.coherence import SOMETHING, incoherence
+from kgbench.reasoning.rules import Atom
+from kgbench.scoring.agreement import agreement
+from kgbench.tasks import catalogue, texts, turtle_answers
+from kgbench.tasks.world_questions import world_of
+from kgbench.vocab import OWL, RDF, RDFS
+from kgbench.worlds import alignments
+
+NAME: Final = "AlignmentWorld"
+_AXIOMS: Final = {
+    str(OWL.Class): str(OWL.equivalentClass),
+    str(OWL.ObjectProperty): str(OWL.equivalentProperty),
+    str(OWL.DatatypeProperty): str(OWL.equivalentProperty),
+}
+_SHORT: Final = {
+    SOMETHING: "_:something",
+    alignments.SECOND: "b:",
+    alignments.FIRST: "a:",
+    str(OWL): "owl:",
+    str(RDFS): "rdfs:",
+    str(RDF): "rdf:",
+}
+_SHOWN: Final = 5  # triples or names that feedback quotes
+_LISTED: Final = 50  # of each kind that the infos list; all are scored
+_LONGEST: Final = 500  # characters of one triple that is quoted
+_FEEDBACK: Final = ("no-correspondences", "unknown", "twice", "incoherent", "too-much")
+
+
+class Given(NamedTuple):
+    """Correspondences of an answer as lines of N-Triples, and the other triples that it has.
+
+    In correspondences, the name of the first ontology comes first.
+    """
+
+    axioms: frozenset[str]
+    others: frozenset[str]
+
+
+def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
+    """``count`` pairs of ontologies with parts of the schema of the world of a seed."""
+    chosen = task.parameters
+    world = world_of(task, seed)
+
+    def generated(iteration: int) -> Case:
+        found = alignments.alignment(world, chosen["level"], iteration)
+        data = {
+            "version": alignments.VERSION,
+            "first": found.texts[0],
+            "second": found.texts[1],
+            "triples": [list(rows) for rows in found.triples],
+            "axioms": list(found.axioms),
+            "misleading": list(found.misleading),
+        }
+        return catalogue.make_case(suite, NAME, chosen, data)
+
+    return OnDemand(count, generated)
+
+
+def prompt(case: Case) -> str:
+    """The two ontologies."""
+    shown = {name: case.data[name] for name in ("first", "second")}
+    return texts.filled(NAME, "prompt.txt", **shown)
+
+
+def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
+    """Compare the correspondences in the last answer with the right ones, and try them."""
+    answer = answers[-1]
+    read = turtle_answers.read(answer, executor)
+    given = _given(case, read.triples or ())
+    expected = set(case.data["axioms"])
+    hits, number = len(expected & given.axioms), len(given.axioms) + len(given.others)
+    agreed = agreement(hits, number, len(expected), precision_of_nothing=0.0)
+    twice = _twice(given.axioms)
+    clash, too_much = _tried(case, given.axioms)
+    usable = bool(given.axioms)
+    exact = given.axioms == expected and not given.others
+    scores = {
+        "answerParse": float(read.triples is not None),
+        **agreed.named(),
+        "oneToOne": float(usable and not twice),
+        "coherent": float(usable and clash is None and not too_much),
+        "exact": float(exact),
+    }
+    infos: dict[str, Json] = {
+        "parseError": read.error,
+        "missed": sorted(expected - given.axioms)[:_LISTED],
+        "invented": [
+            row[:_LONGEST] for row in sorted((given.axioms - expected) | given.others)[:_LISTED]
+        ],
+        "clash": None if clash is None else clash[0],
+    }
+    verdict = Verdict(scores, infos, turtle_answers.outcome(answer, usable=usable))
+    if exact or len(answers) >= turtle_answers.ROUNDS:
+        return verdict
+    if read.triples is None:
+        said = read.feedback
+    elif not number:
+        said = texts.text(NAME, "feedback-no-correspondences.txt"), "format"
+    elif (wrong := _wrong(given, twice, clash, too_much=too_much)) is not None:
+        said = wrong, "content"
+    else:
+        return verdict
+    return Verdict(scores, infos, verdict.outcome, *said)
+
+
+def reference(case: Case) -> str:
+    """The correspondences."""
+    return "\n".join(["```turtle", *(f"{row} ." for row in case.data["axioms"]), "```"])
+
+
+def prepare() -> None:
+    """Read the feedback prompts, for a process that cannot do so later."""
+    turtle_answers.prepare()
+    for name in _FEEDBACK:
+        texts.text(NAME, f"feedback-{name}.txt")
+
+
+def _given(case: Case, triples: Iterable[ox.Triple]) -> Given:
+    """The correspondences among triples, which are between names of the same sort."""
+    first, second = (_sorts(rows) for rows in case.data["triples"])
+    axioms, others = set[str](), set[str]()
+    for one in triples:
+        if one.predicate.value == RDF.type:  # declarations are no correspondences
+            continue
+        names = [str(one.subject), str(one.object)]
+        if names[0] in second and names[1] in first:
+            names.reverse()
+        sort = first.get(names[0])
+        if (
+            sort is not None
+            and second.get(names[1]) == sort
+            and one.predicate.value == _AXIOMS[sort]
+        ):
+            axioms.add(f"{names[0]} {one.predicate} {names[1]}")
+        else:
+            others.add(str(one))
+    return Given(frozenset(axioms), frozenset(others))
+
+
+def _sorts(rows: Sequence[str]) -> dict[str, str]:
+    """Of what sort the classes and properties of an ontology are, by name as N-Triples has it."""
+    found = {}
+    for row in rows:
+        subject, predicate, value = row.split(" ", 2)
+        if predicate == f"<{RDF.type}>" and value[1:-1] in _AXIOMS:
+            found[subject] = value[1:-1]
+    return found
+
+
+def _twice(axioms: Iterable[str]) -> list[str]:
+    """The names that stand in more than one correspondence."""
+    counts = Counter(name for row in axioms for name in row.split(" ")[::2])
+    return sorted(name for name, number in counts.items() if number > 1)
+
+
+def _tried(case: Case, axioms: frozenset[str]) -> tuple[tuple[str, tuple[Atom, ...]] | None, bool]:
+    """Why both ontologies are incoherent with axioms, and whether that takes too long to find."""
+    if not axioms:
+        return None, False
+    lines = [*case.data["triples"][0], *case.data["triples"][1], *sorted(axioms)]
+    try:
+        return incoherence(turtle_answers.triples(tuple(f"{row} ." for row in lines))), False
+    except TooMuchWork:
+        return None, True
+
+
+def _wrong(
+    given: Given,
+    twice: Sequence[str],
+    clash: tuple[str, tuple[Atom, ...]] | None,
+    *,
+    too_much: bool,
+) -> str | None:
+    """The feedback about what an engine can find wrong."""
+    if given.others:
+        quoted = _quoted([one[:_LONGEST] for one in sorted(given.others)])
+        return texts.filled(NAME, "feedback-unknown.txt", triples=quoted)
+    if twice:
+        quoted = _quoted([_readable(name) for name in twice])
+        return texts.filled(NAME, "feedback-twice.txt", names=quoted)
+    if clash is not None:
+        rule, premises = clash
+        lines = "\n".join(f"* {' '.join(map(_readable, one))}" for one in premises)
+        return texts.filled(NAME, "feedback-incoherent.txt", rule=rule, premises=lines)
+    return texts.text(NAME, "feedback-too-much.txt") if too_much else None
+
+
+def _quoted(lines: Sequence[str]) -> str:
+    more = ["* and more"] if len(lines) > _SHOWN else []
+    return "\n".join([*(f"* {one}" for one in lines[:_SHOWN]), *more])
+
+
+def _readable(term: str) -> str:
+    """A term as people read it."""
+    for iri, prefix in _SHORT.items():
+        if term.startswith(f"<{iri}"):
+            return prefix + term[len(iri) + 1 : -1]
+    return term

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two graphs about things of a world, of which the second is the first with some changes.
+
+The difference is the only least one, whatever blank nodes are taken for which
+(:func:`kgbench.worlds.matching.only_difference`).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from kgbench.errors import TaskError
+from kgbench.worlds.edits import Editing
+from kgbench.worlds.generator import World, made
+from kgbench.worlds.matching import Difference, Row, blanks, only_difference
+from kgbench.worlds.naming import Chance
+from kgbench.worlds.parts import Part
+from kgbench.worlds.spellings import LINES, OTHERS, USUAL, foldable, line, written
+
+VERSION: Final = 1
+"""Rises when the same seed gives other graphs or changes."""
+LEVELS: Final = 4
+_TRIES: Final = 400
+_EDITS: Final = {1: 4, 2: 3, 3: 3, 4: 4}
+_MOST_REMOVED: Final = 4
+_MOST_ADDED: Final = 6
+_LINES_LEVEL: Final = 4  # from here on the second graph may be N-Triples
+
+
+class Pair(NamedTuple):
+    """Two graphs as texts and as N-Triples, and what was removed and added.
+
+    ``removed`` has the blank nodes of the first text, ``added`` those of the second.
+    """
+
+    texts: tuple[str, str]
+    triples: tuple[tuple[str, ...], tuple[str, ...]]
+    removed: tuple[str, ...]
+    added: tuple[str, ...]
+    features: tuple[str, ...]
+
+
+@lru_cache(maxsize=256)
+def pair(world: World, level: int, number: int) -> Pair:
+    """The pair with a number, from 0.
+
+    Raises :class:`~kgbench.errors.TaskError` where no attempt is good.
+    """
+    seed = (VERSION, world.seed, world.instances, "differences", level, number)
+    chance = Chance(*seed)
+    # One pair in six has no change.
+    edits = 0 if chance.between(1, 6) == 1 else chance.between(1, _EDITS[level])
+    for attempt in range(_TRIES):
+        found = _drawn(world, level, edits, Chance(*seed, attempt))
+        if found is not None:
+            return found
+    raise TaskError(f"no two graphs of level {level} were found in {_TRIES} attempts")
+
+
+def _drawn(world: World, level: int, edits: int, chance: Chance) -> Pair | None:
+    part = Part(made(world), level, chance)
+    first = part.rows
+    editing = Editing(part, chance)
+    for _ in range(edits):
+        editing.edit()
+    second = editing.rows
+    removed, added = first - second, second - first
+    if bool(removed or added) != bool(edits):
+        return None
+    if len(removed) > _MOST_REMOVED or len(added) > _MOST_ADDED:
+        return None
+    if only_difference(first, second, len(removed)) != Difference(removed, added):
+        return None
+    labels = [_labels(rows, chance) for rows in (first, second)]
+    touched = {node for row in (*removed, *added) for node in blanks(row)}
+    style = chance.one([*OTHERS, LINES] if level >= _LINES_LEVEL else OTHERS)
+    texts = []
+    for rows, names, spelling in zip((first, second), labels, (USUAL, style), strict=True):
+        folded = [one for one in foldable(rows) if one not in touched and chance.between(0, 2)]
+        called = frozenset(_called(row, names) for row in rows)
+        texts.append(written(called, spelling, [names[one] for one in folded], chance))
+    triples = [
+        tuple(sorted(line(_called(row, names)) for row in rows))
+        for rows, names in zip((first, second), labels, strict=True)
+    ]
+    return Pair(
+        (texts[0], texts[1]),
+        (triples[0], triples[1]),
+        tuple(sorted(line(_called(row, labels[0])) for row in removed)),
+        tuple(sorted(line(_called(row, labels[1])) for row in added)),
+        tuple(sorted({*part.features, *editing.features})),
+    )
+
+
+def _labels(rows: frozenset[Row], chance: Chance) -> dict[str, str]:
+    """New labels for the blank nodes of a graph, which tell nothing."""
+    nodes = sorted({node for row in rows for node in blanks(row)})
+    return {node: f"_:b{place + 1}" for place, node in enumerate(chance.shuffled(nodes))}
+
+
+def _called(row: Row, names: dict[str, str]) -> Row:
+    subject, predicate, value = (names.get(cell, cell) for cell in row)
+    return subject, predicate, value

@@ -126,6 +126,7 @@ def test_which_classes_want_a_block() -> None:
         "Text2SparqlExecEvalListCoypuMini",
         "Text2SparqlExecEvalListOrgaNumerical",
         "Text2SparqlExecEvalListOrganizational",
+        "Text2SparqlTwin",
         "Text2SparqlWorld",
         "Text2UpdateWorld",
     ]

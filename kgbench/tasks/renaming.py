@@ -28,7 +28,10 @@ FOLDER: Final = "twins"
 VERSION: Final = 1
 """Part of every seed: another version draws other names."""
 
-_KEPT: Final = ("uid", "question", "refSparql", "refResultSet", "lsqFeatures")
+_KEPT: Final = frozenset(("uid", "taskUid", "lsqFeatures", "graphFormat"))
+_QUERIES: Final = frozenset(("refSparql", "testSparql"))
+_VARIABLE: Final = re.compile(r"\?(\w+)")
+_PLACE: Final = re.compile(r"\(at char (\d+)\), \(line:1, col:\d+\)")
 _DRAWS: Final = 200  # of which hardly more than a few are needed
 _TENTHS: Final = (6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17)
 _AMOUNT: Final = re.compile(r"\d{5,}")
@@ -40,13 +43,13 @@ class Source:
     """Published cases about one graph: their data, and the graph in Turtle.
 
     ``name`` is that of the kinds of names in ``names.json``; numbers replace local names with the
-    ``prefixes``.
+    ``prefixes``. The data of a case hold the graph as ``graphTurtle``, where they do.
     """
 
     name: str
     graph: str
-    questions: Sequence[Mapping[str, Json]]
-    prefixes: tuple[str, ...]
+    cases: Sequence[Mapping[str, Json]]
+    prefixes: tuple[str, ...] = ()
 
 
 def natural(source: Source, *seed: object) -> list[dict[str, Json]]:
@@ -63,46 +66,95 @@ def natural(source: Source, *seed: object) -> list[dict[str, Json]]:
         tenths = chance.one(_TENTHS)
         replaced = _replacer(words)
         graph = _scaled_graph(replaced(source.graph), declared["scaled"], tenths)
-        renamed = [
-            {
-                "uid": one["uid"],
-                "question": replaced(one["question"]),
-                "refSparql": replaced(one["refSparql"]),
-                "refResultSet": sorted(
-                    _scaled(replaced(value), tenths) if declared["scaled"] else replaced(value)
-                    for value in one["refResultSet"]
-                ),
-                "lsqFeatures": one["lsqFeatures"],
-                "graphTurtle": graph,
-            }
-            for one in source.questions
-        ]
-        if _answered(graph, renamed):
-            return renamed
+        found = []
+        for case in source.cases:
+            renamed = _with_variables(case, replaced, chance) if "testSparql" in case else replaced
+            data = {key: _renamed(key, value, renamed, case) for key, value in case.items()}
+            if "graphTurtle" in data:
+                data["graphTurtle"] = graph
+            if declared["scaled"]:
+                data["refResultSet"] = sorted(_scaled(v, tenths) for v in data["refResultSet"])
+            found.append(data)
+        if _answered(graph, found):
+            return found
     raise TaskError(f"no renaming of the cases '{source.name}' keeps what their queries find")
 
 
 def opaque(source: Source, *seed: object) -> list[dict[str, Json]]:
-    """The data of all cases of a source with numbers for names, and the table of the numbers."""
+    """The data of all cases of a source with numbers for names.
+
+    Cases that ask a question hold the table of the numbers, too.
+    """
     salt = "/".join(map(str, (VERSION, source.name, "opaque", *seed)))
     numbers = numbering.numbered(source.graph, source.prefixes, salt)
     graph = numbering.translated(source.graph, numbers)
-    return [
-        {
-            **{key: one[key] for key in _KEPT},
-            "refSparql": numbering.translated(one["refSparql"], numbers),
-            "refResultSet": sorted(numbers.get(value, value) for value in one["refResultSet"]),
-            "graphTurtle": graph,
-            "entityHelpCsv": numbering.table(numbers),
-        }
-        for one in source.questions
-    ]
+
+    def translated(text: str) -> str:
+        return numbering.translated(text, numbers)
+
+    found = []
+    for case in source.cases:
+        data = dict(case)
+        for key in _QUERIES & case.keys():
+            data[key] = translated(case[key])
+        if "refResultSet" in case:
+            data["refResultSet"] = sorted(numbers.get(v, v) for v in case["refResultSet"])
+        if "errorMessage" in case:
+            data["errorMessage"] = _moved(case, translated)
+        if "path" in case:
+            data["path"] = [numbers[f":{name}"].removeprefix(":") for name in case["path"]]
+        if "graphTurtle" in case:
+            data["graphTurtle"] = graph
+        if "question" in case:
+            data["entityHelpCsv"] = numbering.table(numbers)
+        found.append(data)
+    return found
 
 
 RENAMINGS: Final[Mapping[str, Callable[..., list[dict[str, Json]]]]] = {
     "natural": natural,
     "opaque": opaque,
 }
+
+
+def _renamed(
+    key: str, value: Json, replaced: Callable[[str], str], case: Mapping[str, Json]
+) -> Json:
+    """A value of the data of a case, under other words."""
+    if key == "errorMessage":
+        return _moved(case, replaced)
+    if key in _KEPT or not isinstance(value, str | list):
+        return value
+    if isinstance(value, str):
+        return replaced(value)
+    words = [replaced(each) for each in value]
+    return sorted(words) if key == "refResultSet" else words
+
+
+def _with_variables(
+    case: Mapping[str, Json], replaced: Callable[[str], str], chance: Chance
+) -> Callable[[str], str]:
+    """Replaces names, and the variables of the reference query by invented words.
+
+    A fault may have taken the mark of a variable away, so they are replaced without it, too.
+    """
+    names = sorted(set(_VARIABLE.findall(case["refSparql"])))
+    words: dict[str, None] = {}
+    while len(words) < len(names):
+        words[naming.word(chance).lower()] = None
+    found = dict(zip(names, words, strict=True))
+    pattern = re.compile(rf"(?<![\w:\"])({'|'.join(names)})(?![\w:])")
+    return lambda text: pattern.sub(lambda match: found[match[0]], replaced(text))
+
+
+def _moved(case: Mapping[str, Json], replaced: Callable[[str], str]) -> str:
+    """What a parser says of a faulty query of one line, at the place where the fault now is."""
+
+    def at(match: re.Match[str]) -> str:
+        place = len(replaced(case["testSparql"][: int(match[1])]))
+        return f"(at char {place}), (line:1, col:{place + 1})"
+
+    return _PLACE.sub(at, case["errorMessage"])
 
 
 def _drawn(kinds: Sequence[Mapping[str, Any]], taken: str, chance: Chance) -> dict[str, str]:
@@ -125,7 +177,7 @@ def _replacer(words: Mapping[str, str]) -> Callable[[str], str]:
     """Replaces names where they are words, or parts of an identifier: ``anne``, ``PortSelby``.
 
     A name in small letters also stands for itself with a capital, and then for its adjective in
-    ``n``, too. Any other name stands for itself alone.
+    ``n``, too. Any other name stands for itself alone, with underscores for blanks in IRIs.
     """
     patterns, found = [], {}
     for name, word in words.items():
@@ -134,7 +186,9 @@ def _replacer(words: Mapping[str, str]) -> Callable[[str], str]:
             patterns.append(rf"(?<![A-Z]){name.capitalize()}(?=n?(?![a-z]))")
             found[name.capitalize()] = word.capitalize()
         else:
-            patterns.append(rf"(?<![A-Za-z]){name}(?![A-Za-z])")
+            forms = {name: word, name.replace(" ", "_"): word.replace(" ", "_")}
+            patterns += [rf"(?<![A-Za-z0-9]){form}(?![A-Za-z0-9])" for form in forms]
+            found |= forms
         found[name] = word
     pattern = re.compile("|".join(patterns))
     return lambda text: pattern.sub(lambda match: found[match[0]], text)
@@ -155,6 +209,8 @@ def _scaled(value: str, tenths: int) -> str:
 
 def _answered(graph: str, cases: Sequence[Mapping[str, Json]]) -> bool:
     """Whether each reference query finds the values that its case expects."""
+    if not any("refSparql" in case for case in cases):
+        return True
     store = ox.Store()
     store.load(graph.encode("utf-8"), ox.RdfFormat.TURTLE)
     prefixes = _USUAL | organisation.prefixes(graph)

@@ -187,7 +187,8 @@ def _replacer(words: Mapping[str, str]) -> Callable[[str], str]:
             found[name.capitalize()] = word.capitalize()
         else:
             forms = {name: word, name.replace(" ", "_"): word.replace(" ", "_")}
-            patterns += [rf"(?<![A-Za-z0-9]){form}(?![A-Za-z0-9])" for form in forms]
+            escaped = map(re.escape, forms)
+            patterns += [rf"(?<![A-Za-z0-9]){form}(?![A-Za-z0-9])" for form in escaped]
             found |= forms
         found[name] = word
     pattern = re.compile("|".join(patterns))

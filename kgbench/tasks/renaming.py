@@ -92,15 +92,17 @@ def opaque(source: Source, *seed: object) -> list[dict[str, Json]]:
     def translated(text: str) -> str:
         return numbering.translated(text, numbers)
 
-    found = []
+    chance, found = Chance(salt), []
     for case in source.cases:
+        is_faulty = "testSparql" in case
+        renamed = _with_variables(case, translated, chance) if is_faulty else translated
         data = dict(case)
         for key in _QUERIES & case.keys():
-            data[key] = translated(case[key])
+            data[key] = renamed(case[key])
         if "refResultSet" in case:
             data["refResultSet"] = sorted(numbers.get(v, v) for v in case["refResultSet"])
         if "errorMessage" in case:
-            data["errorMessage"] = _moved(case, translated)
+            data["errorMessage"] = _moved(case, renamed)
         if "path" in case:
             data["path"] = [numbers[f":{name}"].removeprefix(":") for name in case["path"]]
         if "graphTurtle" in case:

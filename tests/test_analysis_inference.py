@@ -40,6 +40,7 @@ ASKED_FOR = {
     "characterization": ("analysis_scores", {}),
     "items": ("analysis_scores", {}),
     "pairs": ("analysis_scores", {}),
+    "contamination": ("analysis_scores", {}),
 }
 WITHOUT = {
     "audit", "calibration", "compass", "confusion", "disagreements", "outcomes", "panels",

@@ -23,6 +23,7 @@ PAGES = (
     "signing.md",
     "tools.md",
     "tutorial.md",
+    "twins.md",
     "variants.md",
     "worlds.md",
 )

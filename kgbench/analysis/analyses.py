@@ -31,6 +31,7 @@ agreement = judge_analyses.agreement
 audit = case_analyses.audit
 calibration = judge_analyses.calibration
 confusion = judge_analyses.confusion
+contamination = case_analyses.contamination
 disagreements = judge_analyses.disagreements
 judged_means = judge_analyses.judged_means
 panels = judge_analyses.panels

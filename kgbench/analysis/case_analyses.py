@@ -119,6 +119,25 @@ def pairs(
     return Asked(lambda opened, chosen: computed(opened, chosen, **wanted), wanted)
 
 
+@analysis("contamination")
+def contamination(
+    *,
+    metric: Metric = None,
+    answers: Round = None,
+    about: Annotated[str, ESTIMAND] = "cases",
+) -> Asked:
+    """Published cases beside generated twins of them: what new names change.
+
+    >>> results = kgbench.open("kgbench-results")
+    >>> len(results.contamination())
+    0
+    """
+    from kgbench.analysis.contamination import contamination as computed
+
+    wanted: dict[str, Any] = {"metric": metric, "answers": answers, "about": about}
+    return Asked(lambda opened, chosen: computed(opened, chosen, **wanted), wanted)
+
+
 @analysis("variance")
 def variance(
     *,

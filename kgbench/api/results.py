@@ -122,6 +122,7 @@ class Results(Claims):
     panels = analysed(analyses.panels)
     items = analysed(analyses.items)
     references = analysed(analyses.references)
+    contamination = analysed(analyses.contamination)
     policies = analysed(analyses.policies)
     audit = analysed(analyses.audit)
     published_means = analysed(analyses.published_means)

@@ -14,16 +14,20 @@ from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
 from kgbench.scoring import answer_lists
 from kgbench.scoring.agreement import Agreement
 from kgbench.scoring.brevity import by_blanks
-from kgbench.tasks import catalogue, formats, organisation, texts
+from kgbench.tasks import catalogue, formats, organisation, sparql_dialogue, texts
 
 
 class AnswerList:
     """One of the two task classes (see :class:`kgbench.model.TaskModule`)."""
 
-    def __init__(self, name: str, asked: str) -> None:
-        """``asked`` is the key of the case data that the prompt shows."""
+    def __init__(self, name: str, asked: str, frame: str | None = None) -> None:
+        """``asked`` is the key of the case data that the prompt shows.
+
+        ``frame`` is the task class whose prompt is shown, by default this one.
+        """
         self.NAME = name
         self._asked = asked
+        self._frame = name if frame is None else frame
 
     def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG002 - static
         """The questions about the organisational graph, in the format of ``task``."""
@@ -43,7 +47,7 @@ class AnswerList:
         """The query or question of ``case`` with its graph."""
         graph_format = formats.canonical_format(case.data["graphFormat"])
         return texts.filled(
-            self.NAME,
+            self._frame,
             "prompt.txt",
             format=formats.TITLES[graph_format],
             asked=case.data[self._asked],
@@ -89,7 +93,11 @@ def _data(question: Mapping[str, Json], graph_format: str) -> dict[str, Json]:
 def _shown(case: Case, graph_format: str) -> str:
     if "graphTurtle" not in case.data:
         raise TaskError(f"the case {case.iri} has no graph, so nothing can be asked about it")
-    return organisation.in_format(case.data["graphTurtle"], graph_format)
+    graph = organisation.in_format(case.data["graphTurtle"], graph_format)
+    if "entityHelpCsv" not in case.data:
+        return graph
+    heading = texts.shared_structure(sparql_dialogue.FOLDER, "about.json")["labels"]["heading"]
+    return f"{graph}\n\n{heading}\n{case.data['entityHelpCsv']}"
 
 
 def _errors(

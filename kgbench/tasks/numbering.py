@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import lru_cache
 
 _PREFIXES = ("", "foaf", "org", "vcard")
 _TOKEN = re.compile(
@@ -31,22 +31,22 @@ def translated(text: str, numbers: Mapping[str, str]) -> str:
     return _TOKEN.sub(replaced, text)
 
 
-@cache
-def numbered(turtle: str) -> dict[str, str]:
+@lru_cache(maxsize=8)
+def numbered(turtle: str, prefixes: tuple[str, ...] = _PREFIXES, salt: str = "") -> dict[str, str]:
     """A number of four digits for each prefixed name of a Turtle text, by that name.
 
-    Made from the name alone by a hash; where two names meet, the later one in alphabetical order
-    takes the next free number.
+    Only names with the ``prefixes`` have one. Made from ``salt`` and the name alone by a hash;
+    where two names meet, the later one in alphabetical order takes the next free number.
     """
     names = {
         match[0]
         for match in _TOKEN.finditer(turtle)
-        if not match["kept"] and match["prefix"] in _PREFIXES
+        if not match["kept"] and match["prefix"] in prefixes
     }
     taken: set[int] = set()
     found = {}
     for name in sorted(names):
-        number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) % 9000
+        number = int.from_bytes(hashlib.sha256(f"{salt}{name}".encode()).digest()[:8]) % 9000
         while number in taken:
             number = (number + 1) % 9000
         taken.add(number)

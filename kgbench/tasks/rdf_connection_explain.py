@@ -18,8 +18,9 @@ from kgbench.tasks import catalogue, formats, organisation, texts
 NAME = "RdfConnectionExplainStatic"
 
 _NAMESPACE = "https://abc.def/ghi/"
-_PATH = ("anne", "researchDep", "wonderOrg", "marketingDep", "bob")
-_EXPECTED = frozenset(_NAMESPACE + name for name in _PATH)
+PATH = ("anne", "researchDep", "wonderOrg", "marketingDep", "bob")
+ENDS = ("Anne", "Bob")
+"""What the prompt calls the persons at both ends of the path."""
 
 # Names of the vocabularies; who repeats them in the answer has not named a resource of the path.
 _OTHER_NAMES = ("Home", "Organization", "OrganizationalUnit", "Person")
@@ -44,23 +45,34 @@ def prompt(case: Case) -> str:
     if "graph" not in case.data:
         raise TaskError(f"the case {case.iri} has no graph, so nothing can be asked about it")
     title = formats.TITLES[formats.canonical_format(case.data["graphFormat"])]
-    return texts.filled(NAME, "prompt.txt", format=title, graph=case.data["graph"])
+    path, ends = _path(case), case.data.get("ends", ENDS)
+    return texts.filled(
+        NAME,
+        "prompt.txt",
+        format=title,
+        graph=case.data["graph"],
+        first=ends[0],
+        last=ends[1],
+        first_iri=_NAMESPACE + path[0],
+        last_iri=_NAMESPACE + path[-1],
+    )
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  # noqa: ARG001 - no parsing
     """Compare the lines, the IRIs and the names of the answer with the path."""
-    return verdict(answers[-1], precision_of_no_names=1.0)
+    return verdict(answers[-1], precision_of_no_names=1.0, path=_path(case))
 
 
-def verdict(answer: str, *, precision_of_no_names: float) -> Verdict:
+def verdict(answer: str, *, precision_of_no_names: float, path: Sequence[str] = PATH) -> Verdict:
     """The verdict on an answer; the first version had another precision where nothing is named."""
+    expected = {_NAMESPACE + name for name in path}
     lines = len(answer.splitlines())
     listed: list[str] = _LIST_LINE.findall(answer)
-    plain = len(_EXPECTED.intersection(listed))
-    trimmed = len(_EXPECTED.intersection(line.strip() for line in listed))
+    plain = len(expected.intersection(listed))
+    trimmed = len(expected.intersection(line.strip() for line in listed))
     iris: list[str] = _ANYWHERE.findall(answer)
-    right_iris = len(_EXPECTED.intersection(iris))
-    right_names = sum(name in answer for name in _PATH)
+    right_iris = len(expected.intersection(iris))
+    right_names = sum(name in answer for name in path)
     all_names = right_names + sum(name in answer for name in _OTHER_NAMES)
     scores: dict[str, float] = {}
     for prefix, right, given, of_nothing in (
@@ -69,7 +81,7 @@ def verdict(answer: str, *, precision_of_no_names: float) -> Verdict:
         ("textHttp", right_iris, len(iris), precision_of_no_names),
         ("textShort", right_names, all_names, precision_of_no_names),
     ):
-        found = agreement(right, given, len(_PATH), precision_of_nothing=of_nothing)
+        found = agreement(right, given, len(path), precision_of_nothing=of_nothing)
         scores |= found.named(prefix, f1="F1")
     scores["lineBrevity"] = len(listed) / lines if lines else 0.0
     infos = {
@@ -85,9 +97,15 @@ def verdict(answer: str, *, precision_of_no_names: float) -> Verdict:
     return Verdict(scores, infos, _outcome(answer, listed))
 
 
-def reference(case: Case) -> str:  # noqa: ARG001 - there is one path
+def reference(case: Case) -> str:
     """The path, one IRI per line."""
-    return "\n".join(_NAMESPACE + name for name in _PATH)
+    return "\n".join(_NAMESPACE + name for name in _path(case))
+
+
+def _path(case: Case) -> Sequence[str]:
+    """The names of the path of a case; a published case has none, for all have the same."""
+    path: Sequence[str] = case.data.get("path", PATH)
+    return path
 
 
 def _outcome(answer: str, listed: Sequence[str]) -> Outcome:

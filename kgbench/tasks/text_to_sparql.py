@@ -54,7 +54,8 @@ class QueryTask:
     """A task class whose answers are queries.
 
     ``data_of`` gives the data of its own cases for the parameters of a task; ``graph_name`` is the
-    installed graph that published cases run on.
+    installed graph that published cases run on. ``frame`` is the task class whose prompt is shown,
+    where it is another one.
     """
 
     def __init__(
@@ -63,8 +64,10 @@ class QueryTask:
         vocabulary: Vocabulary,
         data_of: CasesOf,
         graph_name: str | None = None,
+        frame: str | None = None,
     ) -> None:
         self.NAME = name
+        self._frame = name if frame is None else frame
         self.vocabulary = vocabulary
         self._data_of = data_of
         self._graph_name = graph_name
@@ -130,7 +133,7 @@ class QueryFixTask(QueryTask):
     def prompt(self, case: Case) -> str:
         """The faulty query of ``case`` and what the parser says of it."""
         return texts.filled(
-            self.NAME,
+            self._frame,
             "prompt.txt",
             query=case.data["testSparql"],
             message=case.data["errorMessage"].strip(),

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Published cases beside generated twins of them: what models reach on either.
+
+Task classes declare which of their tasks have twins of the cases of which others
+(``kgb:twinOf``). A case and a twin of the same name are a pair: the twin is the case under new
+names.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from kgbench.analysis import scores as fetch
+from kgbench.analysis.choosing import Score, chosen_rows, chosen_scores, score_name
+from kgbench.analysis.compare import clustered
+from kgbench.analysis.estimands import CASES, Estimand
+from kgbench.analysis.histogram import Histogram
+from kgbench.analysis.inference import inference
+from kgbench.analysis.matching import Match, matched
+from kgbench.analysis.scores import MetricInfo, ScoreRow, TaskInfo
+from kgbench.analysis.selection import Selection
+from kgbench.analysis.significance import holm
+from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.errors import QueryError
+from kgbench.rdf import queries
+from kgbench.store.protocol import Store
+
+COLUMNS = (
+    Column("model", "Model"),
+    Column("task", "Published task"),
+    Column("twin", "Task with twins"),
+    Column("names", "Names of twins"),
+    Column("metric", "Metric"),
+    Column("paired", "Paired"),
+    Column("n_published", "n published", Kind.COUNT),
+    Column("n_twin", "n twins", Kind.COUNT),
+    Column("mean_published", "Mean published", Kind.SCORE),
+    Column("mean_twin", "Mean of twins", Kind.SCORE),
+    Column("difference", "Published - twins", Kind.SCORE),
+    Column("clusters", "Clusters", Kind.COUNT),
+    Column("ci_low", "95 % from", Kind.SCORE),
+    Column("ci_high", "to", Kind.SCORE),
+    Column("p", "p", Kind.P),
+    Column("p_holm", "p (Holm)", Kind.P),
+    Column("no_claim", "No claim"),
+)
+_NONE = (
+    "No model was scored on a published task and on generated twins of its cases: "
+    "'kgbench run --task TASK --task TWINS' asks both."
+)
+QUERIES = ("twins", "case-names", *fetch.CHOOSING, *fetch.ROWS)
+
+
+class Twins(NamedTuple):
+    """A task with published cases, a task with twins of them (IRIs), and the names of the twins."""
+
+    published: str
+    twin: str
+    names: str
+
+
+def contamination(
+    store: Store,
+    selection: Selection,
+    *,
+    metric: str | None = None,
+    answers: str | None = None,
+    about: str = CASES,
+) -> Table:
+    """One row per model, published task and task with twins of its cases: the difference.
+
+    ``metric`` and ``answers`` are as in :func:`~kgbench.analysis.task_scores.task_scores`;
+    ``about`` names what intervals and tests generalise to. Values are paired where a case and a
+    twin have the same name, first with first where either was asked several times; a published
+    case is a cluster. Where no names are shared both sides are compared unpaired, and cases of
+    either are clusters.
+
+    Only metrics of the same name are compared. Raises :class:`~kgbench.errors.QueryError` where
+    no task or metric fits, and for an estimand without clusters.
+    """
+    how = inference(about)
+    if not how.about.clustered:
+        raise QueryError(f"'{about}' takes dialogues for independent: name another estimand")
+    chosen = chosen_scores(store, selection.tasks, metric, answers)
+    tasks, metrics, models = fetch.tasks(store), fetch.metrics(store), fetch.models(store)
+    relations = [one for one in declared(store) if _comparable(one, chosen, metrics)]
+    wanted = {task for one in relations for task in (one.published, one.twin)}
+    of_cell: dict[tuple[str, str], list[ScoreRow]] = defaultdict(list)
+    for row in chosen_rows(store, selection, {t: chosen[t] for t in wanted}) if wanted else ():
+        of_cell[row.model, row.task].append(row)
+    names = case_names(store, {tasks[task].task_class for task in wanted})
+    rows: list[dict[str, Value]] = []
+    found: list[Match] = []
+    for model in sorted({model for model, _ in of_cell}, key=models.name):
+        for one in sorted(relations, key=lambda each: _order(each, tasks)):
+            ours, theirs = of_cell.get((model, one.published)), of_cell.get((model, one.twin))
+            if ours and theirs:
+                score = chosen[one.published]
+                match = _match(ours, theirs, names, metrics[score.metric])
+                found.append(match)
+                named: dict[str, Value] = {
+                    "model": models.name(model),
+                    "task": tasks[one.published].name,
+                    "twin": tasks[one.twin].name,
+                    "names": one.names,
+                    "metric": score_name(score, metrics),
+                }
+                rows.append(named | _cells(match, how.about))
+    ps = [row["p"] if isinstance(row["p"], float) else None for row in rows]
+    for cells, corrected in zip(rows, holm(ps), strict=True):
+        cells["p_holm"] = corrected
+    return Table(
+        title=f"Published cases and their twins ({selection.suite_name})",
+        columns=COLUMNS,
+        rows=tuple(tuple(row.get(column.name) for column in COLUMNS) for row in rows),
+        notes=(how.note, *(_notes(rows, found) if rows else (_NONE,))),
+        queries=QUERIES,
+        context={
+            **selection.context,
+            "metric": metric or "main",
+            "round": answers,
+            **how.context,
+        },
+    )
+
+
+def declared(store: Store) -> list[Twins]:
+    """Which tasks of a catalogue have twins of the cases of which others."""
+    return [Twins(*map(str, row)) for row in queries.rows(store, "twins")]
+
+
+def case_names(store: Store, classes: Iterable[str]) -> dict[str, str]:
+    """The names of the cases (IRIs) of some task classes (IRIs), for those that have one."""
+    wanted = sorted(classes)
+    return {
+        str(case): str(name)
+        for case, name, _ in queries.rows(store, "case-names", taskClass=wanted)
+    }
+
+
+def _comparable(one: Twins, chosen: Mapping[str, Score], metrics: Mapping[str, MetricInfo]) -> bool:
+    """Whether both tasks are selected, and scored by metrics of the same name."""
+    if one.published not in chosen or one.twin not in chosen:
+        return False
+    first, second = (score_name(chosen[task], metrics) for task in (one.published, one.twin))
+    return first == second
+
+
+def _order(one: Twins, tasks: Mapping[str, TaskInfo]) -> tuple[str, str, str]:
+    return tasks[one.published].name, one.names, tasks[one.twin].name
+
+
+def _match(
+    ours: Sequence[ScoreRow],
+    theirs: Sequence[ScoreRow],
+    names: Mapping[str, str],
+    metric: MetricInfo,
+) -> Match:
+    """Published values and those of twins, matched by the names of cases."""
+    task = ours[0].task
+
+    def key(row: ScoreRow) -> tuple[object, ...]:
+        return (names.get(row.case, row.case),)
+
+    renamed = [row._replace(task=task) for row in theirs]
+    return matched(ours, renamed, {task: metric.bounds}, key)[task]
+
+
+def _cells(match: Match, about: Estimand) -> dict[str, Value]:
+    ours, theirs = match.used()
+    published = Histogram.of(row.value for row in ours)
+    twins = Histogram.of(row.value for row in theirs)
+    assert published.mean is not None
+    assert twins.mean is not None
+    return {
+        "paired": "yes" if match.paired else "no",
+        "n_published": published.n,
+        "n_twin": twins.n,
+        "mean_published": published.mean,
+        "mean_twin": twins.mean,
+        "difference": published.mean - twins.mean,
+        **clustered([match], about, None),
+    }
+
+
+def _notes(rows: Sequence[Mapping[str, Value]], found: Sequence[Match]) -> Iterator[str]:
+    yield "Published - twins: above 0 where a model does better on published cases."
+    yield (
+        "A difference says that new names matter, not why. None does not say that nothing of a "
+        "case is known: its form and its counts stay."
+    )
+    yield "p (Holm): corrected over all rows."
+    partly = sum(len(m.rest_a) + len(m.rest_b) for m in found if m.paired)
+    if partly:
+        yield f"{partly} dialogues of paired tasks have no partner and are left out."
+    unpaired = sorted({str(row["task"]) for row in rows if row["paired"] == "no"})
+    if unpaired:
+        yield f"Unpaired, because no case and no twin have the same name: {', '.join(unpaired)}."

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Generated twins of published cases: as difficult, solvable, and new to who knows the cases."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+
+import pyoxigraph as ox
+import pytest
+from pyparsing import ParseException
+from rdflib.plugins.sparql.parser import parseQuery
+
+from kgbench import resources
+from kgbench.errors import TaskError
+from kgbench.execution.lexer import tokens
+from kgbench.model import Outcome
+from kgbench.rdf.declared import Declared
+from kgbench.tasks import catalogue, renaming, texts, twins
+from kgbench.testing.executor import FORMATS, PlainExecutor
+from kgbench.vocab import KGB, SKOS
+
+CLASSES = (
+    "FactExtractTwin",
+    "RdfConnectionTwin",
+    "RdfSyntaxTwin",
+    "Sparql2AnswerTwin",
+    "SparqlSyntaxTwin",
+    "Text2AnswerTwin",
+    "Text2SparqlTwin",
+    "TurtleErrorsTwin",
+)
+LABELS = [label for label, task in catalogue.labelled_tasks().items() if task.task_class in CLASSES]
+#: Classes whose prompts must hold the values that are asked for, as parts of a graph.
+SHOWN = {"Sparql2AnswerTwin", "Text2AnswerTwin"}
+# What version 1 of the renamings makes of a seed: another outcome needs another version.
+MADE = "9860243b7d93ef31048c6705a71b131579b731b61edfdf3ad81730edd711a3ff"
+TELL = "from tests.test_twins import told\nprint(told())"
+
+
+def cases(label, count, seed=7):
+    """The first cases of a labelled task."""
+    task = catalogue.labelled_tasks()[label]
+    return list(catalogue.module(task.task_class).cases(task, "own", seed, count))
+
+
+def told():
+    """A digest of twins of all tasks."""
+    found = hashlib.sha256()
+    for label in LABELS:
+        for case in cases(label, 16):
+            found.update(repr(sorted(case.data.items())).encode())
+    return found.hexdigest()
+
+
+def declared(name):
+    """The published tasks and the names of twins by label, as a task class declares them."""
+    file = Declared(resources.path("tasks", name, "task.ttl"))
+    found = {}
+    for task in file.instances(KGB.LabelledTask):
+        label = file.required(task, SKOS.notation)
+        found[label] = (file.texts(task, KGB.twinOf), file.text(task, KGB.twinNames))
+    return found
+
+
+def published(label):
+    """The cases of the first published task that a task has twins of."""
+    (of, *_), _ = declared(catalogue.labelled_tasks()[label].task_class)[label]
+    return cases(of, 100)
+
+
+def graph_of(case):
+    """The triples of the graph or the document that a case is about."""
+    data = case.data
+    text = data.get("graphTurtle") or data.get("graph") or data["optimal"]
+    carried = "graphTurtle" in data or "graphFormat" not in data
+    language = FORMATS["turtle" if carried else data["graphFormat"]]
+    return [quad.triple for quad in ox.parse(text.encode(), language)]
+
+
+def main_metric(name):
+    """The score of single answers behind the main metric of a task class."""
+    return catalogue.task_class(name).main_metric.removeprefix("max_")
+
+
+def test_a_seed_gives_the_same_everywhere():
+    """Twins are those of the version of renamings, whatever order hashes have."""
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", TELL],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout.strip()
+        for seed in "12"
+    ]
+    assert found == [MADE] * 2
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_task_declares_whose_twins_it_has(name):
+    """The published tasks exist, and their main metrics have the names of those of the twins."""
+    for label, (of, names) in declared(name).items():
+        assert catalogue.labelled_tasks()[label].parameters["names"] == names
+        assert of
+        for each in of:
+            other = catalogue.task_class(catalogue.labelled_tasks()[each].task_class)
+            assert other.main_metric == catalogue.task_class(name).main_metric
+            assert other.max_rounds == catalogue.task_class(name).max_rounds
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_twins_are_as_difficult_as_their_cases(label):
+    """Same name, form of query and graph, size of result and features; prompts of like length."""
+    module = catalogue.module(catalogue.labelled_tasks()[label].task_class)
+    originals = published(label)
+    found = cases(label, 2 * len(originals))
+    longest = 1.4 if label.endswith("opaque") else 1.15
+    for case, original in zip(found, [*originals, *originals], strict=True):
+        assert case.uid == original.uid
+        for key in {"refSparql", "testSparql"} & case.data.keys():
+            first, second = ([t.kind for t in tokens(c.data[key])] for c in (case, original))
+            assert first == second
+        if "refResultSet" in case.data:
+            assert len(case.data["refResultSet"]) == len(original.data["refResultSet"])
+        graphs = [graph_of(case), graph_of(original)]
+        assert len(graphs[0]) == len(graphs[1])
+        properties, others = (len({triple.predicate for triple in graph}) for graph in graphs)
+        assert properties == others
+        asked = catalogue.module(original.task_class)
+        ratio = len(module.prompt(case)) / len(asked.prompt(original))
+        assert 0.7 < ratio < longest
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_references_are_right_and_silence_is_not(label):
+    """The reference reaches the best scores on every case, no answer the lowest."""
+    _judged(label, 28)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("label", LABELS)
+def test_thousand_twins_of_each_task(label):
+    """A thousand twins differ, are solved by their references, and do not show queries."""
+    _judged(label, 1_000)
+
+
+def _judged(label, count):
+    found = cases(label, count)
+    name = found[0].task_class
+    module, executor, metric = catalogue.module(name), PlainExecutor(), main_metric(name)
+    prompts = {module.prompt(case) for case in found}
+    assert len(prompts) == len({case.iri for case in found}) == count
+    for case in found:
+        answer = module.reference(case)
+        right = module.judge(case, [answer], executor)
+        assert right.scores[metric] == 1.0, case.data
+        assert right.next_prompt is None
+        silent = module.judge(case, [""], executor)
+        assert (silent.scores[metric], silent.outcome) == (0.0, Outcome.EMPTY)
+        inner = answer.partition("\n")[2].removesuffix("\n```") if "```" in answer else answer
+        assert name in SHOWN or inner.strip() not in module.prompt(case)
+
+
+@pytest.mark.parametrize("label", ["SparqlSyntaxTwin-natural", "SparqlSyntaxTwin-opaque"])
+def test_messages_about_faults_are_those_of_the_parser(label):
+    """Where the renamed query has its fault, the parser of the published messages says so, too."""
+    for case in cases(label, 30):
+        with pytest.raises(ParseException) as refused:
+            parseQuery(case.data["testSparql"])
+        assert str(refused.value) == case.data["errorMessage"]
+
+
+@pytest.mark.parametrize("graph", ["organisation", "economy"])
+def test_natural_twins_keep_no_name_that_is_replaced(graph):
+    """None of the names stands in a question, query or result, in small letters or not."""
+    declared_names = texts.shared_structure(renaming.FOLDER, "names.json")[graph]["kinds"]
+    names = [name for kind in declared_names for name in kind["names"]]
+    data = twins.twins(graph, "natural", 7, 0)
+    for one in data:
+        text = " ".join([one["question"], one["refSparql"], *one["refResultSet"]])
+        found = set(re.findall(r"[A-Z]?[a-z]+|[A-Z]+", text))
+        assert not found & {*names, *(name.capitalize() for name in names if name.islower())}, text
+
+
+def test_opaque_twins_have_numbers_for_all_names():
+    """No instance and no property of the graph's own has a name, but for rdf and rdfs."""
+    (case, *_) = cases("Text2SparqlTwin-economy-opaque", 1)
+    for triple in graph_of(case):
+        for term in (triple.subject, triple.predicate, triple.object):
+            if isinstance(term, ox.NamedNode) and "kgbench/economy" in term.value:
+                assert term.value.rpartition("#")[2].rpartition("/")[2].isdigit()
+
+
+def test_a_renaming_that_no_draw_allows_is_refused():
+    """Where reference queries find something else, no case is made."""
+    wrong = [{**twins.source("organisation").cases[0], "refResultSet": [":nobody"]}]
+    source = renaming.Source("organisation", twins.source("organisation").graph, wrong, ("",))
+    with pytest.raises(TaskError, match="no renaming of the cases 'organisation'"):
+        renaming.natural(source, 1)

@@ -79,7 +79,7 @@ def prompt(case: Case) -> str:
     base = case.data["base"]
     if language not in {"query", "update"}:
         return texts.filled(
-            NAME, "prompt-document.txt", language=_NAMES[language], base=base, text=text
+            NAME, "prompt-triples.txt", language=_NAMES[language], base=base, text=text
         )
     data = "(The dataset is empty.)"
     if "data" in case.data:

@@ -26,7 +26,7 @@ Three baselines on all families of tasks about [generated worlds](../worlds.md):
 knows the answers, `baseline:noisy` spoils eight of ten of them, `baseline:silent` says nothing. A
 panel is a kind of task, a point the mean of the main score over {cases} cases of a level. No level
 is difficult for a baseline: the oracle is to have 1.0 at each, silence 0, and noise something
-between, by chance 0 or 1 at times. The same figures of your own results are drawn by
+between, by chance 0 at times. The same figures of your own results are drawn by
 
 ```sh
 kgbench analyze difficulty

@@ -10,6 +10,7 @@ VALIDATORS := .venv-validators
 MUTATION := .venv-mutants
 SITE := build/site
 PAPERS := build/papers
+DIFFICULTY := build/difficulty
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # What to hand on:  make run RUN="my-configuration.yml"   make test TEST="-k friend"
@@ -33,7 +34,7 @@ BRANCHES := import json, sys; \
 	part = json.load(open("build/coverage.json"))["totals"]["percent_branches_covered"]; \
 	print(f"{part:.1f} % of branches"); sys.exit(part < 95)
 
-.PHONY: help run test test-all coverage lint format readme site papers bench attacks fuzz mutants yasgui clean distclean
+.PHONY: help run test test-all coverage lint format readme site papers difficulty bench attacks fuzz mutants yasgui clean distclean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -78,6 +79,12 @@ papers: $(VENV)/.installed-dev  ## tables and figures of four papers, from DATA=
 		--store $(PAPERS)/store
 	$(BIN)/kgbench import text2kgbench $(DATA)/text2kgbench --store $(PAPERS)/store
 	$(BIN)/kgbench reproduce --store $(PAPERS)/store --out $(PAPERS)
+
+difficulty: $(VENV)/.installed-dev  ## baselines on all generated families, for the figures of the site (minutes)
+	rm -rf $(DIFFICULTY)
+	$(BIN)/kgbench run -m baseline:oracle -m 'baseline:noisy?rate=0.8&seed=1' -m baseline:silent \
+		-t '*World-*' -n 10 --store $(DIFFICULTY)
+	$(BIN)/kgbench analyze difficulty --store $(DIFFICULTY) --format csv --out docs/difficulty.csv
 
 bench: $(VENV)/.installed-dev  ## time kgbench itself (minutes)
 	$(strip $(BIN)/python -m bench $(BENCH))

@@ -11,6 +11,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from docs.reference_pages import pages
+from docs.reference_pages.difficulty import figures
 
 #: The opening line of a block with more than a language, such as ``json file=cases.json``.
 MARKED = re.compile(r"^(```\w+) [^\n`]+$", re.MULTILINE)
@@ -19,8 +20,8 @@ OUTSIDE = re.compile(r"\[([^\]]+)\]\(\.\./[^)]*\)")
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
-    """Add the reference pages to the written ones."""
-    for name, text in pages().items():
+    """Add the reference pages and the figures drawn of results to the written pages."""
+    for name, text in {**pages(), **figures()}.items():
         files.append(File.generated(config, name, content=text))
     return files
 

@@ -47,7 +47,9 @@ WITHOUT = {
     "policies", "published-means", "references", "reliability", "tools", "variance",
 }  # fmt: skip
 #: Their stores are made in tests of their own, which look at the same.
-ELSEWHERE = {"agreement", "judged-means", "sizes", "scaling", "format-preference", "text2kg"}
+ELSEWHERE = {
+    "agreement", "difficulty", "format-preference", "judged-means", "scaling", "sizes", "text2kg",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ASKED_FOR)

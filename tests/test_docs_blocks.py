@@ -36,6 +36,7 @@ TESTED_BY = {
     "text2kgbench.md": "test_text2kg_docs.py",
     "text2sparql.md": "test_docs_text2sparql.py",
     "validation.md": "validators/test_validation_table.py",
+    "w3c-tests.md": "test_w3c_rdf12.py",
 } | dict.fromkeys(PAGES, "test_docs_sessions.py")
 #: Pages whose commands need other machines, hours or a release; they are read here.
 READ_ONLY = {"releasing.md", "scaling.md"}

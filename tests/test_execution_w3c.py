@@ -6,16 +6,16 @@ They are read from a copy of ``w3c/rdf-tests``, which does not travel with kgben
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import pairwise
 
 import pyoxigraph as ox
 import pytest
 
+from kgbench.datasets.w3c_manifests import entries
+from kgbench.datasets.w3c_tests import FORMATS, RESULTS, quads
 from kgbench.execution.engines import engine
 from kgbench.policies.blank_nodes import compare_rows
-from kgbench.rdf.triple_terms import cells
-from tests.w3c_manifests import entries
+from kgbench.tasks.w3c_rdf12 import rows, solutions
 
 # What Oxigraph does otherwise, with the reason; a test that passes must not stand here.
 _XML = "XML literals keep all namespaces in scope, where exclusive canonicalisation drops them"
@@ -33,25 +33,7 @@ EXCEPTIONS = {
 }
 # Tests that say nothing about a parser or an engine for queries.
 ELSEWHERE = {"PositiveEntailmentTest", "NegativeEntailmentTest"}
-FORMATS = {
-    ".ttl": ox.RdfFormat.TURTLE,
-    ".nt": ox.RdfFormat.N_TRIPLES,
-    ".nq": ox.RdfFormat.N_QUADS,
-    ".trig": ox.RdfFormat.TRIG,
-    ".rdf": ox.RdfFormat.RDF_XML,
-}
 JUDGED = {".ttl": "turtle", ".nt": "ntriples", ".rdf": "xml"}  # formats of answers
-RESULTS = {".srj": ox.QueryResultsFormat.JSON, ".srx": ox.QueryResultsFormat.XML}
-
-
-def quads(path, base=None):
-    """The quads of a document."""
-    return list(ox.parse(path.read_bytes(), FORMATS[path.suffix], base_iri=base))
-
-
-def rows(found):
-    """Quads as rows of terms and of parts of triple terms."""
-    return {tuple(cells(*quad.triple, quad.graph_name)) for quad in found}
 
 
 def same(expected, given):
@@ -90,30 +72,9 @@ def evaluates(entry):
         return same(rows(quads(entry.result)), rows(store))
     found = store.query(text, base_iri=entry.base)
     if isinstance(found, ox.QueryTriples):
-        given = (ox.Quad(*triple) for triple in found)
-        return same(rows(quads(entry.result, entry.base)), rows(given))
+        return same(rows(quads(entry.result, entry.base)), solutions(found))
     expected = ox.parse_query_results(entry.result.read_bytes(), RESULTS[entry.result.suffix])
-    if isinstance(found, ox.QueryBoolean) or isinstance(expected, ox.QueryBoolean):
-        return type(found) is type(expected) and bool(found) == bool(expected)
-    return same(numbered(solutions(expected)), numbered(solutions(found)))
-
-
-def solutions(result):
-    """The rows of a result, each with the names of its variables."""
-    names = sorted(variable.value for variable in result.variables)
-    for row in result:
-        terms = ((name, row[name]) for name in names)
-        yield tuple(
-            cell for name, term in terms if term is not None for cell in (f"?{name}", *cells(term))
-        )
-
-
-def numbered(found):
-    """Rows as a set: how often each comes is one of its cells, blank nodes by their places."""
-    counted = Counter()
-    for row in found:
-        counted[row] += 1
-        yield (*row, f"#{counted[row]}")
+    return same(solutions(expected), solutions(found))
 
 
 def canonical(entry):

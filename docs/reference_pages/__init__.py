@@ -12,6 +12,7 @@ from functools import cache
 from docs.reference_pages import (
     command_line,
     configuration,
+    difficulty,
     drawing,
     house,
     house_drawing,
@@ -27,6 +28,7 @@ def pages() -> Mapping[str, str]:
     return {
         "reference/command-line.md": command_line.page(),
         "reference/configuration.md": configuration.page(),
+        "reference/difficulty.md": difficulty.page(),
         "reference/house.md": house.page(),
         "reference/house.svg": house_drawing.house(),
         "reference/metrics.md": metrics.metrics_page(),

@@ -41,6 +41,7 @@ policies = case_analyses.policies
 published_means = case_analyses.published_means
 references = case_analyses.references
 reliability = case_analyses.reliability
+difficulty = case_analyses.difficulty
 tools = tool_analyses.tools
 variance = case_analyses.variance
 

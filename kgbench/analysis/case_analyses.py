@@ -178,6 +178,33 @@ def policies(
     return Asked(computed.cells if cells else computed.ranks, {"cells": cells})
 
 
+@analysis("difficulty", explained=True)
+def difficulty(
+    *,
+    metric: Metric = None,
+    answers: Round = None,
+    about: Annotated[str, ESTIMAND] = "cases",
+) -> Asked:
+    """A score against the level of difficulty of tasks, by family, with 95 % intervals.
+
+    >>> kgbench.open("kgbench-results").difficulty()
+    Traceback (most recent call last):
+        ...
+    kgbench.errors.QueryError: no tasks that fit '*' have a level of difficulty
+    """
+    from kgbench.analysis import difficulty as computed
+    from kgbench.analysis import explain
+
+    wanted: dict[str, Any] = {"metric": metric, "answers": answers, "about": about}
+    return Asked(
+        lambda opened, chosen: computed.difficulty(
+            opened, chosen, tasks=chosen.tasks, models=chosen.models, **wanted
+        ),
+        wanted,
+        lambda opened, chosen: explain.of_tasks(opened, chosen.tasks, metric, answers),
+    )
+
+
 @analysis("audit", by_policy=True)
 def audit() -> Asked:
     """What of a published leaderboard follows from its answers, and what its rule does not see.

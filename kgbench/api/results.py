@@ -107,6 +107,7 @@ class Results(Claims):
     compass = analysed(analyses.compass)
     format_preference = analysed(analyses.format_preference)
     sizes = analysed(analyses.sizes)
+    difficulty = analysed(analyses.difficulty)
     feedback = analysed(analyses.dialogue)
     characterization = analysed(analyses.characterization)
     outcomes = analysed(analyses.outcomes)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -107,27 +107,15 @@ def install(
     The data are checked before they replace what was installed before. Read the terms first:
     'kgbench datasets show NAME'.
     """
-    from kgbench.datasets import descriptions, question_sets, text2sparql
-    from kgbench.datasets import install as installing
-    from kgbench.datasets.text2kgbench import parts, read_part
-    from kgbench.importers.text2kgbench_tasks import part_tasks
-
-    def tasks(root: Path) -> list[dict[str, Json]]:
-        return [task for place in parts(root) for task in part_tasks(read_part(root, *place))]
+    from kgbench.datasets import descriptions, text2sparql
 
     described = descriptions.describe(name)
     if unverified and name not in text2sparql.NAMES:
         raise typer.BadParameter(
             f"{name} needs no such word: see 'datasets install --help'", param_hint="--unverified"
         )
-    folder = None if copy is None else Path(copy)
     with progress(f"installing {name}", len(described.files), quiet=json_) as advance:
-        if name in text2sparql.NAMES:
-            done = question_sets.install(described, copy, unverified=unverified)
-        elif described.url:
-            done = installing.install(described, folder, tasks, advance)
-        else:
-            done = _install_graph(described, folder)
+        done = _installed(described, copy, advance, unverified=unverified)
     said = {
         "place": str(done.place),
         "files": done.files,
@@ -151,6 +139,28 @@ def install(
         typer.echo(f"remark: {remark}")
     for remark in described.rights:
         typer.echo(f"terms: {remark}")
+
+
+def _installed(
+    described: Description, copy: str | None, advance: Callable[[int], None], *, unverified: bool
+) -> Installed:
+    """Install a data set in the way that its kind needs."""
+    from kgbench.datasets import install as installing
+    from kgbench.datasets import question_sets, text2sparql, w3c_tests
+    from kgbench.datasets.text2kgbench import parts, read_part
+    from kgbench.importers.text2kgbench_tasks import part_tasks
+
+    def tasks(root: Path) -> list[dict[str, Json]]:
+        return [task for place in parts(root) for task in part_tasks(read_part(root, *place))]
+
+    if described.name in text2sparql.NAMES:
+        return question_sets.install(described, copy, unverified=unverified)
+    folder = None if copy is None else Path(copy)
+    if described.name == w3c_tests.NAME:
+        return w3c_tests.install(described, folder)
+    if described.url:
+        return installing.install(described, folder, tasks, advance)
+    return _install_graph(described, folder)
 
 
 def _install_graph(described: Description, copy: Path | None) -> Installed:

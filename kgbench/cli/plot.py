@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -26,6 +27,7 @@ class Kind(StrEnum):
     BOXPLOT = "boxplot"
     COMPASS = "compass"
     CONFUSION = "confusion"
+    DIFFICULTY = "difficulty"
     FORMAT_PREFERENCE = "format-preference"
     LEADERBOARD = "leaderboard"
     SIZES = "sizes"
@@ -37,6 +39,7 @@ _TAKEN: Mapping[Kind, Mapping[str, str]] = {
     Kind.BOXPLOT: {"metric": "metric", "answers": "answers"},
     Kind.COMPASS: {"name": "name", "declared": "declared"},
     Kind.CONFUSION: {},
+    Kind.DIFFICULTY: {"metric": "metric", "answers": "answers"},
     Kind.FORMAT_PREFERENCE: {"name": "comparison", "declared": "declared"},
     Kind.LEADERBOARD: {
         "name": "score_set",
@@ -124,7 +127,8 @@ def plot(
         typer.Option(
             "--metric",
             metavar="NAME",
-            help="A metric's short name, for boxplot, sizes and tools; default: the main one.",
+            help="A metric's short name, for boxplot, difficulty, sizes and tools; default: the "
+            "main one.",
         ),
     ] = None,
     answers: options.Round = None,
@@ -227,6 +231,11 @@ def _tables(kind: Kind, results: Results, arguments: dict[str, Any]) -> Iterator
 
     analysis = getattr(results, kind.replace("-", "_"))
     table = analysis(**arguments, **KINDS[kind].fixed)
+    if kind is Kind.DIFFICULTY:
+        for family in dict.fromkeys(map(str, table.column("family"))):
+            of_family = table.where("family", family)
+            yield (family,), replace(of_family, title=f"{family}: scores by level of difficulty")
+        return
     declared = _DECLARED_AS.get(kind)
     yield () if declared is None else (str(table.context[declared]),), table
 

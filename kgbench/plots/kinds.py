@@ -125,6 +125,7 @@ KINDS: Mapping[str, FigureKind] = {
             standings.ranked,
             fixed={"significance": True},
         ),
+        FigureKind("difficulty", size_curves.difficulty_figure, size_curves.ranked),
         FigureKind("sizes", size_curves.size_figure, size_curves.ranked),
         FigureKind("tools", tool_points.tool_figure, tool_points.ranked, fixed={"by": "model"}),
     )

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scores against problem size: a curve with its 95 % interval per model, one panel per series."""
+"""Scores against problem size or level of difficulty.
+
+A curve with its 95 % interval per model, one panel per series of tasks.
+"""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from kgbench.analysis.tables import Table
+from kgbench.analysis.tables import Table, Value
 from kgbench.plots.figures import (
     NATURAL,
     Size,
@@ -30,7 +34,7 @@ _WIDE = 6.0  # inches that hold two panels side by side
 
 
 def ranked(table: Table) -> list[str]:
-    """The models of a table of :func:`kgbench.analysis.sizes.sizes`, the best on average first."""
+    """The models of a table of sizes or of levels, the best on average first."""
     means: dict[str, list[float]] = {}
     for row in table.records():
         if row["mean"] is not None:
@@ -43,6 +47,27 @@ def size_figure(table: Table, size: Size | None = None) -> Figure:
 
     Many models are spread over several panels of the same series.
     """
+    return _figure(table, size, "size", "problem size")
+
+
+def difficulty_figure(table: Table, size: Size | None = None) -> Figure:
+    """The figure of a table of :func:`kgbench.analysis.difficulty.difficulty`.
+
+    Panels are those of all families in the table; many models are spread over several panels.
+    """
+    families = len(set(table.column("family")))
+    place = table.names.index("series")
+    family = table.names.index("family")
+
+    def titled(row: tuple[Value, ...]) -> tuple[Value, ...]:
+        return (*row[:place], f"{row[family]}, {row[place]}", *row[place + 1 :])
+
+    rows = table.rows if families == 1 else tuple(map(titled, table.rows))
+    return _figure(replace(table, rows=rows), size, "level", "level")
+
+
+def _figure(table: Table, size: Size | None, across_by: str, label: str) -> Figure:
+    """Curves over the whole numbers in the column ``across_by``."""
     chosen = NATURAL if size is None else size
     rows_of: dict[tuple[str, str], dict[str, list[dict[str, Any]]]] = {}
     for row in table.records():
@@ -58,13 +83,17 @@ def size_figure(table: Table, size: Size | None = None) -> Figure:
     handles = _handles(looks, table)
 
     def draw(figure: Figure) -> None:
+        from matplotlib.ticker import MaxNLocator
+
         for place, ((title, metric), series, group) in enumerate(panels, 1):
             axes = figure.add_subplot(down, across, place)
             for model in group:
                 if model in series:
-                    _curve(axes, model, series[model], looks[model])
+                    _curve(axes, model, series[model], looks[model], across_by)
             axes.set_title(wrapped(f"{title}: mean {metric}", letters))
-            axes.set_xlabel("problem size")
+            axes.set_xlabel(label)
+            if across_by == "level":
+                axes.xaxis.set_major_locator(MaxNLocator(integer=True))
             _limit(axes, [row for rows in series.values() for row in rows])
             if len(groups) > 1:
                 axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
@@ -94,9 +123,11 @@ def _limit(axes: Any, rows: list[dict[str, Any]]) -> None:
         axes.set_ylim(-0.03, 1.03)
 
 
-def _curve(axes: Any, model: str, rows: list[dict[str, Any]], look: dict[str, Any]) -> None:
-    rows = sorted(rows, key=lambda row: int(row["size"]))
-    xs = [row["size"] for row in rows]
+def _curve(
+    axes: Any, model: str, rows: list[dict[str, Any]], look: dict[str, Any], across_by: str
+) -> None:
+    rows = sorted(rows, key=lambda row: int(row[across_by]))
+    xs = [row[across_by] for row in rows]
     low = [math.nan if row["ci_low"] is None else row["ci_low"] for row in rows]
     high = [math.nan if row["ci_high"] is None else row["ci_high"] for row in rows]
     axes.fill_between(xs, low, high, color=look["color"], alpha=0.15, lw=0)

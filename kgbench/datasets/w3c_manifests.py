@@ -9,13 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import pyoxigraph as ox
 
+from kgbench.errors import ImportRefused
+
+_PARTS = ("rdf/rdf12", "sparql/sparql12")
 _MF = "http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#"
 _QT = "http://www.w3.org/2001/sw/DataAccess/tests/test-query#"
 _UT = "http://www.w3.org/2009/sparql/tests/test-update#"
+_Subject: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Triple
+_Term: TypeAlias = _Subject | ox.Literal
 _TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 
 
@@ -34,12 +39,22 @@ class Entry(NamedTuple):
 
 
 def entries(root: Path) -> list[Entry]:
-    """All tests below the folders ``rdf/rdf12`` and ``sparql/sparql12`` of a copy, by name."""
+    """All tests below the folders ``rdf/rdf12`` and ``sparql/sparql12`` of a copy, by name.
+
+    Raises :class:`~kgbench.errors.ImportRefused` where a manifest cannot be read.
+    """
     found: list[Entry] = []
-    for part in ("rdf/rdf12", "sparql/sparql12"):
-        for path in sorted((root / part).rglob("manifest.ttl")):
+    for path in manifests(root):
+        try:
             found += _of(path, path.parent.relative_to(root).as_posix())
+        except (OSError, SyntaxError, ValueError) as error:
+            raise ImportRefused(f"the manifest {path} cannot be read: {error}") from error
     return sorted(found)
+
+
+def manifests(root: Path) -> list[Path]:
+    """The manifests of a copy, in a fixed order."""
+    return [path for part in _PARTS for path in sorted((root / part).rglob("manifest.ttl"))]
 
 
 def _of(path: Path, folder: str) -> Iterator[Entry]:
@@ -48,32 +63,34 @@ def _of(path: Path, folder: str) -> Iterator[Entry]:
     store = ox.Store()
     store.load(path=path, format=ox.RdfFormat.TURTLE, base_iri=f"{here}manifest.ttl")
 
-    def value(node: object, iri: str) -> object:
+    def value(node: _Subject | None, iri: str) -> _Term | None:
+        if node is None:
+            return None
         quads = list(store.quads_for_pattern(node, ox.NamedNode(iri), None))
         return quads[0].object if len(quads) == 1 else None
 
-    def file(node: object) -> Path | None:
+    def file(node: _Term | None) -> Path | None:
         if not isinstance(node, ox.NamedNode):
             return None
         return path.parent / node.value.removeprefix(here)
 
     for quad in store.quads_for_pattern(None, ox.NamedNode(f"{_MF}action"), None):
-        kind = value(quad.subject, _TYPE.value)
+        kind, result = value(quad.subject, _TYPE.value), value(quad.subject, f"{_MF}result")
         action, data = file(quad.object), None
-        if action is None:
-            action = file(value(quad.object, f"{_QT}query") or value(quad.object, f"{_UT}request"))
-            data = value(quad.object, f"{_QT}data") or value(quad.object, f"{_UT}data")
-        result = value(quad.subject, f"{_MF}result")
+        if isinstance(quad.object, ox.BlankNode):
+            told = quad.object
+            action = file(value(told, f"{_QT}query") or value(told, f"{_UT}request"))
+            data = file(value(told, f"{_QT}data") or value(told, f"{_UT}data"))
         if isinstance(result, ox.BlankNode):
             result = value(result, f"{_UT}data")
-        name = quad.subject.value.rpartition("#")[2]
-        if action is None:
+        if action is None or not isinstance(kind, ox.NamedNode):
             continue  # nothing of it is a file: no test of a parser or an engine
+        name = str(quad.subject).rstrip(">").rpartition("#")[2]
         yield Entry(
             f"{folder.partition('/')[2]}/{name}",
             kind.value.rpartition("#")[2],
             f"{public}{action.name}",
             action,
-            file(data),
+            data,
             file(result),
         )

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scores against difficulty: tasks of one family that differ in their declared level.
+
+The level is the parameter ``level`` of a task class, as the store records it with each task. So a
+family is any task class that declares such a parameter.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from kgbench.analysis import scores as fetch
+from kgbench.analysis.case_means import Claim, claim, missing_note
+from kgbench.analysis.choosing import chosen_scores, score_name
+from kgbench.analysis.estimands import CASES
+from kgbench.analysis.histogram import Histogram
+from kgbench.analysis.inference import inference
+from kgbench.analysis.intervals import method_note
+from kgbench.analysis.repetitions import Item, repetitions
+from kgbench.analysis.selection import Selection
+from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.errors import QueryError
+from kgbench.model import Json
+from kgbench.rdf import queries
+from kgbench.store.protocol import Store
+
+COLUMNS: Final = (
+    Column("family", "Family"),
+    Column("series", "Tasks"),
+    Column("metric", "Metric"),
+    Column("model", "Model"),
+    Column("level", "Level", Kind.COUNT),
+    Column("n", "n", Kind.COUNT),
+    Column("mean", "Mean", Kind.SCORE),
+    Column("clusters", "Clusters", Kind.COUNT),
+    Column("ci_low", "95 % from", Kind.SCORE),
+    Column("ci_high", "to", Kind.SCORE),
+    Column("sd", "SD", Kind.SCORE),
+)
+QUERIES: Final = (*fetch.CHOOSING, "task-parameters", *fetch.CASES)
+LEVEL: Final = "level"
+_ALL: Final = "all"
+
+
+class Step(NamedTuple):
+    """Where a task stands: its family, the series of its other parameters, and its level."""
+
+    family: str
+    series: str
+    level: int
+
+
+def steps(store: Store) -> dict[str, Step]:
+    """The family, series and level of each task (IRI) that has a level."""
+    families: dict[str, dict[str, dict[str, Json]]] = defaultdict(dict)
+    for task, _, _, family, text in queries.rows(store, "task-parameters"):
+        values = json.loads(str(text))
+        if isinstance(values, dict) and type(values.get(LEVEL)) is int:
+            families[str(family)][str(task)] = values
+    return {
+        task: Step(family, series, of_family[task][LEVEL])
+        for family, of_family in families.items()
+        for task, series in _series(of_family).items()
+    }
+
+
+def _series(tasks: Mapping[str, Mapping[str, Json]]) -> dict[str, str]:
+    """What tell tasks of a family apart beside their levels, in the order of parameters' names.
+
+    These are texts (a skill, a kind of names), and numbers that are not the same for all tasks.
+    """
+    names = sorted({name for values in tasks.values() for name in values} - {LEVEL})
+    told: list[str] = []
+    for name in names:
+        values = [one.get(name) for one in tasks.values()]
+        if len(set(map(repr, values))) > 1 or all(isinstance(one, str) for one in values):
+            told.append(name)
+    return {
+        task: ", ".join(_told(name, values[name]) for name in told if name in values) or _ALL
+        for task, values in tasks.items()
+    }
+
+
+def _told(name: str, value: Json) -> str:
+    return value if isinstance(value, str) else f"{name} {value}"
+
+
+def difficulty(
+    store: Store,
+    selection: Selection,
+    *,
+    metric: str | None = None,
+    answers: str | None = None,
+    tasks: str = "*",
+    models: str = "*",
+    about: str = CASES,
+) -> Table:
+    """One row per family, series, model and level: the mean with its interval at 95 %.
+
+    ``about`` is the estimand of the intervals (:func:`~kgbench.analysis.case_means.claim`). Raises
+    :class:`~kgbench.errors.QueryError` where no task has a level, and for an unknown metric or
+    estimand.
+    """
+    how = inference(about)
+    chosen = chosen_scores(store, tasks, metric, answers)
+    known = {task: step for task, step in steps(store).items() if task in chosen}
+    if not known:
+        raise QueryError(f"no tasks that fit '{tasks}' have a level of difficulty")
+    named, names = fetch.metrics(store), fetch.models(store)
+    wanted = {task: chosen[task] for task in known}
+    found: dict[tuple[Step, str, str], dict[Item, Histogram]] = defaultdict(dict)
+    for item, by_model in repetitions(store, selection, wanted).items():
+        for model, given in by_model.items():
+            if names.fits(model, models):
+                key = (known[item.task], chosen[item.task].metric, model)
+                found[key][item] = given.values
+    labels = {chosen[task].metric: score_name(chosen[task], named) for task in known}
+    claims: list[Claim] = []
+    methods: set[str] = set()
+    rows: list[tuple[Value, ...]] = []
+    for (step, measured, model), cases in found.items():
+        pooled, bounds = Histogram.pooled(cases.values()), named[measured].bounds
+        claimed = claim(how.about, cases, bounds)
+        claims.append(claimed)
+        methods |= set() if how.about.clustered else {bounds.method(pooled)}
+        what = (step.family, step.series, labels[measured], names.name(model), step.level)
+        rows.append((*what, *_statistics(pooled, claimed)))
+    return Table(
+        title=f"Scores by level of difficulty ({selection.suite_name})",
+        columns=COLUMNS,
+        rows=tuple(_ordered(rows)),
+        notes=(how.note, *filter(None, [method_note(methods)]), *missing_note(claims)),
+        queries=QUERIES,
+        context={
+            **selection.context,
+            "metric": metric or "main",
+            "round": answers,
+            "interval": " ".join(sorted(methods)) or None,
+            **how.context,
+        },
+    )
+
+
+def _statistics(values: Histogram, claimed: Claim) -> tuple[Value, ...]:
+    return (values.n, values.mean, claimed.number, claimed.low, claimed.high, values.sd)
+
+
+def _ordered(rows: Iterable[tuple[Value, ...]]) -> list[tuple[Value, ...]]:
+    """Rows by family, series, metric, model and level."""
+    return sorted(rows, key=lambda row: (*map(str, row[:4]), f"{row[4]:020}"))

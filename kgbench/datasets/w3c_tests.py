@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The W3C tests of RDF 1.2 and SPARQL 1.2 as questions: what is shown, and what W3C expects.
+
+Tests of syntax ask for a verdict on a text, tests of evaluation for the graph of a document, the
+result of a query or the data after an update. Tests of entailment and of canonical forms are
+neither, and are not installed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pyoxigraph as ox
+
+from kgbench.datasets import home
+from kgbench.datasets.descriptions import Description
+from kgbench.datasets.install import Installed, put
+from kgbench.datasets.w3c_manifests import Entry, entries, manifests
+from kgbench.errors import ImportRefused, TaskError
+from kgbench.model import Json
+
+NAME: Final = "rdf-tests"
+CLASS: Final = "W3cRdf12"
+SYNTAX, EVALUATION = "syntax", "evaluation"
+LANGUAGES: Final = {
+    "n-triples": ".nt",
+    "n-quads": ".nq",
+    "turtle": ".ttl",
+    "trig": ".trig",
+    "rdf-xml": ".rdf",
+    "query": ".rq",
+    "update": ".ru",
+}
+"""The languages of tests, each with the suffix of its files."""
+FORMATS: Final = {
+    ".ttl": ox.RdfFormat.TURTLE,
+    ".nt": ox.RdfFormat.N_TRIPLES,
+    ".nq": ox.RdfFormat.N_QUADS,
+    ".trig": ox.RdfFormat.TRIG,
+    ".rdf": ox.RdfFormat.RDF_XML,
+}
+RESULTS: Final = {".srj": ox.QueryResultsFormat.JSON, ".srx": ox.QueryResultsFormat.XML}
+
+_LICENCE: Final = "LICENSE.md"
+_LANGUAGE: Final = {suffix: language for language, suffix in LANGUAGES.items()}
+
+
+class W3cTest(NamedTuple):
+    """A test: what is shown (``text``, ``data``), and what is ``expected``.
+
+    ``expected`` is ``valid`` or ``invalid``, a result in SPARQL JSON, or lines of N-Quads.
+    ``data`` are those that a query or an update is about, in the language ``data_language``.
+    """
+
+    name: str
+    kind: str
+    language: str
+    base: str
+    text: str
+    expected: str
+    data: str | None = None
+    data_language: str | None = None
+
+    @property
+    def asks_for_solutions(self) -> bool:
+        """Whether the answer is the result of a SELECT or an ASK."""
+        return self.kind == EVALUATION and self.expected.startswith("{")
+
+
+def kind_of(entry: Entry) -> str | None:
+    """Whether an entry tests syntax or evaluation; ``None`` for all else."""
+    if "Syntax" in entry.kind:
+        return SYNTAX
+    return EVALUATION if "Eval" in entry.kind else None
+
+
+def tests(root: Path) -> list[W3cTest]:
+    """The tests of syntax and of evaluation in a copy whose files are there, by name.
+
+    Of tests that show the same, the first counts. Raises
+    :class:`~kgbench.errors.ImportRefused` where a file cannot be read.
+    """
+    found: dict[tuple[str | None, ...], W3cTest] = {}
+    for entry in entries(root):
+        if kind_of(entry) is None or not all(file.is_file() for file in _files(entry)):
+            continue
+        try:
+            test = _test(entry)
+        except (OSError, SyntaxError, ValueError) as error:
+            raise ImportRefused(f"the test {entry.name} cannot be read: {error}") from error
+        found.setdefault((test.kind, test.language, test.text, test.data), test)
+    return list(found.values())
+
+
+def _test(entry: Entry) -> W3cTest:
+    text, language = _text(entry.action), _LANGUAGE[entry.action.suffix]
+    if kind_of(entry) == SYNTAX:
+        verdict = "invalid" if "Negative" in entry.kind else "valid"
+        shown = without_comments(text)
+        return W3cTest(entry.name, SYNTAX, language, entry.base, shown, verdict)
+    assert entry.result is not None
+    expected = (
+        _solutions(entry.result)
+        if entry.result.suffix in RESULTS
+        else n_quads(quads(entry.result, entry.base))
+    )
+    data = None if entry.data is None else _text(entry.data)
+    of_data = None if entry.data is None else _LANGUAGE[entry.data.suffix]
+    return W3cTest(entry.name, EVALUATION, language, entry.base, text, expected, data, of_data)
+
+
+def without_comments(text: str) -> str:
+    """A document without the lines that are comments, which often tell the verdict."""
+    return "".join(
+        line for line in text.splitlines(keepends=True) if not line.lstrip().startswith("#")
+    )
+
+
+def quads(path: Path, base: str | None = None) -> list[ox.Quad]:
+    """The quads of a document, whose language its suffix says."""
+    return list(ox.parse(path.read_bytes(), FORMATS[path.suffix], base_iri=base))
+
+
+def n_quads(found: Iterable[ox.Quad]) -> str:
+    """Quads as lines of N-Quads, blank nodes numbered as they come."""
+    labels: dict[str, ox.BlankNode] = {}
+
+    def named(term: Any) -> Any:
+        if isinstance(term, ox.BlankNode):
+            return labels.setdefault(term.value, ox.BlankNode(f"b{len(labels)}"))
+        if isinstance(term, ox.Triple):
+            return ox.Triple(*map(named, term))
+        return term
+
+    numbered = (ox.Quad(*map(named, (*one.triple, one.graph_name))) for one in found)
+    written = ox.serialize(numbered, format=ox.RdfFormat.N_QUADS)
+    assert written is not None  # no target was named
+    return written.decode("utf-8")
+
+
+def _solutions(path: Path) -> str:
+    """The result in a file as SPARQL JSON."""
+    result = ox.parse_query_results(path.read_bytes(), RESULTS[path.suffix])
+    written = result.serialize(format=ox.QueryResultsFormat.JSON)
+    assert written is not None  # no target was named
+    return written.decode("utf-8")
+
+
+def _text(path: Path) -> str:
+    return path.read_bytes().decode("utf-8").replace("\r\n", "\n")
+
+
+def _files(entry: Entry) -> Iterator[Path]:
+    yield entry.action
+    if entry.data is not None:
+        yield entry.data
+    if kind_of(entry) == EVALUATION and entry.result is not None:
+        yield entry.result
+
+
+def installed() -> list[W3cTest]:
+    """The tests of the installed copy.
+
+    Raises :class:`~kgbench.errors.TaskError` where none is installed.
+    """
+    if home.record(NAME) is None:
+        raise TaskError(
+            f"the data set {NAME} is not installed: 'kgbench datasets install {NAME} --from PATH'"
+        )
+    return _installed(home.place(NAME))
+
+
+@cache
+def _installed(root: Path) -> list[W3cTest]:
+    return tests(root)
+
+
+def labelled_tasks(root: Path) -> list[dict[str, Json]]:
+    """The tasks of a copy: one for each kind of test and language that it has."""
+    there = Counter((test.kind, test.language) for test in tests(root))
+    return [
+        {
+            "class": CLASS,
+            "label": f"{CLASS}-{kind}-{language}",
+            "parameters": {"kind": kind, "language": language},
+        }
+        for kind in (SYNTAX, EVALUATION)
+        for language in LANGUAGES
+        if there[kind, language]
+    ]
+
+
+def install(description: Description, copy: Path | None) -> Installed:
+    """Install the tests of syntax and evaluation from a clone of the repository.
+
+    Files with another checksum than the declared one are taken and named. Raises
+    :class:`~kgbench.errors.ImportRefused` where there are no tests; nothing is installed then.
+    """
+    if copy is None:
+        raise ImportRefused(
+            f"kgbench knows no address of the files of {NAME}: clone {description.page} and run "
+            f"'kgbench datasets install {NAME} --from PATH'"
+        )
+    root = copy.resolve()
+
+    def fill(scratch: Path, done: Installed) -> None:
+        there, absent = wanted(root)
+        if not there:
+            raise ImportRefused(f"{root} has no tests of RDF 1.2 and SPARQL 1.2")
+        for path in there:
+            content = (root / path).read_bytes()
+            target = scratch / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+            done.files += 1
+            if path not in description.files:
+                done.further.append(path)
+            elif hashlib.sha256(content).hexdigest() != description.files[path]:
+                done.differing.append(path)
+        done.missing += [path for path in description.files if path not in there]
+        if absent:
+            done.remarks.append(f"{absent} tests lack a file and are passed over")
+
+    return put(description, str(root), fill, labelled_tasks)
+
+
+def wanted(root: Path) -> tuple[list[str], int]:
+    """The files of a copy that tests need, as paths below it, and how many tests lack one.
+
+    Files outside of the copy are none of it.
+    """
+    chosen = [entry for entry in entries(root) if kind_of(entry) is not None]
+    whole = [
+        entry
+        for entry in chosen
+        if all(file.is_file() and file.resolve().is_relative_to(root) for file in _files(entry))
+    ]
+    paths = {file for entry in whole for file in _files(entry)}
+    if paths:
+        paths |= {*manifests(root), *root.glob(_LICENCE)}
+    return sorted(path.relative_to(root).as_posix() for path in paths), len(chosen) - len(whole)

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""W3cRdf12: the W3C tests of RDF 1.2 and SPARQL 1.2, of syntax and of evaluation.
+
+They are those of the installed data set ``rdf-tests``. What W3C expects is the reference, also
+where the engine that judges other tasks does otherwise: nothing is executed here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+import pyoxigraph as ox
+
+from kgbench.datasets import w3c_tests
+from kgbench.datasets.w3c_tests import EVALUATION, SYNTAX, W3cTest
+from kgbench.errors import TaskError
+from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
+from kgbench.policies.blank_nodes import Compared, Row, compare_rows
+from kgbench.rdf.triple_terms import cells
+from kgbench.scoring.fences import fenced_blocks
+from kgbench.tasks import catalogue, texts
+
+NAME: Final = w3c_tests.CLASS
+VERDICTS: Final = ("valid", "invalid")
+_WORD: Final = re.compile(r"\b(?:" + "|".join(VERDICTS) + r")\b")
+_DEEPEST: Final = 200  # brackets; parsers descend recursively
+_BRACKET: Final = re.compile(r"<<\(|\)>>|[\[\]{}]")
+_NAMES: Final = {
+    "n-triples": "N-Triples 1.2 document",
+    "n-quads": "N-Quads 1.2 document",
+    "turtle": "Turtle 1.2 document",
+    "trig": "TriG 1.2 document",
+    "rdf-xml": "RDF 1.2 XML document",
+    "query": "SPARQL 1.2 query",
+    "update": "SPARQL 1.2 update",
+}
+
+
+class Read(NamedTuple):
+    """What an answer to a test of evaluation holds: rows, or the parser's message."""
+
+    rows: frozenset[Row] | None
+    error: str | None = None
+
+
+def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG001 - static
+    """The tests of the kind and the language of ``task``, at most ``count``.
+
+    Raises :class:`~kgbench.errors.TaskError` where the data set is not installed, or has none.
+    """
+    kind, language = task.parameters["kind"], task.parameters["language"]
+    chosen = [
+        test for test in w3c_tests.installed() if (test.kind, test.language) == (kind, language)
+    ]
+    if not chosen:
+        raise TaskError(f"{w3c_tests.NAME} has no tests of {kind} in the language '{language}'")
+    return [case(task, suite, test) for test in chosen[:count]]
+
+
+def case(task: Task, suite: str, test: W3cTest) -> Case:
+    """The case of one test."""
+    data: dict[str, Json] = {"uid": test.name, "text": test.text, "expected": test.expected}
+    if test.kind == EVALUATION:
+        data["base"] = test.base
+        data["form"] = "solutions" if test.asks_for_solutions else "graph"
+    if test.data is not None:
+        data |= {"data": test.data, "dataLanguage": test.data_language}
+    return catalogue.make_case(suite, NAME, task.parameters, data, test.name)
+
+
+def prompt(case: Case) -> str:
+    """The text with what is asked about it."""
+    language, text = case.parameters["language"], case.data["text"].strip("\n")
+    if case.parameters["kind"] == SYNTAX:
+        return texts.filled(NAME, "prompt-syntax.txt", language=_NAMES[language], text=text)
+    base = case.data["base"]
+    if language not in {"query", "update"}:
+        return texts.filled(
+            NAME, "prompt-triples.txt", language=_NAMES[language], base=base, text=text
+        )
+    data = "(The dataset is empty.)"
+    if "data" in case.data:
+        named = _NAMES[case.data["dataLanguage"]]
+        data = f"{named}:\n```\n{case.data['data'].strip(chr(10))}\n```"
+    name = "update" if language == "update" else case.data["form"]
+    return texts.filled(NAME, f"prompt-{name}.txt", base=base, text=text, data=data)
+
+
+def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  # noqa: ARG001 - nothing is executed
+    """Compare the verdict, the graph or the result in the last answer with the expected one."""
+    answer = answers[-1]
+    if case.parameters["kind"] == SYNTAX:
+        return _judged_verdict(case, answer)
+    expected = read(case.data["form"], case.data["expected"])
+    assert expected.rows is not None, expected.error
+    given = read(case.data["form"], written(answer)) if answer.strip() else Read(None)
+    if given.rows is None:
+        scores = dict.fromkeys(("correct", "answerParse", "f1"), 0.0)
+        outcome = Outcome.UNPARSABLE if answer.strip() else Outcome.EMPTY
+        return Verdict(scores, {"parseError": given.error}, outcome)
+    compared = compare_rows(expected.rows, given.rows)
+    right = not compared.missing and not compared.surplus
+    f1 = 1.0 if right else compared.agreement.f1
+    scores = {"correct": float(right), "answerParse": 1.0, "f1": f1}
+    return Verdict(scores, _differences(compared))
+
+
+def _judged_verdict(case: Case, answer: str) -> Verdict:
+    named = set(_WORD.findall(answer.lower()))
+    said = named.pop() if len(named) == 1 else None
+    right = case.data["expected"]
+    correct = float(said == right)
+    scores = {"correct": correct, "answerParse": float(said is not None)}
+    scores["validFound" if right == "valid" else "invalidFound"] = correct
+    infos = {"verdict": said, "expected": right}
+    if said is not None:
+        return Verdict(scores, infos)
+    return Verdict(scores, infos, Outcome.UNPARSABLE if answer.strip() else Outcome.EMPTY)
+
+
+def _differences(compared: Compared) -> dict[str, Json]:
+    return {"missing": len(compared.missing), "surplus": len(compared.surplus)}
+
+
+def written(answer: str) -> str:
+    """The first fenced block of an answer, or all of an answer that has none."""
+    return next((block.body for block in fenced_blocks(answer)), answer)
+
+
+def read(form: str, text: str) -> Read:
+    """The rows of ``text``: N-Quads where ``form`` is ``graph``, else a result in SPARQL JSON."""
+    if _is_too_deep(text):
+        return Read(None, f"brackets are nested deeper than {_DEEPEST} levels")
+    try:
+        if form == "graph":
+            quads = ox.parse(text.encode("utf-8"), ox.RdfFormat.N_QUADS)
+            return Read(frozenset(rows(quads)))
+        result = ox.parse_query_results(text.encode("utf-8"), ox.QueryResultsFormat.JSON)
+        return Read(frozenset(solutions(result)))
+    except (SyntaxError, ValueError) as error:  # halves of characters are ValueErrors, too
+        return Read(None, str(error.msg if isinstance(error, SyntaxError) else error))
+
+
+def _is_too_deep(text: str) -> bool:
+    """Whether brackets are nested so deeply that a parser would exhaust its stack.
+
+    Brackets within strings count, too, so the limit is far above what any test expects.
+    """
+    depth = 0
+    for match in _BRACKET.finditer(text):
+        depth = depth + 1 if match[0] in {"<<(", "[", "{"} else max(depth - 1, 0)
+        if depth > _DEEPEST:
+            return True
+    return False
+
+
+def rows(quads: Iterable[ox.Quad]) -> Iterator[Row]:
+    """Quads as rows of terms, in which each part of a triple term has a cell of its own."""
+    return (tuple(cells(*quad.triple, quad.graph_name)) for quad in quads)
+
+
+def solutions(result: ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples) -> Iterator[Row]:
+    """The solutions of a result as rows: variables and terms, and how often each has come.
+
+    The truth value of an ASK is a row of its own. The triples of a CONSTRUCT are those of a graph.
+    """
+    if isinstance(result, ox.QueryBoolean):
+        yield (str(bool(result)).lower(),)
+        return
+    if isinstance(result, ox.QueryTriples):
+        yield from rows(ox.Quad(*triple) for triple in result)
+        return
+    names = sorted(variable.value for variable in result.variables)
+    counted: Counter[Row] = Counter()
+    for solution in result:
+        terms = ((name, solution[name]) for name in names)
+        row: Row = tuple(
+            cell for name, term in terms if term is not None for cell in (f"?{name}", *cells(term))
+        )
+        counted[row] += 1
+        yield (*row, f"#{counted[row]}")
+
+
+def reference(case: Case) -> str:
+    """The right word, or the expected graph or result in a fenced block."""
+    if case.parameters["kind"] == SYNTAX:
+        return str(case.data["expected"])
+    return f"```\n{case.data['expected'].strip()}\n```"
+
+
+def prepare() -> None:
+    """Load what comparing needs, for a process that cannot do so later."""
+    read("graph", "")
+    compare_rows({("_:a",)}, {("_:b",)})

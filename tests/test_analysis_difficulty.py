@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scores by level of difficulty: families, series and figures, from tasks as they are recorded."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import kgbench
+from docs.reference_pages import difficulty as page_of_families
+from kgbench.analysis import difficulty as computed
+from kgbench.cli import app
+from kgbench.errors import QueryError
+from kgbench.tasks import catalogue
+from tests.analysis_store import results, small
+
+ORACLE, SILENT = "baseline:oracle", "baseline:silent"
+TASKS = (
+    *(f"ClaimCheckWorld-{names}-{level}" for names in ("natural", "opaque") for level in (1, 2)),
+    "Rdf12World-query-natural-3",
+    "RdfFriendCount-turtle-1",
+)
+
+
+def command(*arguments: object) -> str:
+    """What a command prints."""
+    result = CliRunner().invoke(app, [str(one) for one in arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Six dialogues of two baselines about each of a few tasks."""
+    path = tmp_path_factory.mktemp("difficulty") / "store"
+    tasks = [word for task in TASKS for word in ("-t", task)]
+    command("run", "-m", ORACLE, "-m", SILENT, *tasks, "-n", 6, "--store", path)
+    return path
+
+
+@pytest.mark.slow
+def test_levels_of_each_family(store: Path) -> None:
+    """A row has family, series and level; tasks without a level are left out."""
+    with kgbench.open(str(store)) as opened:
+        table = opened.difficulty()
+
+    found = [
+        tuple(row[name] for name in ("family", "series", "metric", "model", "level", "n", "mean"))
+        for row in table.records()
+    ]
+    of_claims = [
+        ("ClaimCheckWorld", names, "correct", model, level, 6, mean)
+        for names in ("natural", "opaque")
+        for model, mean in ((ORACLE, 1.0), (SILENT, 0.0))
+        for level in (1, 2)
+    ]
+    of_queries = [
+        ("Rdf12World", "natural, query", "max_f1", model, 3, 6, mean)
+        for model, mean in ((ORACLE, 1.0), (SILENT, 0.0))
+    ]
+    assert found == of_claims + of_queries
+    assert table.column("clusters") == [6] * 10
+    assert all(row["ci_low"] <= row["mean"] <= row["ci_high"] for row in table.records())
+    assert table.context["estimand"] == "cases"
+
+
+@pytest.mark.slow
+def test_choices_are_obeyed(store: Path) -> None:
+    """Tasks, models, the metric and the estimand can be chosen."""
+    words = ("analyze", "difficulty", "--store", store, "--json")
+    rows = json.loads(
+        command(*words, "--task", "ClaimCheck*opaque*", "--model", ORACLE, "--metric", "abstaining")
+    )["rows"]
+
+    assert [(row["series"], row["metric"], row["level"], row["mean"]) for row in rows] == [
+        ("opaque", "abstaining", level, 0.0) for level in (1, 2)
+    ]
+    single = json.loads(command(*words, "--estimand", "dialogues"))
+    assert single["context"]["estimand"] == "dialogues"
+    with pytest.raises(QueryError, match=r"no tasks that fit 'RdfFriend\*' have a level"):
+        command(*words, "--task", "RdfFriend*")
+    with pytest.raises(QueryError, match="have a level of difficulty"):
+        results(small()).difficulty()
+
+
+@pytest.mark.slow
+def test_cells_are_explained(store: Path) -> None:
+    """What stands behind a mean is a query with dialogues."""
+    said = command("analyze", "difficulty", "--store", store, "--explain", f"{ORACLE}::{TASKS[0]}")
+
+    assert "SELECT" in said
+    assert "kgbench show " in said
+
+
+def test_series_are_what_tells_tasks_apart() -> None:
+    """Texts always tell tasks apart, numbers where they differ; without either there is one."""
+    tell = computed._series
+
+    assert tell({"a": {"level": 1}, "b": {"level": 2}}) == {"a": "all", "b": "all"}
+    assert tell(
+        {
+            "a": {"level": 1, "names": "natural", "size": 1, "share": 0.5},
+            "b": {"level": 2, "names": "natural", "size": 2, "share": 0.5},
+        }
+    ) == {"a": "natural, size 1", "b": "natural, size 2"}
+
+
+def test_every_family_of_worlds_has_levels() -> None:
+    """Each class about generated worlds declares the parameter that the analysis reads."""
+    families = {name: each for name, each in catalogue.task_classes().items() if "World" in name}
+
+    assert len(families) >= 15
+    for name, declared in families.items():
+        assert computed.LEVEL in declared.parameters, name
+        assert len({task.parameters[computed.LEVEL] for task in declared.tasks}) >= 4, name
+
+
+@pytest.mark.slow
+def test_a_figure_for_each_family(store: Path, tmp_path: Path) -> None:
+    """Each family has a figure with a panel for each series; the numbers lie beside it."""
+    pytest.importorskip("matplotlib")
+    said = command("plot", "difficulty", "--store", store, "--format", "svg", "--out", tmp_path)
+
+    assert {Path(line).name for line in said.splitlines()} == {
+        f"difficulty-{family}.{kind}"
+        for family in ("ClaimCheckWorld", "Rdf12World")
+        for kind in ("svg", "json")
+    }
+    numbers = json.loads((tmp_path / "difficulty-ClaimCheckWorld.json").read_text())
+    (table,) = numbers["tables"]
+    assert {row["family"] for row in table["rows"]} == {"ClaimCheckWorld"}
+    with kgbench.open(str(store)) as opened:
+        both = opened.difficulty.figure(size=(7.0, 6.0))
+        one = opened.select(tasks="ClaimCheckWorld-*").difficulty.figure(top=1)
+    assert [axes.get_title() for axes in one.axes] == [
+        "natural: mean correct", "opaque: mean correct",
+    ]  # fmt: skip
+    assert [axes.get_title().partition(":")[0] for axes in both.axes] == [
+        "ClaimCheckWorld, natural", "ClaimCheckWorld, opaque", "Rdf12World, natural, query",
+    ]  # fmt: skip
+    for axes in one.axes:
+        assert axes.get_xlabel() == "level"
+        assert all(float(tick).is_integer() for tick in axes.get_xticks())
+        assert axes.get_ylim() == pytest.approx((-0.03, 1.03))
+        curve = next(line for line in axes.lines if line.get_label() == ORACLE)
+        assert (list(curve.get_xdata()), list(curve.get_ydata())) == ([1, 2], [1.0, 1.0])
+
+
+def test_the_page_of_the_site_has_all_levels() -> None:
+    """Each family is there with all its levels: the oracle knows all, silence nothing."""
+    table, shown = page_of_families.table(), page_of_families.families()
+
+    assert len(shown) >= 15
+    for family in shown:
+        declared = catalogue.task_class(family).tasks
+        levels = {task.parameters[computed.LEVEL] for task in declared}
+        assert set(table.where("family", family).column("level")) == levels
+        assert f"(difficulty-{family}.svg)" in page_of_families.page()
+    assert set(table.where("model", ORACLE).column("mean")) == {1.0}
+    assert set(table.where("model", SILENT).column("mean")) == {0.0}
+
+
+@pytest.mark.slow
+def test_the_site_has_a_figure_of_each_family() -> None:
+    """The figures are drawn of the numbers of the page, each as an SVG."""
+    pytest.importorskip("matplotlib")
+    drawn = page_of_families.figures()
+
+    assert list(drawn) == [
+        f"reference/difficulty-{family}.svg" for family in page_of_families.families()
+    ]
+    assert all(text.startswith("<?xml") and "oracle" in text for text in drawn.values())

@@ -116,6 +116,7 @@ def test_which_classes_want_a_block() -> None:
         "OwlWritingWorld",
         "Rdf12World",
         "RdfSyntaxFixList",
+        "RmlMappingWorld",
         "ShaclRepairWorld",
         "ShaclVerdictWorld",
         "SparqlSyntaxFixingListLcQuad",

@@ -34,6 +34,9 @@ NEW = {
     3: {"join", "nested", "pairs", "inline"},
     4: {"blank", "languages", "iri", "caption", "graph", "several", "filter"},
 }
+FOREIGN = """@prefix r: <http://w3id.org/rml/> .
+<urn:m> r:logicalSource [ r:source [ r:path "/etc/passwd" ] ; r:referenceFormulation r:CSV ] ;
+    r:subject <urn:s> ."""
 PART = re.compile(r" ;\n    r:predicateObjectMap \[(?:[^\[\]]|\[(?:[^\[\]]|\[[^\[\]]*\])*\])*\]")
 
 
@@ -146,8 +149,7 @@ def test_constants_are_found_out(form):
         ("no block", "no fenced block", "format", 0.0),
         ("<urn:a> <urn:b> <urn:c> .", "no triples map", "syntax", 1.0),
         (
-            "@prefix r: <http://w3id.org/rml/> . <urn:m> r:logicalSource [ r:source "
-            '[ r:path "/etc/passwd" ] ; r:referenceFormulation r:CSV ] ; r:subject <urn:s> .',
+            FOREIGN,
             "a source that the case does not have: /etc/passwd",
             "syntax",
             1.0,

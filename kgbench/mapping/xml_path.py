@@ -16,7 +16,7 @@ from xml.etree.ElementTree import Element
 
 from kgbench.mapping.limits import LONGEST, MappingError
 
-_STEP: Final = re.compile(r"\.\.|\.|@?(?:\*|[^\W\d][\w.-]*(?!\s*\()(?!::))|text\(\)")
+_STEP: Final = re.compile(r"text\(\)|\.\.|\.|@?(?:\*|[^\W\d][\w.-]*+(?!\s*\()(?!::))")
 _LITERAL: Final = r"'[^']*'|\"[^\"]*\"|-?\d+(?:\.\d+)?"
 _PREDICATE: Final = re.compile(
     rf"\[\s*(?:(?P<index>\d{{1,9}})|(?P<last>last\(\))|(?P<path>[^\[\]'\"=!<>]+?)\s*"
@@ -121,6 +121,7 @@ def parsed(path: str) -> Path:
     if absolute and not left.startswith(_DEEP):
         left = left[1:]
     steps: list[tuple[str, tuple[Test, ...]]] = []
+    is_whole = False
     while left:
         if left.startswith(_DEEP):
             steps.append((_DEEP, ()))
@@ -129,12 +130,13 @@ def parsed(path: str) -> Path:
             left = left[1:]
         elif steps:
             break
-        match = _STEP.match(left)
+        match, is_whole = _STEP.match(left), False
         if match is None:
             break
         left, tests = _tests(left[match.end() :])
         steps.append((match[0], tests))
-    if left or not steps:
+        is_whole = True
+    if left or not is_whole:
         place = len(path.rstrip()) - len(left) + 1
         raise MappingError(f'the XPath "{path[:200]}" is ill-formed or not supported at {place}')
     return Path(absolute, tuple(steps))

@@ -39,10 +39,10 @@ class Template(NamedTuple):
         """
         columns = [[written(value) for value in values(name)] for name in self.references]
         found = []
+        parts = [""] * (len(self.pieces) + len(self.references))
+        parts[::2] = self.pieces
         for row in product(*columns):
-            parts = [self.pieces[0]]
-            for value, piece in zip(row, self.pieces[1:], strict=True):
-                parts += (value, piece)
+            parts[1::2] = row
             text = "".join(parts)
             budget.spend("terms")
             budget.spend("characters", len(text))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
-from kgbench.mapping.limits import LONGEST, MappingError
+from kgbench.mapping.limits import LONGEST, STEPS, MappingError, bounded
 
 Step: TypeAlias = Callable[[Any], Iterator[Any]]
 
@@ -50,14 +50,15 @@ class Number(str):
     __slots__ = ()
 
 
-def found(path: str, root: Any) -> Iterator[Any]:
+def found(path: str, root: Any) -> list[Any]:
     """The values that a path finds in a JSON document, in its order.
 
-    Raises :class:`~kgbench.mapping.limits.MappingError` for an ill-formed path.
+    Raises :class:`~kgbench.mapping.limits.MappingError` for an ill-formed path, and for one that
+    finds too much.
     """
-    nodes: Iterator[Any] = iter((root,))
+    nodes = [root]
     for step in parsed(path):
-        nodes = _through(step, nodes)
+        nodes = bounded((one for node in nodes for one in step(node)), path)
     return nodes
 
 
@@ -79,6 +80,8 @@ def parsed(path: str) -> tuple[Step, ...]:
         at = match.end()
     if not text:
         raise MappingError("a JSONPath is empty")
+    if len(steps) > STEPS:
+        raise MappingError(f"a path has more than {STEPS} steps")
     return tuple(steps)
 
 
@@ -87,10 +90,6 @@ def _may_stand(match: re.Match[str], *, is_first: bool) -> bool:
     if match["name"] is None:
         return True
     return bool(match["dot"]) != (is_first or bool(match["deep"]))
-
-
-def _through(step: Step, nodes: Iterator[Any]) -> Iterator[Any]:
-    return (one for node in nodes for one in step(node))
 
 
 def _step(match: re.Match[str]) -> Step:

@@ -3,17 +3,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Final
+from itertools import islice
+from typing import Final, TypeVar
 
 from kgbench.errors import KgbenchError
 
+T = TypeVar("T")
+
 LONGEST: Final = 2_000
 """Characters of a path, so that reading one takes no time to speak of."""
+STEPS: Final = 40
+"""Steps of a path."""
+NODES: Final = 20_000
+"""Nodes that a step of a path may find."""
 
 
 class MappingError(KgbenchError):
     """A mapping that is ill-formed or cannot be executed; the message says why."""
+
+
+def bounded(nodes: Iterable[T], path: str) -> list[T]:
+    """What a step of a path finds; raises :class:`MappingError` for more than :data:`NODES`."""
+    found = list(islice(nodes, NODES + 1))
+    if len(found) > NODES:
+        raise MappingError(f'a step of "{path[:200]}" finds more than {NODES} nodes')
+    return found
 
 
 @dataclass(slots=True)

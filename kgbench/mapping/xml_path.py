@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 from xml.etree.ElementTree import Element
 
-from kgbench.mapping.limits import LONGEST, MappingError
+from kgbench.mapping.limits import LONGEST, STEPS, MappingError, bounded
 
 _STEP: Final = re.compile(r"text\(\)|\.\.|\.|@?(?:\*|[^\W\d][\w.-]*+(?!\s*\()(?!::))")
 _LITERAL: Final = r"'[^']*'|\"[^\"]*\"|-?\d+(?:\.\d+)?"
@@ -62,11 +62,13 @@ class Document:
     def _walk(self, path: Path, context: Element) -> list[Node]:
         nodes: list[Node] = [self.root if path.absolute else context]
         for step, tests in path.steps:
-            found: list[Node] = []
-            for node in nodes:
-                if isinstance(node, Element):
-                    found += self._kept(list(self._step(step, node)), tests)
-            nodes = _once(found)
+            found = (
+                kept
+                for node in nodes
+                if isinstance(node, Element)
+                for kept in self._kept(list(self._step(step, node)), tests)
+            )
+            nodes = _once(bounded(found, step))
         return nodes
 
     def _step(self, step: str, node: Element) -> Iterator[Node]:
@@ -139,6 +141,8 @@ def parsed(path: str) -> Path:
     if left or not is_whole:
         place = len(path.rstrip()) - len(left) + 1
         raise MappingError(f'the XPath "{path[:200]}" is ill-formed or not supported at {place}')
+    if len(steps) > STEPS:
+        raise MappingError(f"a path has more than {STEPS} steps")
     return Path(absolute, tuple(steps))
 
 

@@ -109,6 +109,8 @@ def heavy(name):
     yield fenced(":m r:logicalSource " + "[ r:source " * 3_000 + '"x"' + " ]" * 3_000 + " .")
     for form, path in (
         ("JSONPath", "$" + "..*" * 600),
+        ("JSONPath", "$" + "..*" * 18),
+        ("XPath", "//*" * 18),
         ("JSONPath", "$[?(@" + ".a" * 900 + ")]"),
         ("XPath", "//*" * 600),
         ("XPath", "a[" * 900),

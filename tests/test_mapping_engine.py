@@ -316,7 +316,7 @@ def test_ill_formed_x_paths(path):
     ],
 )
 def test_json_paths(path, expected):
-    """What paths find."""
+    """Each path finds what it should, in the order of the document."""
     assert list(json_path.found(path, {"a": [1, 2, {"b": 3}], "b c": 4})) == expected
 
 

@@ -122,8 +122,11 @@ class _Execution:
             return self._terms.made(parent.subject, record, parent.base or self._base)
         joined = self._parents(parent, tuple(side for _, side in of.joins))
         values = [self._terms.texts(side, record) for side, _ in of.joins]
-        found = [term for key in product(*values) for term in joined.get(key, ())]
-        self._budget.spend("terms", len(found))
+        found: list[str] = []
+        for key in product(*values):
+            matching = joined.get(key, [])
+            self._budget.spend("terms", 1 + len(matching))
+            found += matching
         return found
 
     def _parents(self, parent: TriplesMap, sides: tuple[Expression, ...]) -> Joined:
@@ -134,7 +137,7 @@ class _Execution:
             for record in self._sources.records(parent.source):
                 subjects = self._terms.made(parent.subject, record, parent.base or self._base)
                 for values in product(*(self._terms.texts(side, record) for side in sides)):
-                    self._budget.spend("terms", len(subjects))
+                    self._budget.spend("terms", 1 + len(subjects))
                     found.setdefault(values, []).extend(subjects)
             self._joined[key] = found
         return self._joined[key]

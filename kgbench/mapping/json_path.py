@@ -172,7 +172,7 @@ def _literal(text: str) -> Any:
         return _CONSTANTS[text]
     if text[0] in "'\"":
         return _unquoted(text)
-    return float(text) if "." in text else int(text[:300])
+    return float(text) if "." in text else int(text)
 
 
 def _unquoted(text: str) -> str:

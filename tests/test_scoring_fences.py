@@ -119,6 +119,7 @@ def test_which_classes_want_a_block() -> None:
         "Rdf12World",
         "RdfSyntaxFixList",
         "RdfSyntaxTwin",
+        "RmlMappingWorld",
         "ShaclRepairWorld",
         "ShaclVerdictWorld",
         "SparqlSyntaxFixingListLcQuad",

@@ -52,7 +52,7 @@ FLOORS = (
     ),
     Floor(
         "formulas, stores, data",
-        ("scoring", "tools", "policies", "variants", "worlds", "store", "datasets"),
+        ("scoring", "mapping", "tools", "policies", "variants", "worlds", "store", "datasets"),
     ),
     Floor("tasks, models, judging", ("tasks", "connectors", "tool_servers", "execution")),
     Floor("tests of others", ("testing", "pytest_plugin")),

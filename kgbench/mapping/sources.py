@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sources of a mapping: files and tables by name, and the records found in them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+from xml.etree import ElementTree as ET
+from xml.etree.ElementTree import Element
+
+from kgbench.mapping import json_path, xml_path
+from kgbench.mapping.document import LogicalSource
+from kgbench.mapping.limits import Budget, MappingError
+from kgbench.mapping.tables import Database, Table
+from kgbench.mapping.values import Record, Value
+from kgbench.vocab import XSD
+
+_HERE: Final = "./"
+
+
+class Data(NamedTuple):
+    """What mappings may read: texts of files, and tables, both by name."""
+
+    files: Mapping[str, str]
+    tables: Mapping[str, Table]
+
+
+class Sources:
+    """The records of logical sources. Each file is parsed once."""
+
+    def __init__(self, data: Data, budget: Budget) -> None:
+        self._data = data
+        self._budget = budget
+        self._parsed: dict[tuple[str, str], Any] = {}
+        self._database: Database | None = None
+
+    def close(self) -> None:
+        """Let go of the tables, if any were read."""
+        if self._database is not None:
+            self._database.close()
+
+    def records(self, source: LogicalSource) -> Iterator[Record]:
+        """The records of a logical source, in its order.
+
+        Raises :class:`~kgbench.mapping.limits.MappingError` for a source that is not there, is not
+        what it should be, or whose iterator is ill-formed.
+        """
+        if source.kind in {"table", "query"}:
+            yield from self._rows(source)
+            return
+        text = self._text(source.name)
+        key = (source.kind, source.name)
+        if key not in self._parsed:
+            self._parsed[key] = _PARSERS[source.kind](source.name, text)
+        iterated = _ITERATORS[source.kind](self._parsed[key], source, self._budget)
+        for record in iterated:
+            self._budget.spend("records")
+            yield record
+
+    def _text(self, name: str) -> str:
+        known = self._data.files.get(name.removeprefix(_HERE))
+        if known is None:
+            names = ", ".join([*self._data.files, *self._data.tables])
+            raise MappingError(
+                f"names a source that the case does not have: {name[:200]} (there are: {names})"
+            )
+        return known
+
+    def _rows(self, source: LogicalSource) -> Iterator[Record]:
+        if self._database is None:
+            self._database = Database(self._data.tables)
+        if source.kind == "table":
+            return self._database.table(source.name, self._budget)
+        return self._database.query(source.name, self._budget)
+
+
+class _CsvRow:
+    """A row of a CSV file; a cell that is empty says nothing."""
+
+    def __init__(self, cells: Mapping[str, str], nulls: frozenset[str]) -> None:
+        self._cells = cells
+        self._nulls = nulls
+
+    def values(self, reference: str) -> list[Value]:
+        cell = self._cells.get(reference)
+        if cell is None and reference not in self._cells:
+            names = ", ".join(self._cells)[:500]
+            raise MappingError(f'there is no column "{reference[:200]}", but: {names}')
+        return [Value(cell)] if cell and cell not in self._nulls else []
+
+
+class _JsonPart:
+    """A value of a JSON document."""
+
+    def __init__(self, node: Any, nulls: frozenset[str], budget: Budget) -> None:
+        self._node = node
+        self._nulls = nulls
+        self._budget = budget
+
+    def values(self, reference: str) -> list[Value]:
+        values = []
+        for one in json_path.found(reference, self._node):
+            self._budget.spend("terms")
+            if isinstance(one, dict | list):
+                kind = "an object" if isinstance(one, dict) else "an array"
+                raise MappingError(f"{reference[:200]} finds {kind}, and not a value")
+            if one is not None:
+                value = _json_value(one)
+                values += [value] if value.text not in self._nulls else []
+        return values
+
+
+class _XmlPart:
+    """An element of an XML document."""
+
+    def __init__(self, of: xml_path.Document, element: Element, nulls: frozenset[str]) -> None:
+        self._of = of
+        self._element = element
+        self._nulls = nulls
+
+    def values(self, reference: str) -> list[Value]:
+        texts = (xml_path.text(one) for one in self._of.found(reference, self._element))
+        return [Value(text) for text in texts if text and text not in self._nulls]
+
+
+def _json_value(value: Any) -> Value:
+    if isinstance(value, bool):
+        return Value(str(value).lower(), XSD.boolean)
+    if isinstance(value, int):
+        return Value(str(value), XSD.integer)
+    return Value(str(value), XSD.double) if isinstance(value, json_path.Number) else Value(value)
+
+
+def _parse_csv(name: str, text: str) -> list[dict[str, str]]:
+    try:
+        header, *rows = csv.reader(io.StringIO(text), strict=True)
+        return [dict(zip(header, row, strict=True)) for row in rows if row]
+    except (csv.Error, ValueError) as error:
+        raise MappingError(f"{name} is no CSV file with a header: {error}") from None
+
+
+def _parse_json(name: str, text: str) -> Any:
+    try:
+        return json.loads(text, parse_float=json_path.Number)
+    except (ValueError, RecursionError) as error:
+        raise MappingError(f"{name} is no JSON: {error}") from None
+
+
+def _parse_xml(name: str, text: str) -> xml_path.Document:
+    if "<!DOCTYPE" in text:
+        raise MappingError(f"{name} has a document type declaration, which is not read")
+    try:
+        return xml_path.Document(ET.fromstring(text))  # noqa: S314 - no DTD, so no entities
+    except ET.ParseError as error:
+        raise MappingError(f"{name} is no XML: {error}") from None
+
+
+def _csv_rows(
+    rows: list[dict[str, str]], source: LogicalSource, _budget: Budget
+) -> Iterator[Record]:
+    return (_CsvRow(row, source.nulls) for row in rows)
+
+
+def _json_parts(document: Any, source: LogicalSource, budget: Budget) -> Iterator[Record]:
+    nodes = json_path.found(source.iterator or "", document)
+    return (_JsonPart(node, source.nulls, budget) for node in nodes)
+
+
+def _xml_parts(
+    document: xml_path.Document, source: LogicalSource, _budget: Budget
+) -> Iterator[Record]:
+    nodes = document.found(source.iterator or "", document.root)
+    return (_XmlPart(document, one, source.nulls) for one in nodes if isinstance(one, Element))
+
+
+_PARSERS: Final[dict[str, Callable[[str, str], Any]]] = {
+    "csv": _parse_csv,
+    "json": _parse_json,
+    "xml": _parse_xml,
+}
+_ITERATORS: Final[dict[str, Callable[[Any, LogicalSource, Budget], Iterator[Record]]]] = {
+    "csv": _csv_rows,
+    "json": _json_parts,
+    "xml": _xml_parts,
+}

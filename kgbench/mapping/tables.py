@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables and queries of R2RML, by SQLite in memory, which may do nothing but read these tables."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from kgbench.mapping.limits import Budget, MappingError
+from kgbench.mapping.values import Value
+from kgbench.vocab import XSD
+
+Cell = str | int | float | bytes | None
+
+_STEPS: Final = 3_000_000  # instructions of the virtual machine that one query may take
+_BETWEEN: Final = 1_000  # instructions between two looks at them
+_LIMITS: Final = {
+    sqlite3.SQLITE_LIMIT_LENGTH: 100_000,  # of texts
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 20_000,
+    sqlite3.SQLITE_LIMIT_COLUMN: 200,
+    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 50,
+    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 20,
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 100,
+    sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 1,
+}
+_FUNCTIONS: Final = frozenset(
+    {
+        *(
+            "abs",
+            "avg",
+            "cast",
+            "coalesce",
+            "count",
+            "dense_rank",
+            "glob",
+            "group_concat",
+            "ifnull",
+        ),
+        *("iif", "instr", "length", "like", "lower", "ltrim", "max", "min", "nullif", "rank"),
+        *("replace", "round", "row_number", "rtrim", "substr", "substring", "sum", "total", "trim"),
+        *("typeof", "upper"),
+    }
+)
+_WHOLE, _FLOATING, _BYTES = XSD.integer, XSD.double, XSD.hexBinary
+
+
+class Table(NamedTuple):
+    """Columns, as pairs of name and SQL type, and rows."""
+
+    columns: tuple[tuple[str, str], ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+class Row:
+    """A row of a table or query, as a record."""
+
+    def __init__(self, places: Mapping[str, int], cells: Sequence[Cell]) -> None:
+        self._places = places
+        self._cells = cells
+
+    def values(self, reference: str) -> list[Value]:
+        """The value of a column, whose name may be in quotes; case does not matter."""
+        place = self._places.get(_unquoted(reference).lower())
+        if place is None:
+            names = ", ".join(self._places)[:500]
+            raise MappingError(f'there is no column "{reference[:200]}", but: {names}')
+        cell = self._cells[place]
+        if cell is None:
+            return []
+        if isinstance(cell, bytes):
+            return [Value(cell.hex().upper(), _BYTES)]
+        if isinstance(cell, int):
+            return [Value(str(cell), _WHOLE)]
+        return [Value(repr(cell), _FLOATING) if isinstance(cell, float) else Value(cell)]
+
+
+class Database:
+    """The tables of a case, to be read by SQL."""
+
+    def __init__(self, tables: Mapping[str, Table]) -> None:
+        self._names = {name.lower(): name for name in tables}
+        self._connection = sqlite3.connect(":memory:", isolation_level=None)
+        self._connection.execute("PRAGMA temp_store = MEMORY")
+        for name, table in tables.items():
+            columns = ", ".join(f"{quoted(column)} {kind}" for column, kind in table.columns)
+            self._connection.execute(f"CREATE TABLE {quoted(name)} ({columns})")
+            marks = ", ".join("?" * len(table.columns))
+            self._connection.executemany(
+                f"INSERT INTO {quoted(name)} VALUES ({marks})",  # noqa: S608 - quoted
+                table.rows,
+            )
+        for limit, most in _LIMITS.items():
+            self._connection.setlimit(limit, most)
+        self._connection.set_authorizer(_allowed)
+
+    def close(self) -> None:
+        """Let go of the tables."""
+        self._connection.close()
+
+    def table(self, name: str, budget: Budget) -> Iterator[Row]:
+        """The rows of a table, in their order; raises :class:`MappingError` where there is none."""
+        known = self._names.get(_unquoted(name).lower())
+        if known is None:
+            raise MappingError(
+                f"names a source that the case does not have: the table {name[:200]}"
+            )
+        return self.query(f"SELECT * FROM {quoted(known)}", budget)  # noqa: S608 - one of the tables
+
+    def query(self, text: str, budget: Budget) -> Iterator[Row]:
+        """The rows of a query; raises :class:`MappingError` where it cannot, or may not, be run."""
+        steps = 0
+
+        def is_enough() -> bool:
+            nonlocal steps
+            steps += _BETWEEN
+            return steps > _STEPS
+
+        self._connection.set_progress_handler(is_enough, _BETWEEN)
+        try:
+            cursor = self._connection.execute(text.strip().rstrip(";"))
+            if cursor.description is None:
+                raise MappingError("the SQL query has no columns")
+            names = [column[0].lower() for column in cursor.description]
+            twice = {name for name in names if names.count(name) > 1}
+            if twice:
+                raise MappingError(f"columns of the SQL query have one name: {min(twice)}")
+            places = {name: place for place, name in enumerate(names)}
+            for cells in cursor:
+                budget.spend("records")
+                yield Row(places, cells)
+        except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
+            said = "it takes too many steps" if str(error) == "interrupted" else str(error)
+            raise MappingError(f"the SQL query cannot be executed: {said[:500]}") from None
+
+
+def quoted(name: str) -> str:
+    """A name as SQL writes it.
+
+    >>> quoted('a "b" c')
+    '"a ""b"" c"'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _unquoted(name: str) -> str:
+    name = name.strip()
+    if len(name) > 1 and name[0] == name[-1] and name[0] in '"`':
+        return name[1:-1].replace('""', '"')
+    return name
+
+
+def _allowed(
+    action: int, first: str | None, second: str | None, _database: str | None, _by: str | None
+) -> int:
+    """Reading, and functions that say the same of the same values."""
+    if action in {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ}:
+        is_own = first is None or not first.lower().startswith(("sqlite_", "pragma_"))
+        return sqlite3.SQLITE_OK if is_own else sqlite3.SQLITE_DENY
+    if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in _FUNCTIONS:
+        return sqlite3.SQLITE_OK
+    return sqlite3.SQLITE_DENY

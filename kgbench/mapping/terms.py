@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The terms that a term map makes of a record, as N-Triples write them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Final
+
+import pyoxigraph as ox
+
+from kgbench.mapping import templates
+from kgbench.mapping.document import BLANK, LITERAL, Expression, TermMap
+from kgbench.mapping.limits import Budget, MappingError
+from kgbench.mapping.values import Record, Value
+from kgbench.vocab import RDF, XSD
+
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_NO_IRI: Final = re.compile(r'[\x00-\x20<>"{}|^`\\]')
+_LANGUAGE: Final = re.compile(r"(?:[A-Za-z]{2,8}|[xi](?=-))(?:-[A-Za-z0-9]{1,8})*\Z")
+_UNSAFE: Final = frozenset({"UnsafeIRI", "UnsafeURI"})
+_ENCODERS: Final[dict[str, Callable[[str], str]]] = {
+    "IRI": templates.encoded,
+    "URI": templates.encoded_as_uri,
+}
+
+
+class Terms:
+    """Makes terms; each value of a blank node gets the same label wherever it is used."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._labels: dict[str, str] = {}
+        self._fresh = 0
+        self._templates: dict[str, templates.Template] = {}
+
+    def made(self, of: TermMap, record: Record, base: str | None) -> list[str]:
+        """The terms of a term map: none where a reference has no value.
+
+        Raises :class:`~kgbench.mapping.limits.MappingError` for what would be no RDF: relative
+        IRIs without a ``base``, IRIs with characters that they may not have, unknown languages.
+        """
+        expression = of.expression
+        if expression.constant is not None:
+            self._budget.spend("terms")
+            return [expression.constant]
+        if of.term_type == BLANK:
+            return self._blank_nodes(expression, record)
+        if of.term_type == LITERAL:
+            return list(self._literals(of, record, base))
+        encoder = _ENCODERS.get(of.term_type, str)
+        texts = self.texts(expression, record, encoder)
+        return [self._iri(text, base, unsafe=of.term_type in _UNSAFE) for text in texts]
+
+    def texts(
+        self, of: Expression, record: Record, encoder: Callable[[str], str] = str
+    ) -> list[str]:
+        """The texts of an expression; ``encoder`` changes what is put into templates."""
+        if of.constant is not None:
+            return [_plain(of.constant)]
+        if of.reference is not None:
+            return [one.text for one in self._values(of.reference, record)]
+        assert of.template is not None
+        if of.template not in self._templates:
+            self._templates[of.template] = templates.parsed(of.template)
+        template = self._templates[of.template]
+        return template.filled(
+            lambda name: (one.text for one in record.values(name)), encoder, self._budget
+        )
+
+    def _values(self, reference: str, record: Record) -> list[Value]:
+        values = record.values(reference)
+        for one in values:
+            self._budget.spend("terms")
+            self._budget.spend("characters", len(one.text))
+        return values
+
+    def _blank_nodes(self, expression: Expression, record: Record) -> list[str]:
+        if expression == Expression():
+            self._budget.spend("terms")
+            self._fresh += 1
+            return [f"_:f{self._fresh}"]
+        texts = self.texts(expression, record)
+        return [self._labels.setdefault(text, f"_:b{len(self._labels)}") for text in texts]
+
+    def _literals(self, of: TermMap, record: Record, base: str | None) -> Iterator[str]:
+        if of.language is not None:
+            tags = self.texts(of.language, record)
+            for text, tag in product(self.texts(of.expression, record), tags):
+                if not _LANGUAGE.match(tag):
+                    raise MappingError(f'"{tag[:100]}" is no language tag')
+                yield f"{_quoted(text)}@{tag.lower()}"
+        elif of.datatype is not None:
+            datatypes = [
+                self._iri(text, base, unsafe=False)
+                for text in self.texts(of.datatype, record, templates.encoded)
+            ]
+            for text, datatype in product(self.texts(of.expression, record), datatypes):
+                yield _typed(text, datatype)
+        elif of.expression.reference is not None:
+            for value in self._values(of.expression.reference, record):
+                natural = None if value.datatype is None else f"<{value.datatype}>"
+                yield _typed(value.natural, natural)
+        else:
+            yield from map(_quoted, self.texts(of.expression, record))
+
+    def _iri(self, text: str, base: str | None, *, unsafe: bool) -> str:
+        if not _SCHEME.match(text):
+            if base is None:
+                raise MappingError(f"<{text[:200]}> is a relative IRI, and there is no base IRI")
+            text = base + text
+        if ">" in text or "\n" in text or (not unsafe and _NO_IRI.search(text)):
+            raise MappingError(f"<{text[:200]}> has characters that no IRI has")
+        return f"<{text}>"
+
+
+def written(term: str) -> str:
+    """A constant as terms are written here: languages in small letters.
+
+    >>> written('"a"@EN')
+    '"a"@en'
+    """
+    head, quote, tail = term.rpartition('"')
+    return f"{head}{quote}{tail.lower()}" if quote and tail.startswith("@") else term
+
+
+def _typed(text: str, datatype: str | None) -> str:
+    if datatype is None or datatype == f"<{XSD.string}>":
+        return _quoted(text)
+    if datatype == f"<{RDF.langString}>":
+        raise MappingError("literals of the datatype rdf:langString need a language")
+    return f"{_quoted(text)}^^{datatype}"
+
+
+def _quoted(text: str) -> str:
+    return str(ox.Literal(text))
+
+
+def _plain(term: str) -> str:
+    """The text of a constant."""
+    if term.startswith("<"):
+        return term[1:-1]
+    (quad,) = ox.parse(f"<urn:s> <urn:p> {term} .", ox.RdfFormat.N_TRIPLES)
+    assert isinstance(quad.object, ox.Literal)
+    return quad.object.value

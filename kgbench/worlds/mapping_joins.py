@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statements that need more than one rule, or more than a column: joins, nesting, blank nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from kgbench.vocab import RDF
+from kgbench.worlds.generator import LANGUAGES, RESOURCE, Instance
+from kgbench.worlds.mapping_aspects import (
+    BATCH,
+    KEY,
+    NAME,
+    NAMED,
+    THING,
+    Aspect,
+    OfProperty,
+    Rows,
+    Setting,
+    Triple,
+    Typed,
+    key,
+    named,
+    phrase,
+    thing,
+)
+from kgbench.worlds.mapping_parts import Cell, Column, Part, Row, Rule, Source
+from kgbench.worlds.model import Property
+
+_MOST: Final = 3  # things linked to by one property that a source has
+_CODE: Final = "code"
+
+
+class Joined(OfProperty):
+    """Links by codes that another source explains."""
+
+    feature = "join"
+
+    def __init__(self, setting: Setting, of: Property) -> None:
+        super().__init__(setting, of)
+        self.codes: dict[str, int] = {}
+        self.column = f"{of.key}Code"
+        self.source = Source(
+            _plural(of.key), of.key, (Column(_CODE, number=True), Column(KEY), Column(NAME))
+        )
+
+    def columns(self) -> Sequence[Column]:
+        return (Column(self.column, number=True),)
+
+    def fill(self, one: Instance) -> dict[str, Cell]:
+        target = next(iter(self.targets(one)), None)
+        return {self.column: None if target is None else self._code(target)}
+
+    def _code(self, target: Instance) -> int:
+        if target.iri not in self.codes:
+            taken = set(self.codes.values())
+            code = self.setting.chance.between(100, 999)
+            while code in taken:
+                code = self.setting.chance.between(100, 999)
+            self.codes[target.iri] = code
+        return self.codes[target.iri]
+
+    def parts(self) -> Sequence[Part]:
+        on = (self.column, _CODE)
+        return (Part(self.predicate, "join", self.source.name, on=on),)
+
+    def rules(self) -> Sequence[Rule]:
+        kind = self.setting.term(self.of.range)
+        return (Rule(self.source.name, self.source.name, THING, (kind,), (NAMED,)),)
+
+    def sources(self, things: Sequence[Instance]) -> Sequence[tuple[Source, Sequence[Row]]]:
+        targets = {target.iri: target for one in things for target in self.targets(one)[:1]}
+        among = self.setting.graph.of(self.of.range)
+        for other in self.setting.chance.some(among, 2):
+            targets.setdefault(other.iri, other)
+        rows: list[Row] = [
+            {_CODE: self._code(one), KEY: key(one), NAME: one.label} for one in targets.values()
+        ]
+        return ((self.source, self.setting.chance.shuffled(rows)),)
+
+    def objects(self, row: Row, rows: Rows) -> Iterator[tuple[str, str]]:
+        for other in rows[self.source.name]:
+            if other[_CODE] == row[self.column]:
+                yield f"<{self.predicate}>", thing(other[KEY])
+
+    def triples(self, rows: Rows) -> Iterator[Triple]:
+        for row in rows[self.source.name]:
+            yield from named(self.setting.term(self.of.range), row)
+
+    def words(self) -> str:
+        label = self.setting.label(self.of.range)
+        return (
+            f"its {self.of.label}: the {label} with this code. Each {label} with a code has its "
+            "name and the class that the schema gives as range"
+        )
+
+
+class Nested(OfProperty):
+    """Things inside of things, with names of their own."""
+
+    feature = "nested"
+
+    def columns(self) -> Sequence[Column]:
+        return (Column(_plural(self.of.key), nested=(KEY, NAME), item=self.of.key),)
+
+    def fill(self, one: Instance) -> dict[str, Cell]:
+        targets = self.targets(one)[:_MOST]
+        return {_plural(self.of.key): [{KEY: key(each), NAME: each.label} for each in targets]}
+
+    def parts(self) -> Sequence[Part]:
+        column = f"{_plural(self.of.key)}.{KEY}"
+        return (Part(self.predicate, "template", f"{RESOURCE}{{{column}}}"),)
+
+    def rules(self) -> Sequence[Rule]:
+        within = _plural(self.of.key)
+        kind = self.setting.term(self.of.range)
+        return (Rule(within, self.setting.source, THING, (kind,), (NAMED,), within=within),)
+
+    def objects(self, row: Row, rows: Rows) -> Iterator[tuple[str, str]]:
+        for item in self._items(row):
+            yield f"<{self.predicate}>", thing(item[KEY])
+
+    def triples(self, rows: Rows) -> Iterator[Triple]:
+        for row in rows[self.setting.source]:
+            for item in self._items(row):
+                yield from named(self.setting.term(self.of.range), item)
+
+    def _items(self, row: Row) -> Iterator[dict[str, str]]:
+        cell = row[_plural(self.of.key)]
+        assert isinstance(cell, list)
+        yield from (item for item in cell if isinstance(item, dict))
+
+    def words(self) -> str:
+        return (
+            f"each {self.of.label} that it has. These things have their names and the class that "
+            "the schema gives as range"
+        )
+
+
+class Paired(OfProperty):
+    """Links that a source of their own has, which is about nothing else."""
+
+    feature = "pairs"
+
+    def __init__(self, setting: Setting, of: Property) -> None:
+        super().__init__(setting, of)
+        self.ends = (setting.label(setting.kind), of.key)
+        columns = (Column(self.ends[0]), Column(self.ends[1]))
+        self.source = Source(_plural(of.key), "pair", columns)
+
+    def columns(self) -> Sequence[Column]:
+        return ()
+
+    def fill(self, one: Instance) -> dict[str, Cell]:
+        return {}
+
+    def rules(self) -> Sequence[Rule]:
+        subject, value = (f"{RESOURCE}{{{end}}}" for end in self.ends)
+        name = self.source.name
+        return (Rule(name, name, subject, (), (Part(self.predicate, "template", value),)),)
+
+    def sources(self, things: Sequence[Instance]) -> Sequence[tuple[Source, Sequence[Row]]]:
+        first, second = self.ends
+        rows = [
+            {first: key(one), second: key(target)}
+            for one in things
+            for target in self.targets(one)[:_MOST]
+        ]
+        return ((self.source, self.setting.chance.shuffled(rows)),)
+
+    def triples(self, rows: Rows) -> Iterator[Triple]:
+        first, second = self.ends
+        for row in rows[self.source.name]:
+            yield thing(row[first]), f"<{self.predicate}>", thing(row[second])
+
+    def words(self) -> str:
+        return f"each {self.of.label} that it has, as said in another source"
+
+
+class Inline(OfProperty):
+    """A linked thing of which the same row says more."""
+
+    feature = "inline"
+
+    def columns(self) -> Sequence[Column]:
+        return (Column(f"{self.of.key}Key"), Column(f"{self.of.key}Name"))
+
+    def fill(self, one: Instance) -> dict[str, Cell]:
+        target = next(iter(self.targets(one)), None)
+        cells = (None, None) if target is None else (key(target), target.label)
+        return dict(zip((f"{self.of.key}Key", f"{self.of.key}Name"), cells, strict=True))
+
+    def parts(self) -> Sequence[Part]:
+        return (Part(self.predicate, "template", self._subject()),)
+
+    def _subject(self) -> str:
+        return f"{RESOURCE}{{{self.of.key}Key}}"
+
+    def rules(self) -> Sequence[Rule]:
+        label = NAMED._replace(text=f"{self.of.key}Name")
+        kind = self.setting.term(self.of.range)
+        return (
+            Rule(f"{self.of.key}_inline", self.setting.source, self._subject(), (kind,), (label,)),
+        )
+
+    def objects(self, row: Row, rows: Rows) -> Iterator[tuple[str, str]]:
+        if row[f"{self.of.key}Key"] is not None:
+            yield f"<{self.predicate}>", thing(row[f"{self.of.key}Key"])
+
+    def triples(self, rows: Rows) -> Iterator[Triple]:
+        for row in rows[self.setting.source]:
+            if row[f"{self.of.key}Key"] is not None:
+                inner = {KEY: row[f"{self.of.key}Key"], NAME: row[f"{self.of.key}Name"]}
+                yield from named(self.setting.term(self.of.range), inner)
+
+    def words(self) -> str:
+        return (
+            f"its {self.of.label}, a thing that has its name and the class that the schema gives "
+            "as range"
+        )
+
+
+class Measured(Typed):
+    """A number that a blank node has, with a unit."""
+
+    feature = "blank"
+
+    def parts(self) -> Sequence[Part]:
+        predicate = self.setting.own("measure")
+        return (Part(predicate, "template", f"{self.of.key}_{{key}}", term_type="BlankNode"),)
+
+    def rules(self) -> Sequence[Rule]:
+        value = Part(str(RDF.value), "reference", self.of.key, datatype=self.of.range)
+        unit = Part(self.setting.own("unit"), "constant", f'"{self.of.label}"')
+        subject = f"{self.of.key}_{{key}}"
+        name = f"{self.of.key}_measure"
+        return (Rule(name, self.setting.source, subject, (), (value, unit), blank=True),)
+
+    def objects(self, row: Row, rows: Rows) -> Iterator[tuple[str, str]]:
+        yield f"<{self.setting.own('measure')}>", f"_:{self.of.key}{row[KEY]}"
+
+    def triples(self, rows: Rows) -> Iterator[Triple]:
+        for row in rows[self.setting.source]:
+            node = f"_:{self.of.key}{row[KEY]}"
+            yield node, f"<{self.setting.own('unit')}>", f'"{self.of.label}"'
+            if row[self.of.key] is not None:
+                value = f'"{row[self.of.key]}"^^<{self.of.range}>'
+                yield node, f"<{RDF.value}>", value
+
+    def shows(self, rows: Rows) -> bool:
+        return any(row[self.of.key] is not None for row in rows[self.setting.source])
+
+    def words(self) -> str:
+        return (
+            f"one measure, also where it is not known: a blank node with the {self.of.label} "
+            "as rdf:value (where it is known, with the datatype that the schema gives as range "
+            f'of the {self.of.label}) and with "{self.of.label}" as its unit'
+        )
+
+
+class Tagged(Aspect):
+    """A note with its language in another column."""
+
+    feature = "languages"
+
+    def columns(self) -> Sequence[Column]:
+        return (Column("note"), Column("language"))
+
+    def fill(self, one: Instance) -> dict[str, Cell]:
+        chance = self.setting.chance
+        return {"note": phrase(chance), "language": chance.one(LANGUAGES)}
+
+    def parts(self) -> Sequence[Part]:
+        return (Part(self.setting.own("note"), "reference", "note", tags="language"),)
+
+    def objects(self, row: Row, rows: Rows) -> Iterator[tuple[str, str]]:
+        yield f"<{self.setting.own('note')}>", f'"{row["note"]}"@{row["language"]}'
+
+    def words(self) -> str:
+        return "its note, with the language that its row names as language tag"
+
+
+class Page(Aspect):
+    """An IRI that stands in a column as it is."""
+
+    feature = "iri"
+
+    def columns(self) -> Sequence[Column]:
+        return (Column("page"),)
+
+    def fill(self, one: Instance) -> dict[str, Cell]:
+        chance = self.setting.chance
+        path = f"{phrase(chance).replace(' ', '/')}#{chance.between(1, 99)}"
+        return {"page": f"https://example.org/{path}" if chance.between(0, 3) else None}
+
+    def parts(self) -> Sequence[Part]:
+        return (Part(self.setting.own("page"), "reference", "page", term_type="IRI"),)
+
+    def objects(self, row: Row, rows: Rows) -> Iterator[tuple[str, str]]:
+        if row["page"] is not None:
+            yield f"<{self.setting.own('page')}>", f"<{row['page']}>"
+
+    def words(self) -> str:
+        return "its page, an IRI"
+
+
+class Caption(Aspect):
+    """A text that is made of two columns."""
+
+    feature = "caption"
+
+    def columns(self) -> Sequence[Column]:
+        return (Column("place"),)
+
+    def fill(self, one: Instance) -> dict[str, Cell]:
+        return {"place": phrase(self.setting.chance)}
+
+    def parts(self) -> Sequence[Part]:
+        text = f"{{{NAME}}} ({{place}})"
+        return (Part(self.setting.own("caption"), "template", text, term_type="Literal"),)
+
+    def objects(self, row: Row, rows: Rows) -> Iterator[tuple[str, str]]:
+        yield f"<{self.setting.own('caption')}>", f'"{row[NAME]} ({row["place"]})"'
+
+    def words(self) -> str:
+        return "its caption, which is its name, a blank, and its place in brackets"
+
+
+class Grouped(Aspect):
+    """Named graphs by the number of a batch."""
+
+    feature = "graph"
+    GRAPH = f"{RESOURCE}batch/{{{BATCH}}}"
+
+    def columns(self) -> Sequence[Column]:
+        return (Column(BATCH, number=True),)
+
+    def fill(self, one: Instance) -> dict[str, Cell]:
+        return {BATCH: self.setting.chance.between(1, 3)}
+
+    def shows(self, rows: Rows) -> bool:
+        return len({row[BATCH] for row in rows[self.setting.source]}) > 1
+
+    def words(self) -> str:
+        return ""
+
+
+def _plural(name: str) -> str:
+    return f"{name}_list"

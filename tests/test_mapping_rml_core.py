@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mappings are executed as the test cases of RML core for JSON say, of which none is an exception.
+
+They are read from a copy of ``kg-construct/rml-core``, which does not travel with kgbench.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pyoxigraph as ox
+
+from kgbench.mapping.execution import executed
+from kgbench.mapping.limits import MappingError
+from kgbench.mapping.sources import Data
+from kgbench.policies.blank_nodes import compare_rows
+
+BASE = "http://example.com/"
+# Cases that end otherwise, with the reason; one that ends as it should must not stand here.
+EXCEPTIONS: dict[str, str] = {}
+
+
+def rows(path):
+    """The expected quads; IRIs may have blanks, since one case is about unsafe IRIs."""
+    quads = ox.parse(path.read_bytes(), ox.RdfFormat.N_QUADS, lenient=True)
+    return {
+        (
+            *map(str, quad.triple),
+            *([] if quad.graph_name == ox.DefaultGraph() else [str(quad.graph_name)]),
+        )
+        for quad in quads
+    }
+
+
+def ended(folder):
+    """How a case ends: ``passed``, or what it does in place of what it should do."""
+    wants_error = "**Error expected?** Yes" in (folder / "README.md").read_text(encoding="utf-8")
+    files = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.json")}
+    try:
+        document = ox.parse((folder / "mapping.ttl").read_bytes(), ox.RdfFormat.TURTLE)
+        made = executed([quad.triple for quad in document], Data(files, {}), BASE)
+    except (MappingError, SyntaxError) as error:
+        return "passed" if wants_error else f"error: {error}"
+    if wants_error:
+        return "no error"
+    compared = compare_rows(rows(folder / "output.nq"), made)
+    return "passed" if not compared.missing and not compared.surplus else f"{compared}"
+
+
+def test_the_cases_of_rml_core(external_data):
+    """All 76 end as they should, but for those named; 15 of them end in an error."""
+    folders = sorted((external_data / "rml-core" / "test-cases").glob("RMLTC*"))
+    found = {folder.name: ended(folder) for folder in folders}
+    errors = Counter(not (folder / "output.nq").is_file() for folder in folders)
+
+    assert {name: how for name, how in found.items() if how != "passed"}.keys() == EXCEPTIONS.keys()
+    assert len(found) == 76
+    assert errors[True] == 15

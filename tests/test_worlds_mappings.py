@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mappings for sources about generated worlds: judged by the triples that they make."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from kgbench.model import Outcome
+from kgbench.tasks import catalogue, world_mappings
+from kgbench.testing.executor import PlainExecutor
+from kgbench.worlds import mappings
+from kgbench.worlds.mapping_parts import FORMATS
+
+NAME = world_mappings.NAME
+LEVELS = range(1, mappings.LEVELS + 1)
+LABELS = [
+    f"{NAME}-{names}-{form}-{level}"
+    for names in ("natural", "opaque")
+    for form in FORMATS
+    for level in LEVELS
+]
+# What version 1 of the generator makes of a seed: another outcome needs another version.
+MADE = "9ad98c6b5331c045a9b8cf711afe31792af7cb3c4aa9ca952a97af4f16db995d"
+TELL = "from tests.test_worlds_mappings import told; print(told())"
+NEW = {
+    1: {"link"},
+    2: {"datatype", "language", "constant", "classes"},
+    3: {"join", "nested", "pairs", "inline"},
+    4: {"blank", "languages", "iri", "caption", "graph", "several", "filter"},
+}
+FOREIGN = """@prefix r: <http://w3id.org/rml/> .
+<urn:m> r:logicalSource [ r:source [ r:path "/etc/passwd" ] ; r:referenceFormulation r:CSV ] ;
+    r:subject <urn:s> ."""
+PART = re.compile(r" ;\n    r:predicateObjectMap \[(?:[^\[\]]|\[(?:[^\[\]]|\[[^\[\]]*\])*\])*\]")
+
+
+def cases(label, count, seed=7):
+    """The first cases of a labelled task."""
+    task = catalogue.labelled_tasks()[label]
+    return list(world_mappings.cases(task, "own", seed, count))
+
+
+def told():
+    """A digest of sources, graphs and mappings of all levels and formats."""
+    found = hashlib.sha256()
+    for label in LABELS:
+        for case in cases(label, 4):
+            found.update(repr(sorted(case.data.items())).encode())
+    return found.hexdigest()
+
+
+def judged(case, *answers):
+    """The verdict on the last answer, a mapping or the whole text."""
+    texts = [one if "```" in one or not one else f"```turtle\n{one}\n```" for one in answers]
+    return world_mappings.judge(case, texts, PlainExecutor())
+
+
+def test_a_seed_gives_the_same_everywhere():
+    """Cases are those of the generator's version, whatever order hashes have."""
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", TELL],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout.strip()
+        for seed in "12"
+    ]
+    assert found == [MADE] * 2
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_references_are_right_and_silence_is_not(label):
+    """The reference reaches the best scores on every case, no answer the lowest."""
+    _tried(label, 5)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("label", LABELS)
+def test_thousand_cases_of_each_level(label):
+    """A thousand cases differ, are solved by their references, and do not tell the mapping."""
+    _tried(label, 1_000)
+
+
+def _tried(label, count):
+    level = int(label[-1])
+    found = cases(label, count)
+    prompts = {world_mappings.prompt(case) for case in found}
+    assert len({case.iri for case in found}) == len(prompts) == count
+    for case in found:
+        right = judged(case, world_mappings.reference(case))
+        assert (right.scores["f1"], right.scores["shownF1"]) == (1.0, 1.0), case.data
+        assert (right.scores["exact"], right.next_prompt) == (1.0, None)
+        silent = judged(case, "")
+        assert (silent.scores["f1"], silent.outcome) == (0.0, Outcome.EMPTY)
+        assert silent.next_prompt
+        assert NEW[level] & set(case.data["features"])
+        said = world_mappings.prompt(case)
+        assert case.data["mapping"] not in said
+        for rows in case.data["expected"].values():
+            assert not any(" ".join(row) in said for row in rows)
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_every_part_of_a_mapping_matters(label):
+    """A mapping without one of its parts is worse, but better than nothing."""
+    for case in cases(label, 2):
+        parts = PART.findall(case.data["mapping"])
+        assert parts
+        for part in parts:
+            verdict = judged(case, case.data["mapping"].replace(part, "", 1))
+            assert verdict.scores["exact"] == 0.0, (part, case.data)
+            assert 0.0 < verdict.scores["f1"] < 1.0
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "xml"])
+def test_constants_are_found_out(form):
+    """A mapping that writes the shown graph as constants is right there, and nowhere else."""
+    (case,) = cases(f"{NAME}-natural-{form}-1", 1)
+    source = case.data["mapping"].partition("r:logicalSource")[2].partition("r:subjectMap")[0]
+    maps = [
+        f"m:a{n} a r:TriplesMap ; r:logicalSource {source} r:subject {s} ;\n"
+        f"    r:predicateObjectMap [ r:predicate {p} ; r:object {o} ] ."
+        for n, (s, p, o) in enumerate(case.data["expected"]["shown"])
+    ]
+    head = case.data["mapping"].partition("\n\n")[0]
+    verdict = judged(case, "\n".join([head, *maps]))
+
+    assert verdict.scores["shownF1"] == 1.0
+    assert verdict.scores["f1"] < 0.2
+    assert verdict.scores["exact"] == 0.0
+    assert verdict.feedback == "content"
+    assert "other data" in verdict.next_prompt
+    assert not any(" ".join(row) in verdict.next_prompt for row in case.data["expected"]["hidden"])
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "kind", "parses"),
+    [
+        ("```\n<urn:a>\n```", "", "syntax", 0.0),
+        ("no block", "no fenced block", "format", 0.0),
+        ("<urn:a> <urn:b> <urn:c> .", "no triples map", "syntax", 1.0),
+        (
+            FOREIGN,
+            "a source that the case does not have: /etc/passwd",
+            "syntax",
+            1.0,
+        ),
+    ],
+)
+def test_what_cannot_be_executed_is_asked_for_again(answer, error, kind, parses):
+    """The model is told why, and gets no point for it."""
+    (case,) = cases(f"{NAME}-natural-csv-2", 1)
+    answers = [answer if "block" in answer else f"```turtle\n{answer.strip('`')}\n```"]
+    verdict = world_mappings.judge(case, answers, PlainExecutor())
+
+    assert verdict.outcome is Outcome.UNPARSABLE
+    assert error in (verdict.infos["engineError"] or verdict.infos["parseError"])
+    assert (verdict.scores["answerParse"], verdict.scores["executes"]) == (parses, 0.0)
+    assert (verdict.scores["f1"], verdict.feedback) == (0.0, kind)
+    assert verdict.next_prompt
+    assert world_mappings.judge(case, answers * 3, PlainExecutor()).next_prompt is None
+
+
+def test_differences_are_told():
+    """A mapping that makes another graph is asked for again, with triples of both kinds."""
+    (case,) = cases(f"{NAME}-natural-json-1", 1)
+    label = "http://www.w3.org/2000/01/rdf-schema#label"
+    verdict = judged(case, case.data["mapping"].replace(label, "http://example.org/name"))
+
+    assert 0 < verdict.scores["f1"] < 1
+    assert "* missing: <" in verdict.next_prompt
+    assert "<http://example.org/name>" in verdict.next_prompt
+    assert verdict.infos["missing"]
+    assert verdict.infos["surplus"]
+
+
+def test_the_older_vocabulary_is_read():
+    """The older RML, whose terms are those of R2RML for the most part, makes the same graph."""
+    (case,) = cases(f"{NAME}-natural-csv-2", 1)
+    name = next(iter(case.data["shown"]))
+    old = case.data["mapping"].replace("http://w3id.org/rml/", "http://www.w3.org/ns/r2rml#")
+    old = re.sub(r"\[ a r:RelativePathSource[^\]]*\]", f'"{name}"', old)
+    old = re.sub(r"r:(logicalSource|source|referenceFormulation|reference)\b", r"o:\1", old)
+    old = "@prefix o: <http://semweb.mmlab.be/ns/rml#> .\n" + old.replace(
+        "r:CSV", "<http://semweb.mmlab.be/ns/ql#CSV>"
+    )
+
+    assert judged(case, old).scores["exact"] == 1.0

@@ -16,15 +16,10 @@ from kgbench.tasks import catalogue
 from kgbench.testing.executor import PlainExecutor
 from kgbench.worlds import claims
 from kgbench.worlds.generator import RESOURCE
+from tests.families import cases
 
 NAME = "ClaimCheckWorld"
 LEVELS = range(1, claims.LEVELS + 1)
-
-
-def cases(label, count, seed=7):
-    """The first cases of a labelled task."""
-    task = catalogue.labelled_tasks()[label]
-    return list(catalogue.module(NAME).cases(task, "own", seed, count))
 
 
 def reasoned(case):

@@ -4,9 +4,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import subprocess
-import sys
 from collections import Counter
 
 import pytest
@@ -20,6 +17,7 @@ from kgbench.worlds import constructs, generator, updates
 from kgbench.worlds.clauses import KINDS
 from kgbench.worlds.generator import RESOURCE
 from kgbench.worlds.writing import PREFIXES
+from tests.families import cases, digests, printed
 
 SHEETS = {"Text2UpdateWorld": updates, "Text2ConstructWorld": constructs}
 LEVELS = range(1, updates.LEVELS + 1)
@@ -31,32 +29,11 @@ MADE = {
     "Text2UpdateWorld": "b19bd40ec1da03c3b52db7946b109a3fe9b799f76016552616b37db520138d62",
     "Text2ConstructWorld": "f30a0c4a5bc76bb1b34f7fd03f945f6529d33c11695878be7392e759b78a6427",
 }
-TELL = """
-import sys
-from tests.test_worlds_writing import told
-print(told(sys.argv[1]))
-"""
 JUDGE = """
 import sys
 from tests.test_worlds_writing import verdicts
 print(verdicts(sys.argv[1]))
 """
-
-
-def cases(label, count, seed=7):
-    """The first cases of a labelled task."""
-    task = catalogue.labelled_tasks()[label]
-    return list(catalogue.module(task.task_class).cases(task, "own", seed, count))
-
-
-def told(name):
-    """A digest of exercises of all levels."""
-    found = hashlib.sha256()
-    for label in LABELS:
-        if label.startswith(name):
-            for case in cases(label, 8):
-                found.update(repr(sorted(case.data.items())).encode())
-    return found.hexdigest()
 
 
 def verdicts(name):
@@ -72,27 +49,16 @@ def verdicts(name):
     return found.hexdigest()
 
 
-def in_process(program, name, seed):
-    """What a program prints in a process whose hashes have a seed."""
-    return subprocess.run(
-        [sys.executable, "-c", program, name],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONHASHSEED": seed},
-    ).stdout.strip()
-
-
 @pytest.mark.parametrize("name", SHEETS)
 def test_a_seed_gives_the_same_everywhere(name):
     """Exercises are those of the generator's version, whatever order hashes have."""
-    assert [in_process(TELL, name, seed) for seed in "12"] == [MADE[name]] * 2
+    assert digests([label for label in LABELS if label.startswith(name)], 8) == [MADE[name]] * 2
 
 
 @pytest.mark.parametrize("name", SHEETS)
 def test_verdicts_are_the_same_in_every_process(name):
     """Two processes, with other hashes and other labels of blank nodes, judge alike."""
-    first, second = (in_process(JUDGE, name, seed) for seed in "12")
+    first, second = printed(JUDGE, name)
 
     assert first == second
 

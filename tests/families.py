@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tests of generated families of tasks share: their cases, and what other processes make."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+
+from kgbench.model import Case
+from kgbench.tasks import catalogue
+
+_TELL = (
+    "import sys; from tests.families import digest; print(digest(sys.argv[2:], int(sys.argv[1])))"
+)
+
+
+def cases(label: str, count: int, seed: int = 7) -> list[Case]:
+    """The first cases of a labelled task."""
+    task = catalogue.labelled_tasks()[label]
+    return list(catalogue.module(task.task_class).cases(task, "own", seed, count))
+
+
+def digest(labels: Iterable[str], count: int) -> str:
+    """A digest of the data of the first ``count`` cases of some labelled tasks."""
+    found = hashlib.sha256()
+    for label in labels:
+        for case in cases(label, count):
+            found.update(repr(sorted(case.data.items())).encode())
+    return found.hexdigest()
+
+
+def digests(labels: Iterable[str], count: int) -> list[str]:
+    """The digest of cases in each of two processes, whose hashes have other orders."""
+    return printed(_TELL, str(count), *labels)
+
+
+def printed(code: str, *arguments: str) -> list[str]:
+    """What Python code prints in each of two processes, whose hashes have other orders."""
+    return [
+        subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout.strip()
+        for seed in "12"
+    ]

@@ -7,7 +7,7 @@ The API wants a limit of answer tokens; where a configuration sets no ``max_toke
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from kgbench.connectors import calls, failures, messages
 from kgbench.connectors.bodies import mapping, text_of
@@ -75,28 +75,15 @@ def _client(server: Server, timeout: float) -> AsyncAnthropic:
     )
 
 
-class Connected:
+class Connected(calls.Connected["AsyncAnthropic"]):
     """One model behind Anthropic's API, and the connections to it."""
 
     def __init__(
         self, model_id: str, parameters: dict[str, Json], client: AsyncAnthropic, caller: Caller
     ) -> None:
+        super().__init__(client, caller)
         self._model_id = model_id
         self._parameters = parameters
-        self._client = client
-        self._caller = caller
-
-    @property
-    def caller(self) -> Caller:
-        """Who calls which server, for those who say it before the first call."""
-        return self._caller
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *exception: object) -> None:
-        """Close the connections."""
-        await self._client.close()
 
 
 class Anthropic(Connected):

@@ -16,7 +16,7 @@ from dataclasses import dataclass, fields, replace
 from enum import Enum
 from functools import cache
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 from urllib.parse import urlsplit
 
 from kgbench.connectors import failures
@@ -143,6 +143,36 @@ class Caller:
     @property
     def _echoes(self) -> Echoes:
         return echoes(frozenset(key for key in self.secrets if len(key) >= _SHORTEST_KEY))
+
+
+class Client(Protocol):
+    """What the clients of both SDKs can do to let go of their connections."""
+
+    async def close(self) -> None:
+        """Close the connections."""
+
+
+_Client = TypeVar("_Client", bound=Client)
+
+
+class Connected(Generic[_Client]):
+    """One model behind an SDK, and the connections of its client to the server."""
+
+    def __init__(self, client: _Client, caller: Caller) -> None:
+        self._client = client
+        self._caller = caller
+
+    @property
+    def caller(self) -> Caller:
+        """Who calls which server, for those who say it before the first call."""
+        return self._caller
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        """Close the connections."""
+        await self._client.close()
 
 
 async def through_sdk(

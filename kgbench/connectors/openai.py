@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from kgbench.connectors import calls, chat_completions, failures, responses
 from kgbench.connectors.bodies import mapping, text_of
@@ -118,28 +118,15 @@ def _client(server: Server, timeout: float) -> AsyncOpenAI:
     )
 
 
-class Connected:
+class Connected(calls.Connected["AsyncOpenAI"]):
     """One model behind an OpenAI-compatible server, and the connections to it."""
 
     def __init__(
         self, setup: ModelSetup, protocol: ModuleType, client: AsyncOpenAI, caller: Caller
     ) -> None:
+        super().__init__(client, caller)
         self._setup = setup
         self._protocol = protocol
-        self._client = client
-        self._caller = caller
-
-    @property
-    def caller(self) -> Caller:
-        """Who calls which server, for those who say it before the first call."""
-        return self._caller
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *exception: object) -> None:
-        """Close the connections."""
-        await self._client.close()
 
 
 class OpenAI(Connected):

@@ -12,6 +12,7 @@ from kgbench.errors import PublicationRefused
 from kgbench.pages import things
 from kgbench.pages.snapshot import View
 from kgbench.publish.settings import Settings
+from kgbench.publish.unasked import unasked
 from kgbench.publish.withholding import Level
 from kgbench.record import reading
 from kgbench.vocab import KGB, PROV, RDF, SKOS
@@ -42,7 +43,8 @@ class RunPart:
 class Parts:
     """What is published of a store; ``others`` are graphs of analyses and invalidations.
 
-    ``suites`` are those of the runs and of all their dialogues.
+    ``suites`` are those of the runs and of all their dialogues; ``unasked`` is what the catalogue
+    declares and nothing published needs.
     """
 
     catalogue: str
@@ -52,6 +54,7 @@ class Parts:
     suites: frozenset[str]
     models: frozenset[str]
     reviewers: frozenset[str]
+    unasked: frozenset[str]
     partial: bool
 
     @property
@@ -92,14 +95,16 @@ def parts(view: View, settings: Settings) -> Parts:
         raise PublicationRefused(f"{view.location} holds no run to publish")
     suites = frozenset(suite for run in runs for suite in (run.suite, *_suites(view, run.graph)))
     kept = {run.graph for run in runs}
+    others = tuple(sorted(_others(view, described, None if not wanted else kept)))
     return Parts(
         catalogue=view.iris.catalogue,
         runs=runs,
-        others=tuple(sorted(_others(view, described, None if not wanted else kept))),
+        others=others,
         stamps=stamps,
         suites=suites,
         models=frozenset(_models(view, kept)),
         reviewers=frozenset(_reviewers(view, runs)),
+        unasked=unasked(view.database, view.iris.catalogue, (graph for graph, _ in others)),
         partial=bool(wanted),
     )
 

@@ -47,8 +47,9 @@ def catalogue(outgoing: Outgoing, parts: Parts) -> Iterator[list[ox.Quad]]:
     Cases of suites without a published run stay here always: nobody was asked whether their texts
     may be told.
     """
+    unasked = {outgoing.node(one).value for one in parts.unasked}
     for quads in outgoing.graph(parts.catalogue):
-        if _is_needed(outgoing, parts, quads):
+        if str(quads[0].subject).strip("<>") not in unasked and _is_needed(outgoing, parts, quads):
             yield sorted([*quads, *_missing_text(quads)], key=str)
     yield from _missing_terms(outgoing, parts)
 

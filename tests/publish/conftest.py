@@ -51,6 +51,12 @@ def addresses(location, level=Level.GOLD):
     return prepared(view, str(location), BASE, level, runs)[1]
 
 
+def left_out(location):
+    """The IRIs in the catalogue of a store that nothing published needs."""
+    view = snapshot.newest(Path(location) / "snapshots", STORE)
+    return parts(view, Settings(str(location), Path(location), base=BASE)).unasked
+
+
 @pytest.fixture(scope="session")
 def recorded(tmp_path_factory):
     """A store with one run of two baselines on three tasks."""

@@ -64,7 +64,7 @@ def test_older_catalogues_get_texts_and_terms() -> None:
         database.add(ox.Quad(query, ox.NamedNode(name), value, ox.NamedNode(graph)))
     outgoing = Outgoing(database, Addresses(STORE, BASE), RULES)
     none: frozenset[str] = frozenset()
-    parts = Parts(graph, (), (), {}, none, none, none, partial=False)
+    parts = Parts(graph, (), (), {}, none, none, none, none, partial=False)
     found = {quad.triple for quads in catalogue(outgoing, parts) for quad in quads}
     text = ox.Literal(queries.load("list-models").text)
     assert ox.Triple(query, ox.NamedNode(SH.select), text) in found

@@ -37,6 +37,7 @@ TESTED_BY = {
     "text2sparql.md": "test_docs_text2sparql.py",
     "validation.md": "validators/test_validation_table.py",
     "w3c-tests.md": "test_w3c_rdf12.py",
+    "blinkg.md": "test_blinkg.py",
 } | dict.fromkeys(PAGES, "test_docs_sessions.py")
 #: Pages whose commands need other machines, hours or a release; they are read here.
 READ_ONLY = {"releasing.md", "scaling.md"}

@@ -145,8 +145,8 @@ def _installed(
     described: Description, copy: str | None, advance: Callable[[int], None], *, unverified: bool
 ) -> Installed:
     """Install a data set in the way that its kind needs."""
+    from kgbench.datasets import blinkg, question_sets, text2sparql, w3c_tests
     from kgbench.datasets import install as installing
-    from kgbench.datasets import question_sets, text2sparql, w3c_tests
     from kgbench.datasets.text2kgbench import parts, read_part
     from kgbench.importers.text2kgbench_tasks import part_tasks
 
@@ -158,6 +158,8 @@ def _installed(
     folder = None if copy is None else Path(copy)
     if described.name == w3c_tests.NAME:
         return w3c_tests.install(described, folder)
+    if described.name == blinkg.NAME:
+        return blinkg.install(described, folder)
     if described.url:
         return installing.install(described, folder, tasks, advance)
     return _install_graph(described, folder)

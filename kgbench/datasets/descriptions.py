@@ -17,6 +17,7 @@ from kgbench.vocab import DCAT, DCTERMS, SCHEMA, SPDX
 _MANIFESTS = {
     "text2kgbench": ("Text2KG", "files.sha256"),
     "rdf-tests": ("W3cRdf12", "files.sha256"),
+    "blinkg": ("BlinkgMappings", "files.sha256"),
     **{name: ("Text2SparqlQuestions", f"{name}.sha256") for name in text2sparql.NAMES},
 }
 _FILES = ("beastiary",)  # of one file each

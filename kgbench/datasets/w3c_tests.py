@@ -8,7 +8,6 @@ neither, and are not installed.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -19,7 +18,7 @@ import pyoxigraph as ox
 
 from kgbench.datasets import home
 from kgbench.datasets.descriptions import Description
-from kgbench.datasets.install import Installed, put
+from kgbench.datasets.install import Installed, put, take
 from kgbench.datasets.w3c_manifests import Entry, entries, manifests
 from kgbench.errors import ImportRefused, TaskError
 from kgbench.model import Json
@@ -212,17 +211,7 @@ def install(description: Description, copy: Path | None) -> Installed:
         there, absent = wanted(root)
         if not there:
             raise ImportRefused(f"{root} has no tests of RDF 1.2 and SPARQL 1.2")
-        for path in there:
-            content = (root / path).read_bytes()
-            target = scratch / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
-            done.files += 1
-            if path not in description.files:
-                done.further.append(path)
-            elif hashlib.sha256(content).hexdigest() != description.files[path]:
-                done.differing.append(path)
-        done.missing += [path for path in description.files if path not in there]
+        take(description, root, there, scratch, done)
         if absent:
             done.remarks.append(f"{absent} tests lack a file and are passed over")
 

@@ -42,6 +42,8 @@ _FORMULATIONS: Final = {
     "SQL2008Query": "query",
     "SQL2008": "sql",
 }
+FORMULATION_OF: Final = {kind: name for name, kind in _FORMULATIONS.items()}
+"""The local name of the reference formulation for each kind of source."""
 _TERM_TYPES: Final = {
     name: name for name in ("IRI", "URI", "UnsafeIRI", "UnsafeURI", "BlankNode", "Literal")
 }

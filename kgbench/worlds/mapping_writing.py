@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 from xml.sax.saxutils import escape, quoteattr
 
+from kgbench.mapping.vocabularies import FORMULATION_OF
 from kgbench.worlds.mapping_parts import (
     CSV,
     JSON,
@@ -26,7 +27,6 @@ from kgbench.worlds.mapping_parts import (
 
 _MAPS: Final = "https://w3id.org/kgbench/world/map/"
 _COLUMN: Final = re.compile(r"\{([\w.]+)\}")
-_FORMULATIONS: Final = {CSV: "CSV", JSON: "JSONPath", XML: "XPath"}
 _HEADS: Final = {
     TABLE: "@prefix r: <http://www.w3.org/ns/r2rml#> .",
     CSV: "@prefix r: <http://w3id.org/rml/> .",
@@ -155,7 +155,7 @@ class _Writer:
         shown = "" if iterator is None else f' ;\n        r:iterator "{iterator}"'
         return (
             f"r:logicalSource [ r:source {source} ;\n"
-            f"        r:referenceFormulation r:{_FORMULATIONS[self._form]}{shown} ]"
+            f"        r:referenceFormulation r:{FORMULATION_OF[self._form]}{shown} ]"
         )
 
     def _iterator(self) -> str | None:

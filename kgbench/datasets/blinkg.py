@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scenario 1 of BLINKG: files, an ontology and the graph that a mapping should make of the files.
+
+BLINKG publishes graphs without mappings. Reference mappings are induced from files and graph
+(:mod:`kgbench.mapping.induction`); the triples that follow from no record are not asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pyoxigraph as ox
+
+from kgbench.datasets import home
+from kgbench.datasets.descriptions import Description
+from kgbench.datasets.install import Installed, put, take
+from kgbench.errors import ImportRefused, TaskError
+from kgbench.mapping.induction import Rule, induced
+from kgbench.mapping.limits import MappingError
+from kgbench.mapping.listings import JSON, XML, listings
+from kgbench.mapping.terms import written
+from kgbench.model import Json
+
+NAME: Final = "blinkg"
+CLASS: Final = "BlinkgMappings"
+FORMATS: Final = (JSON, XML)
+_FOLDER: Final = "scenarios/scenario1"
+_GRAPH, _ONTOLOGY, _LICENCE = "expected-graph.nt", "ontology.ttl", "LICENSE"
+
+Row = tuple[str, ...]
+
+
+class Scenario(NamedTuple):
+    """A scenario with its files in one format.
+
+    ``expected`` are the triples that follow from the files, as ``rules`` make them, and ``beyond``
+    those of the published graph that do not.
+    """
+
+    name: str
+    form: str
+    files: Mapping[str, str]
+    ontology: str
+    rules: tuple[Rule, ...]
+    expected: tuple[Row, ...]
+    beyond: tuple[Row, ...]
+
+
+def scenarios(root: Path) -> list[Scenario]:
+    """The scenarios of a copy, in each format that they have files in.
+
+    Raises :class:`~kgbench.errors.ImportRefused` where a file cannot be read.
+    """
+    try:
+        return [
+            _scenario(folder, form)
+            for folder in _folders(root)
+            for form in FORMATS
+            if _sources(folder, form)
+        ]
+    except (OSError, ValueError, SyntaxError, MappingError) as error:
+        raise ImportRefused(f"the scenarios of {root} cannot be read: {error}") from error
+
+
+def _scenario(folder: Path, form: str) -> Scenario:
+    files = {path.name: _text(path) for path in _sources(folder, form)}
+    found = [one for name, text in files.items() for one in listings(name, form, text)]
+    graph = ox.parse((folder / _GRAPH).read_bytes(), ox.RdfFormat.N_TRIPLES)
+    triples = [quad.triple for quad in graph]
+    rules, beyond = induced(triples, found)
+    expected = (triple for triple in triples if triple not in beyond)
+    ontology = _text(folder / _ONTOLOGY)
+    return Scenario(folder.name, form, files, ontology, rules, _rows(expected), _rows(iter(beyond)))
+
+
+def _rows(triples: Iterator[ox.Triple]) -> tuple[Row, ...]:
+    return tuple(sorted(tuple(written(str(term)) for term in triple) for triple in triples))
+
+
+def _text(path: Path) -> str:
+    return path.read_bytes().decode("utf-8").replace("\r\n", "\n")
+
+
+def _folders(root: Path) -> list[Path]:
+    """The folders of whole scenarios, by name."""
+    return [
+        folder
+        for folder in sorted((root / _FOLDER).glob("*"))
+        if (folder / _GRAPH).is_file()
+        and (folder / _ONTOLOGY).is_file()
+        and any(_sources(folder, form) for form in FORMATS)
+    ]
+
+
+def _sources(folder: Path, form: str) -> list[Path]:
+    return sorted(path for path in folder.glob(f"*.{form}") if path.is_file())
+
+
+def installed() -> list[Scenario]:
+    """The scenarios of the installed copy of whose graphs something follows from the files.
+
+    Raises :class:`~kgbench.errors.TaskError` where none is installed.
+    """
+    if home.record(NAME) is None:
+        raise TaskError(
+            f"the data set {NAME} is not installed: 'kgbench datasets install {NAME} --from PATH'"
+        )
+    return _installed(home.place(NAME))
+
+
+@cache
+def _installed(root: Path) -> list[Scenario]:
+    return _asked(root)
+
+
+def _asked(root: Path) -> list[Scenario]:
+    return [scenario for scenario in scenarios(root) if scenario.rules]
+
+
+def install(description: Description, copy: Path | None) -> Installed:
+    """Install scenario 1 from a clone of the repository.
+
+    Files with another checksum than the declared one are taken and named, and triples that follow
+    from no record are counted. Raises :class:`~kgbench.errors.ImportRefused` where there are no
+    scenarios; nothing is installed then.
+    """
+    if copy is None:
+        raise ImportRefused(
+            f"kgbench knows no address of the files of {NAME}: clone {description.page} and run "
+            f"'kgbench datasets install {NAME} --from PATH'"
+        )
+    root = copy.resolve()
+
+    def fill(scratch: Path, done: Installed) -> None:
+        take(description, root, _wanted(root), scratch, done)
+        found = scenarios(scratch)
+        if not found:
+            raise ImportRefused(f"{root} has no scenarios in {_FOLDER}")
+        done.remarks += [
+            f"triples of {one.name} that follow from no record in {one.form}, and are not asked "
+            f"for: {len(one.beyond)}"
+            for one in found
+            if one.beyond
+        ]
+
+    return put(description, str(root), fill, labelled_tasks)
+
+
+def _wanted(root: Path) -> list[str]:
+    """The files of a copy that cases need, as paths below it; none from outside of it."""
+    folders = _folders(root)
+    paths = {
+        path
+        for folder in folders
+        for path in (
+            folder / _GRAPH,
+            folder / _ONTOLOGY,
+            *(path for form in FORMATS for path in _sources(folder, form)),
+        )
+    }
+    paths |= {*root.glob(_LICENCE)} if folders else set()
+    inside = (path for path in paths if path.resolve().is_relative_to(root))
+    return sorted(path.relative_to(root).as_posix() for path in inside)
+
+
+def labelled_tasks(root: Path) -> list[dict[str, Json]]:
+    """The tasks of a copy: one for each format that its files have."""
+    there = {each.form for each in _asked(root)}
+    return [
+        {"class": CLASS, "label": f"{CLASS}-{form}", "parameters": {"format": form}}
+        for form in FORMATS
+        if form in there
+    ]

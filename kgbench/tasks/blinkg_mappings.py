@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""BlinkgMappings: write the mappings of scenario 1 of BLINKG, which is public.
+
+They are those of the installed data set ``blinkg``. What the expected graphs have and neither
+files nor ontology say (IRIs of instances, classes and properties that are used, datatypes and
+languages) stands in the prompt; it is read off the rules that make the graph of the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+from kgbench.datasets import blinkg
+from kgbench.datasets.blinkg import Scenario
+from kgbench.errors import TaskError
+from kgbench.mapping import induction
+from kgbench.mapping.induction import Rule
+from kgbench.mapping.sources import Data
+from kgbench.mapping.vocabularies import FORMULATION_OF
+from kgbench.model import Case, Executor, Task, Verdict
+from kgbench.policies.blank_nodes import compare_rows
+from kgbench.tasks import catalogue, mapping_answers, texts
+from kgbench.vocab import XSD
+
+NAME: Final = blinkg.CLASS
+_FILES: Final = "files"
+
+
+def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG001 - static
+    """The scenarios with files in the format of ``task``, at most ``count``.
+
+    Raises :class:`~kgbench.errors.TaskError` where the data set is not installed, or has none.
+    """
+    form = task.parameters["format"]
+    chosen = [scenario for scenario in blinkg.installed() if scenario.form == form]
+    if not chosen:
+        raise TaskError(f"{blinkg.NAME} has no scenarios with files in the format '{form}'")
+    return [case(task, suite, scenario) for scenario in chosen[:count]]
+
+
+def case(task: Task, suite: str, scenario: Scenario) -> Case:
+    """The case of one scenario."""
+    data = {
+        "uid": scenario.name,
+        _FILES: dict(scenario.files),
+        "ontology": scenario.ontology,
+        "classes": classes(scenario.rules),
+        "properties": properties(scenario.rules),
+        "expected": [list(row) for row in scenario.expected],
+        "beyond": [list(row) for row in scenario.beyond],
+        "mapping": induction.mapping(scenario.rules),
+    }
+    return catalogue.make_case(suite, NAME, task.parameters, data, scenario.name)
+
+
+def classes(rules: Sequence[Rule]) -> list[str]:
+    """The classes of a graph, each with the templates of the IRIs of its instances."""
+    found: dict[str, set[str]] = {}
+    for rule in rules:
+        if rule.is_type:
+            found.setdefault(rule.object.pieces[0], set()).add(induction.shown(rule.subject))
+    return [f"<{name}>: {', '.join(sorted(found[name]))}" for name in sorted(found)]
+
+
+def properties(rules: Sequence[Rule]) -> list[str]:
+    """The properties of a graph, each with the kinds of its values."""
+    found: dict[str, set[str]] = {}
+    for rule in rules:
+        if not rule.is_type:
+            found.setdefault(rule.predicate, set()).add(_kind(rule))
+    return [f"<{name}>: {', '.join(sorted(found[name]))}" for name in sorted(found)]
+
+
+def _kind(rule: Rule) -> str:
+    """What the values of a rule have in common that nobody can guess."""
+    kind, form = rule.kind, "…".join(rule.object.pieces)
+    if kind.is_iri:
+        return f"IRIs of the form {form}"
+    if kind.language is not None:
+        said = f"texts with the language {kind.language}"
+    elif kind.datatype == XSD.string:
+        said = "texts"
+    else:
+        said = f"values with the datatype <{kind.datatype}>"
+    return said if form == "…" else f'{said} of the form "{form}"'
+
+
+def prompt(case: Case) -> str:
+    """The files and the ontology, with what neither says about the graph."""
+    form = case.parameters["format"]
+    lists = {
+        name: "\n".join(f"* {line}" for line in case.data[name])
+        for name in ("classes", "properties")
+    }
+    files = (mapping_answers.file_block(name, form, of) for name, of in case.data[_FILES].items())
+    return texts.filled(
+        NAME,
+        "prompt.txt",
+        formulation=FORMULATION_OF[form],
+        sources="\n\n".join(files),
+        ontology=case.data["ontology"].strip("\n"),
+        **lists,
+    )
+
+
+def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
+    """Execute the mapping of the last answer; ask again where it makes another graph."""
+    made = mapping_answers.made(answers[-1], executor, {_FILES: Data(case.data[_FILES], {})})
+    rows = made.rows[_FILES]
+    expected = [tuple(row) for row in case.data["expected"]]
+    compared = compare_rows(expected, rows)
+    published = compare_rows([*expected, *(tuple(row) for row in case.data["beyond"])], rows)
+    exact = not compared.missing and not compared.surplus
+    scores = {
+        **made.scores,
+        **compared.agreement.named(),
+        "publishedF1": published.agreement.f1,
+        "exact": float(exact),
+    }
+    told = None if exact else partial(mapping_answers.differences, compared)
+    return mapping_answers.verdict(made, answers, scores, made.infos(compared), told)
+
+
+def reference(case: Case) -> str:
+    """The mapping that was induced from files and graph."""
+    return mapping_answers.fenced(case.data["mapping"])
+
+
+prepare = mapping_answers.prepare

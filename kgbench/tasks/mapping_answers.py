@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mappings that answers consist of: executed, compared by what they make, and asked for again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+import pyoxigraph as ox
+
+from kgbench.mapping.execution import executed
+from kgbench.mapping.limits import MappingError
+from kgbench.mapping.sources import Data
+from kgbench.mapping.tables import Table
+from kgbench.model import Executor, Json, Verdict
+from kgbench.policies.blank_nodes import Compared, Row
+from kgbench.tasks import texts, turtle_answers
+
+FOLDER: Final = "mapping-answers"
+_PROBE: Final = """
+[] <http://www.w3.org/ns/r2rml#logicalTable> [ <http://www.w3.org/ns/r2rml#tableName> "t" ] ;
+    <http://www.w3.org/ns/r2rml#subjectMap> [ <http://www.w3.org/ns/r2rml#template> "urn:{a}" ] .
+"""
+_QUOTED: Final = 5  # triples of each kind that feedback quotes
+_LISTED: Final = 50  # of each kind that the infos list; all are scored
+_LONGEST: Final = 500  # characters of one triple that is quoted
+
+
+class Made(NamedTuple):
+    """What the mapping of an answer makes of each of several data, and why it makes nothing."""
+
+    read: turtle_answers.Read
+    rows: Mapping[str, frozenset[Row]]
+    error: str | None
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """Whether the answer parses and executes."""
+        return {
+            "answerParse": float(self.read.triples is not None),
+            "executes": float(self.error is None),
+        }
+
+    def infos(self, compared: Compared) -> dict[str, Json]:
+        """Errors, and triples that are missing or too many."""
+        return {
+            "parseError": self.read.error,
+            "engineError": None if self.read.triples is None else self.error,
+            "missing": _lines(compared.missing)[:_LISTED],
+            "surplus": _lines(compared.surplus)[:_LISTED],
+        }
+
+
+def made(answer: str, executor: Executor, data: Mapping[str, Data]) -> Made:
+    """Execute the mapping of an answer on all ``data``; where one fails, nothing is made of any."""
+    read = turtle_answers.read(answer, executor)
+    nothing = {name: frozenset[Row]() for name in data}
+    if read.triples is None:
+        return Made(read, nothing, read.error)
+    try:
+        rows = {name: executed(read.triples, of) for name, of in data.items()}
+    except MappingError as refused:
+        return Made(read, nothing, str(refused))
+    return Made(read, rows, None)
+
+
+def verdict(
+    of: Made,
+    answers: Sequence[str],
+    scores: Mapping[str, float],
+    infos: Mapping[str, Json],
+    differences: Callable[[], str] | None,
+) -> Verdict:
+    """The verdict on the last answer, with feedback unless its rounds are over or it is right.
+
+    ``differences`` writes the feedback on another graph than the right one; ``None``: it is right.
+    """
+    outcome = turtle_answers.outcome(answers[-1], usable=of.error is None)
+    if differences is None or len(answers) >= turtle_answers.ROUNDS:
+        return Verdict(scores, infos, outcome)
+    if of.read.triples is None:
+        return Verdict(scores, infos, outcome, *of.read.feedback)
+    if of.error is not None:
+        said = texts.shared_filled(FOLDER, "feedback-error.txt", message=of.error)
+        return Verdict(scores, infos, outcome, said, "syntax")
+    return Verdict(scores, infos, outcome, differences(), "content")
+
+
+def differences(compared: Compared) -> str:
+    """The feedback about a mapping that makes another graph, with some of the triples."""
+    _, missing, surplus = compared
+    lines = [
+        f"* {what}: {line}"
+        for what, rows in (("missing", missing), ("should not be there", surplus))
+        for line in _lines(rows)[:_QUOTED]
+    ]
+    if len(lines) < len(missing) + len(surplus):
+        lines.append("* and more")
+    return texts.shared_filled(
+        FOLDER, "feedback-differences.txt", examples="\n".join(lines), **counts(compared)
+    )
+
+
+def counts(compared: Compared) -> dict[str, str]:
+    """How many triples are missing and too many, for feedback."""
+    return {"missing": str(len(compared.missing)), "surplus": str(len(compared.surplus))}
+
+
+def _lines(rows: Iterable[Row]) -> list[str]:
+    """Rows as text, blank nodes without their labels."""
+    found = (
+        " ".join("_:" if cell.startswith("_:") else cell for cell in row if cell is not None)
+        for row in rows
+    )
+    return [line[:_LONGEST] for line in sorted(found)]
+
+
+def file_block(name: str, form: str, text: str) -> str:
+    """A file as prompts show it."""
+    return f"{name}:\n```{form}\n{text.removesuffix(chr(10))}\n```"
+
+
+def fenced(mapping: str) -> str:
+    """A mapping as an answer."""
+    return f"```turtle\n{mapping}\n```"
+
+
+def prepare() -> None:
+    """Read the feedback prompts, and let SQLite do all that it loads something for."""
+    turtle_answers.prepare()
+    for name in ("feedback-error.txt", "feedback-differences.txt"):
+        texts.shared(FOLDER, name)
+    mapping = [quad.triple for quad in ox.parse(_PROBE, ox.RdfFormat.TURTLE)]
+    executed(mapping, Data({}, {"t": Table((("a", "TEXT"),), (("b",),))}))

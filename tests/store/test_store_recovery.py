@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyoxigraph as ox
 import pytest
 from typer.testing import CliRunner
 
@@ -33,19 +34,23 @@ from tests.store.damages import (
 )
 
 KEY = "planted-key-0123456789"
+QUADS = 0.2  # where in a table: a place at which an index has quads
 
 
 def test_a_damaged_index_loses_nothing(place, tmp_path):
     """What a block of one index held is read from another; only a block of texts loses some."""
+    # When the engine merges tables is a matter of chance. In a merged one the quads come first, and
+    # filters, which this reading does not need, are more than half.
+    ox.Store(str(place / "data")).optimize()
     lost = []
     for table in sorted((place / "data").glob("*.sst")):
-        flip(table)
+        flip(table, QUADS)
         with (tmp_path / "out.nq").open("wb") as out:
             found = salvage.read(place / "data", out)
         got = {one for one in (tmp_path / "out.nq").read_text().splitlines() if PROV.value in one}
         if found.graphs and GRAPH not in found.whole:
             lost.append(2 * MANY - len(got))
-        flip(table)
+        flip(table, QUADS)
     assert 0 in lost
     assert max(lost) < MANY / 20
 

@@ -16,8 +16,8 @@ import pyoxigraph as ox
 
 from kgbench.datasets import home
 from kgbench.datasets.descriptions import Description
-from kgbench.datasets.install import Installed, put, take
-from kgbench.errors import ImportRefused, TaskError
+from kgbench.datasets.install import Installed, clone, put, take
+from kgbench.errors import ImportRefused
 from kgbench.mapping.induction import Rule, induced
 from kgbench.mapping.limits import MappingError
 from kgbench.mapping.listings import JSON, XML, listings
@@ -104,11 +104,7 @@ def installed() -> list[Scenario]:
 
     Raises :class:`~kgbench.errors.TaskError` where none is installed.
     """
-    if home.record(NAME) is None:
-        raise TaskError(
-            f"the data set {NAME} is not installed: 'kgbench datasets install {NAME} --from PATH'"
-        )
-    return _installed(home.place(NAME))
+    return _installed(home.require(NAME))
 
 
 @cache
@@ -127,12 +123,7 @@ def install(description: Description, copy: Path | None) -> Installed:
     from no record are counted. Raises :class:`~kgbench.errors.ImportRefused` where there are no
     scenarios; nothing is installed then.
     """
-    if copy is None:
-        raise ImportRefused(
-            f"kgbench knows no address of the files of {NAME}: clone {description.page} and run "
-            f"'kgbench datasets install {NAME} --from PATH'"
-        )
-    root = copy.resolve()
+    root = clone(description, copy)
 
     def fill(scratch: Path, done: Installed) -> None:
         take(description, root, _wanted(root), scratch, done)

@@ -7,7 +7,7 @@ import json
 import os
 from pathlib import Path
 
-from kgbench.errors import ResourceError
+from kgbench.errors import ResourceError, TaskError
 from kgbench.model import Json
 
 VARIABLE = "KGBENCH_DATASETS"
@@ -45,6 +45,25 @@ def record(name: str) -> dict[str, Json] | None:
     except (OSError, ValueError) as error:
         raise ResourceError(f"{path} cannot be read: {error}; install {name} again") from error
     return found
+
+
+def require(name: str, *, fetched: bool = False) -> Path:
+    """Where the data set ``name`` lies.
+
+    ``fetched`` says that it can be fetched from an address. Raises
+    :class:`~kgbench.errors.TaskError`, with the command that installs it, where it is not there.
+    """
+    if record(name) is None:
+        command = f"kgbench datasets install {name}"
+        raise TaskError(
+            f"the data set {name} is not installed: "
+            + (
+                f"'{command}' fetches it, '--from DIR' takes a copy that you have"
+                if fetched
+                else f"'{command} --from PATH'"
+            )
+        )
+    return place(name)
 
 
 def installed() -> list[str]:

@@ -71,6 +71,19 @@ def install(
     return put(description, source, fill, tasks)
 
 
+def clone(description: Description, copy: Path | None) -> Path:
+    """The folder of the user's clone of a repository from which a data set is installed.
+
+    Raises :class:`~kgbench.errors.ImportRefused`, with what to do, where none is named.
+    """
+    if copy is None:
+        raise ImportRefused(
+            f"kgbench knows no address of the files of {description.name}: clone "
+            f"{description.page} and run 'kgbench datasets install {description.name} --from PATH'"
+        )
+    return copy.resolve()
+
+
 def put(
     description: Description,
     source: str,

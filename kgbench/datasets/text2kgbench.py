@@ -164,17 +164,7 @@ def installed_part(collection: str, name: str) -> Part:
 
     Raises :class:`~kgbench.errors.TaskError` where the data set is not installed.
     """
-    require_installed()
-    return _installed(home.place(NAME), collection, name)
-
-
-def require_installed() -> None:
-    """Raise :class:`~kgbench.errors.TaskError` where the data set is not installed."""
-    if home.record(NAME) is None:
-        raise TaskError(
-            f"the data set {NAME} is not installed: 'kgbench datasets install {NAME}' fetches it, "
-            f"'--from DIR' takes a copy that you have"
-        )
+    return _installed(home.require(NAME, fetched=True), collection, name)
 
 
 def _ontology_file(folder: Path, name: str) -> tuple[int, Path]:

@@ -78,8 +78,8 @@ def installed_wording(collection: str, split: str) -> Wording:
 
     Raises :class:`~kgbench.errors.TaskError` where it is not installed or has no prompts.
     """
-    text2kgbench.require_installed()
-    found = _installed(home.place(text2kgbench.NAME), collection, split)
+    root = home.require(text2kgbench.NAME, fetched=True)
+    found = _installed(root, collection, split)
     if found is None:
         raise TaskError(
             f"the installed data set {text2kgbench.NAME} has no published prompts (the folders "

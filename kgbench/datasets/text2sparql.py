@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kgbench.datasets import home, lines
-from kgbench.errors import ImportRefused, TaskError
+from kgbench.errors import ImportRefused
 from kgbench.model import Json
 
 NAMES: Final = ("ck25", "ck26", "db25")
@@ -116,11 +116,7 @@ def installed(name: str) -> QuestionFile:
 
     Raises :class:`~kgbench.errors.TaskError` where it is not installed.
     """
-    if home.record(name) is None:
-        raise TaskError(
-            f"the data set {name} is not installed: 'kgbench datasets install {name} --from PATH'"
-        )
-    return _installed(home.place(name) / QUESTIONS)
+    return _installed(home.require(name) / QUESTIONS)
 
 
 @cache

@@ -18,9 +18,9 @@ import pyoxigraph as ox
 
 from kgbench.datasets import home
 from kgbench.datasets.descriptions import Description
-from kgbench.datasets.install import Installed, put, take
+from kgbench.datasets.install import Installed, clone, put, take
 from kgbench.datasets.w3c_manifests import Entry, entries, manifests
-from kgbench.errors import ImportRefused, TaskError
+from kgbench.errors import ImportRefused
 from kgbench.model import Json
 
 NAME: Final = "rdf-tests"
@@ -167,11 +167,7 @@ def installed() -> list[W3cTest]:
 
     Raises :class:`~kgbench.errors.TaskError` where none is installed.
     """
-    if home.record(NAME) is None:
-        raise TaskError(
-            f"the data set {NAME} is not installed: 'kgbench datasets install {NAME} --from PATH'"
-        )
-    return _installed(home.place(NAME))
+    return _installed(home.require(NAME))
 
 
 @cache
@@ -200,12 +196,7 @@ def install(description: Description, copy: Path | None) -> Installed:
     Files with another checksum than the declared one are taken and named. Raises
     :class:`~kgbench.errors.ImportRefused` where there are no tests; nothing is installed then.
     """
-    if copy is None:
-        raise ImportRefused(
-            f"kgbench knows no address of the files of {NAME}: clone {description.page} and run "
-            f"'kgbench datasets install {NAME} --from PATH'"
-        )
-    root = copy.resolve()
+    root = clone(description, copy)
 
     def fill(scratch: Path, done: Installed) -> None:
         there, absent = wanted(root)

@@ -6,6 +6,7 @@ The triples follow from the rows by themselves: no mapping is executed for them.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import Final, NamedTuple, TypeAlias
@@ -50,8 +51,8 @@ class Setting(NamedTuple):
         return self.graph.model.kinds[kind].label
 
 
-class Aspect:
-    """One sort of statements about the things of a source: nothing, as it is here."""
+class Aspect(ABC):
+    """One sort of statements about the things of a source."""
 
     feature = ""
 
@@ -62,9 +63,9 @@ class Aspect:
         """The columns that the source has for it."""
         return ()
 
+    @abstractmethod
     def fill(self, one: Instance) -> dict[str, Cell]:
         """The cells of these columns for a thing."""
-        raise NotImplementedError
 
     def parts(self) -> Sequence[Part]:
         """What the rule about the things says of it."""
@@ -91,9 +92,9 @@ class Aspect:
         said = (one for row in rows[self.setting.source] for one in self.objects(row, rows))
         return any(True for _ in said) or any(True for _ in self.triples(rows))
 
+    @abstractmethod
     def words(self) -> str:
         """What a graph has by it."""
-        raise NotImplementedError
 
 
 def key(one: Instance) -> str:

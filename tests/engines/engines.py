@@ -59,17 +59,22 @@ Engine = Callable[[Path, Mapping[str, str], Path, int], Asked]
 
 def jena_command(*words: object) -> list[str]:
     """A Java command with Jena's classes; raises :class:`Missing`."""
-    if not (JENA / "classes").is_dir() or shutil.which("javac") is None:
-        raise Missing("needs a JDK and Jena: make build/jena/.installed")
+    _require_jena()
     jars = sorted((JENA / "usr/share/java").glob("*.jar"))
     path = [JENA / "classes", *(jar for jar in jars if not _EXCLUDING.search(jar.name))]
     return ["java", "-cp", os.pathsep.join(map(str, path)), *map(str, words)]
 
 
 def jena_version() -> str:
-    """The version of Jena that is here."""
+    """The version of Jena that is here; raises :class:`Missing`."""
+    _require_jena()
     (jar,) = (JENA / "usr/share/java").glob("jena-arq-[0-9]*.jar")
     return jar.stem.removeprefix("jena-arq-")
+
+
+def _require_jena() -> None:
+    if not (JENA / "classes").is_dir() or shutil.which("javac") is None:
+        raise Missing("needs a JDK and Jena: make build/jena/.installed")
 
 
 def _oxigraph(dump: Path, queries: Mapping[str, str], work: Path, patience: int) -> Asked:

@@ -20,10 +20,10 @@ QUESTIONS = 12
 WORD = re.compile(r"\?\w+|[A-Za-z]+")
 
 
-def names():
-    """Every word that a natural renaming exchanges, creatures left out."""
+def names(key="names"):
+    """Every word that a natural renaming exchanges or, ``drawn``, puts; creatures left out."""
     declared = texts.shared_structure("twins", "names.json")["bestiary"]["kinds"]
-    return [form for kind in declared for name in kind["names"] for form in name.split("/")]
+    return [form for kind in declared for name in kind[key] for form in name.split("/")]
 
 
 def test_every_name_of_the_bestiary_is_exchanged():
@@ -31,6 +31,16 @@ def test_every_name_of_the_bestiary_is_exchanged():
     words = {word for value in bestiary.values() for word in value.split()}
     assert words <= set(names())
     assert {*words, *names()}.isdisjoint(WORD.findall(" ".join(bestiary.creatures())))
+
+
+def test_drawn_words_are_new():
+    """No word is drawn for two names, or is in a published case."""
+    drawn = names("drawn")
+    assert len(set(drawn)) == len(drawn)
+    for case in cases(PUBLISHED, QUESTIONS):
+        shown = " ".join(case.data[key] for key in ("question", "refSparql", "subGraph"))
+        assert set(drawn).isdisjoint(WORD.findall(shown)), case.uid
+    assert set(drawn).isdisjoint(names())
 
 
 def test_natural_twins_keep_no_name():

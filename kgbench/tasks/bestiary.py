@@ -152,6 +152,22 @@ def text() -> str:
     return "".join(f"{line}\n" for line in lines())
 
 
+@cache
+def creatures() -> tuple[str, ...]:
+    """The names of the creatures of the whole graph."""
+    return tuple(_names(CREATURES, Random(SEED)))  # noqa: S311 - reproducible, not secret
+
+
+def values() -> list[str]:
+    """The labels of what is no creature: habitats, tempers, diets, languages and so on."""
+    return [name for of_class in _VALUES.values() for name in of_class]
+
+
+def local_name(name: str) -> str:
+    """The local name of the IRI of what is called ``name``."""
+    return name.replace(" ", "")
+
+
 def lines(creatures: int = CREATURES, seed: int = SEED) -> Iterator[str]:
     """The graph as N-Triples lines, without line breaks."""
     for of_class, values in _VALUES.items():
@@ -200,7 +216,7 @@ def _several(among: Sequence[str], count: int, chance: Random) -> list[str]:
 
 
 def _resource(name: str) -> str:
-    return f"<{NAMESPACE}{name.replace(' ', '')}>"
+    return f"<{NAMESPACE}{local_name(name)}>"
 
 
 def _number(value: int) -> str:

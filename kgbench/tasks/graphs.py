@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Graphs that are too large for cases to carry, by name.
 
-``bestiary`` is ours and is made from its seed when it is first needed; so are generated worlds
-(:mod:`kgbench.worlds`), whose names hold their seeds. All others are published by others and are
+``bestiary`` is ours and is made from its seed when it is first needed; so are the bestiary under
+other names (:mod:`kgbench.tasks.bestiary_twins`) and generated worlds (:mod:`kgbench.worlds`),
+whose names hold their seeds. All others are published by others and are
 installed from copies, each as a data set of its name (``kgbench.datasets``).
 """
 
@@ -24,7 +25,7 @@ import pyoxigraph as ox
 from kgbench.datasets import damage, home, text2sparql
 from kgbench.errors import EvaluationError, ResourceError, TaskError
 from kgbench.model import Case
-from kgbench.tasks import bestiary, catalogue
+from kgbench.tasks import bestiary, bestiary_twins, catalogue
 from kgbench.worlds import generator
 
 OURS: Final = "bestiary"
@@ -45,6 +46,8 @@ def text(name: str) -> str:
         return bestiary.text()
     if (world := generator.named(name)) is not None:
         return generator.text(world)
+    if (renamed := bestiary_twins.named(name)) is not None:
+        return bestiary_twins.text(renamed)
     if name not in _names():
         raise EvaluationError(f"there is no graph '{name}' (but {OURS}, {', '.join(_names())})")
     path = _path(name)

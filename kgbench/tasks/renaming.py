@@ -27,13 +27,14 @@ from kgbench.worlds.naming import Chance
 FOLDER: Final = "twins"
 VERSION: Final = 1
 """Part of every seed: another version draws other names."""
+TENTHS: Final = (6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17)
+"""Amounts are multiplied by one of these, and divided by 10."""
 
 _KEPT: Final = frozenset(("uid", "taskUid", "lsqFeatures", "graphFormat"))
 _QUERIES: Final = frozenset(("refSparql", "testSparql"))
 _VARIABLE: Final = re.compile(r"\?(\w+)")
 _PLACE: Final = re.compile(r"\(at char (\d+)\), \(line:1, col:\d+\)")
 _DRAWS: Final = 200  # of which hardly more than a few are needed
-_TENTHS: Final = (6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17)
 _AMOUNT: Final = re.compile(r"\d{5,}")
 _USUAL: Final = {"rdf": str(RDF), "rdfs": str(RDFS), "owl": str(OWL), "xsd": str(XSD)}
 
@@ -62,8 +63,8 @@ def natural(source: Source, *seed: object) -> list[dict[str, Json]]:
     declared = texts.shared_structure(FOLDER, "names.json")[source.name]
     chance = Chance(VERSION, source.name, "natural", *seed)
     for _ in range(_DRAWS):
-        words = _drawn(declared["kinds"], source.graph.lower(), chance)
-        tenths = chance.one(_TENTHS)
+        words = drawn(declared["kinds"], source.graph.lower(), chance)
+        tenths = chance.one(TENTHS)
         replaced = _replacer(words)
         graph = _scaled_graph(replaced(source.graph), declared["scaled"], tenths)
         found = []
@@ -159,7 +160,7 @@ def _moved(case: Mapping[str, Json], replaced: Callable[[str], str]) -> str:
     return _PLACE.sub(at, case["errorMessage"])
 
 
-def _drawn(kinds: Sequence[Mapping[str, Any]], taken: str, chance: Chance) -> dict[str, str]:
+def drawn(kinds: Sequence[Mapping[str, Any]], taken: str, chance: Chance) -> dict[str, str]:
     """A new word for each name, none of which occurs in the text ``taken`` (in lower case)."""
     found: dict[str, str] = {}
     for kind in kinds:

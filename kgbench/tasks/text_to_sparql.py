@@ -85,10 +85,11 @@ class QueryTask:
         if "entityHelpCsv" in case.data:
             kinds.append("labels")
         about = texts.shared_structure(FOLDER, "about.json")
+        given = about.get("-".join(kinds), about[kinds[-1]])
         return texts.shared_filled(
             FOLDER,
             "prompt.txt",
-            about=about[kinds[-1]]["about"],
+            about=given["about"],
             question=case.data["question"],
             shown="\n\n".join(f"{about[k]['heading']}\n{_shown(case, k)}" for k in kinds),
         )

@@ -17,6 +17,7 @@ from kgbench.model import Case, Executor, Json, Task, Verdict
 from kgbench.on_demand import OnDemand
 from kgbench.tasks import (
     answer_list,
+    bestiary_twins,
     catalogue,
     fact_extract,
     organisation,
@@ -68,6 +69,8 @@ def twins(key: str, names: str, seed: int, lap: int) -> Sequence[Mapping[str, Js
 
     ``names`` is ``natural`` or ``opaque``; each ``lap`` through the cases has other names.
     """
+    if key == bestiary_twins.NAME:
+        return bestiary_twins.twins(names, seed, lap)
     return renaming.RENAMINGS[names](source(key), seed, lap)
 
 
@@ -79,9 +82,16 @@ def source(key: str) -> Source:
 _SOURCES: Final = {"faulty-queries": faulty_queries, "connection": connection}
 
 
+def _number(key: str) -> int:
+    """How many cases a task has twins of."""
+    if key == bestiary_twins.NAME:
+        return len(own_cases.bestiary_cases(bestiary_twins.SHOWN))
+    return len(source(key).cases)
+
+
 def _cases(task: Task, suite: str, seed: int, count: int, key: str) -> Sequence[Case]:
     """``count`` twins of the cases of a source."""
-    number, chosen = len(source(key).cases), task.parameters
+    number, chosen = _number(key), task.parameters
 
     def made(place: int) -> Case:
         lap, which = divmod(place, number)
@@ -99,6 +109,11 @@ class TwinQueries(QueryTask):
     def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
         """Twins of the questions about the graph that ``task`` names."""
         return _cases(task, suite, seed, count, task.parameters["graph"])
+
+    def prepare(self) -> None:
+        """Read what judging and renamed graphs need, for a process that cannot do so later."""
+        super().prepare()
+        bestiary_twins.prepare()
 
 
 class TwinFaults(QueryFixTask):

@@ -16,10 +16,11 @@ from kgbench.tasks import catalogue
 from kgbench.testing.executor import PlainExecutor
 from kgbench.worlds import claims
 from kgbench.worlds.generator import RESOURCE
-from tests.families import cases
+from tests.families import cases, digests
 
 NAME = "ClaimCheckWorld"
 LEVELS = range(1, claims.LEVELS + 1)
+LABELS = [f"{NAME}-{names}-{level}" for names in ("natural", "opaque") for level in LEVELS]
 
 
 def reasoned(case):
@@ -65,6 +66,43 @@ def test_verdicts_are_balanced_and_claims_differ(level):
     assert set(counted) == set(claims.VERDICTS)
     assert min(counted.values()) > 300 / 3 * 0.7
     assert len({case.iri for case in found}) == len(found)
+
+
+def _checked(label, count):
+    """Oracle 1, silence 0, no case twice; prompts differ in nothing but claim and graph."""
+    module = catalogue.module(NAME)
+    met, around = set(), set()
+    for case in cases(label, count):
+        met.add((case.data["claim"], case.data["graph"]))
+        shown = module.prompt(case).replace(case.data["claim"], "")
+        around.add(shown.replace(case.data["graph"], ""))
+        right = module.judge(case, [module.reference(case)], PlainExecutor())
+        assert (right.scores["correct"], right.outcome) == (1.0, Outcome.SCORED)
+        silent = module.judge(case, [""], PlainExecutor())
+        assert (silent.scores["correct"], silent.outcome) == (0.0, Outcome.EMPTY)
+    assert len(met) == count
+    assert len(around) == 1
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_references_are_right_and_silence_is_not(label):
+    """The right word reaches the best score, no answer the lowest."""
+    _checked(label, 5)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("label", LABELS)
+def test_thousand_claims_of_each_level(label):
+    """A thousand claims differ, are answered by their references, and do not tell verdicts."""
+    _checked(label, 1_000)
+
+
+def test_claims_are_the_same_in_every_process():
+    """Claims and graphs do not depend on the order that hashes have."""
+    told = digests([f"{NAME}-natural-3", f"{NAME}-opaque-5"], 3)
+
+    assert told[0] == told[1] != ""
 
 
 @pytest.mark.slow

@@ -88,9 +88,9 @@ def test_every_hostile_text_has_its_outcome(name):
         references = [module.reference(case) for case in cases]
         mutated = hostile.answers(references, ANSWERS - len(bad) - 4, seed=11, url=url)
         bad += [answer for _, answer in mutated if "?g ?h ?i" not in answer]
-        found = _judged(cases, [f"```sparql\n{text}\n```" for text in endless(name)], HASTY)
+        found = by_two_children(cases, [f"```sparql\n{text}\n```" for text in endless(name)], HASTY)
         assert {verdict.outcome for _, verdict in found} == {Outcome.TIMEOUT}
-        found += _judged(cases, bad, PATIENT)
+        found += by_two_children(cases, bad, PATIENT)
         assert nobody_came(elsewhere)
 
     assert len(found) > ANSWERS * 0.9
@@ -111,7 +111,7 @@ def test_every_hostile_text_has_its_outcome(name):
     assert 0 < max(peak) < PATIENT.memory_bytes
 
 
-def _judged(cases, answers, limits):
+def by_two_children(cases, answers, limits):
     """Answers with their verdicts: two children judge them."""
     order = list(answers)
     random.Random(5).shuffle(order)

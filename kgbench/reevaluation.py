@@ -31,6 +31,7 @@ from kgbench.model import Case, Dialogue, Evaluation, Json, Metric, Task, Verdic
 from kgbench.policies import policy as policies
 from kgbench.policies.policy import Policy
 from kgbench.record import Recorder, reading
+from kgbench.record.aggregates import Aggregates
 from kgbench.record.reading import Execution, PassInfo, RunInfo, Seen
 from kgbench.recorded_results import Asking, AskingTyped, as_recorded, asking_of
 from kgbench.run_selection import Selection, runs_with
@@ -161,9 +162,10 @@ def reevaluate_each(
             if explain:
                 causes.explain(begun.differing, executor, limits)
         except BaseException:
-            store.drop([begun.recorder.pass_graph])
+            store.drop([begun.recorder.pass_graph, begun.aggregates.graph])
             raise
         store.write(begun.closing(limits, endpoint))
+        begun.aggregates.seal()
         done += begun.result.comparison.dialogues
         yield begun.result
 
@@ -197,6 +199,7 @@ class _Work:
     ) -> None:
         self.recorder = Recorder(store.iris, run.id, new_id())
         self.recorder.run = run.iri  # one that another group published may have another base
+        self.aggregates = Aggregates(store, self.recorder.pass_graph, self.recorder)
         self.watch: Callable[[int], None] | None = None
         self._asking = asking
         self._policy = policy
@@ -263,6 +266,7 @@ class _Work:
                     self.differing.append(Differing(*about))
                 lines = [line for one in found for line in self.recorder.evaluation(one, dialogue)]
                 yield Block(self.recorder.pass_graph, lines)
+                yield from self.aggregates.due()
 
     def _published_with(self, task: Task, dialogue: Dialogue) -> Mapping[str, Json]:
         """What others published with the scores of a dialogue, where a policy judges it."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SHAPE_FILES = {
     "results": (
-        *("results.ttl", "analyses.ttl", "benchmarks.ttl", "catalogue.ttl"),
+        *("results.ttl", "aggregates.ttl", "analyses.ttl", "benchmarks.ttl", "catalogue.ttl"),
         *("tasks.ttl", "queries.ttl", "policies.ttl"),
     ),
     "queries": ("queries.ttl",),

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kgbench.analysis import counting
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.compass import Compass, compass_of, compass_table
 from kgbench.analysis.declarations import ScoreSet
@@ -121,7 +122,7 @@ def _outcomes(store: Store, selection: Selection, model: fetch.ModelInfo) -> Tab
             (name, count, count / total)
             for name, count in sorted(counts.items(), key=lambda item: -item[1])
         ),
-        queries=("outcome-counts",),
+        queries=counting.OUTCOMES,
     )
 
 
@@ -129,8 +130,8 @@ def _evidence(store: Store, selection: Selection, model: fetch.ModelInfo) -> lis
     """The passes whose scores of this model count, and the runs they judged."""
     found: list[tuple[str, str]] = []
     for iri, graph, kind, started, run, _, _ in queries.rows(store, "list-passes"):
-        if graph in selection.pass_graphs and queries.rows(
-            store, "outcome-counts", passGraph=str(graph), model=model.iri
+        if graph in selection.pass_graphs and any(
+            counting.outcomes(store, [str(graph)], model=model.iri)
         ):
             found.append((f"run, judged {kind} {started}", str(run)))
             found.append((f"evaluation pass ({kind})", str(iri)))

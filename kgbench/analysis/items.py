@@ -100,7 +100,7 @@ def items(
     how = inference(by="correlation", confidence=None, alpha=alpha)
     chosen = chosen_scores(store, selection.tasks, metric, answers)
     metrics, tasks = fetch.metrics(store), fetch.tasks(store)
-    reached = repetitions(store, selection, chosen)
+    reached = repetitions(store, selection, chosen, with_dialogues=True)
     of = {item: metrics[chosen[item.task].metric] for item in reached}
     models = sorted({model for by_model in reached.values() for model in by_model})
     shares = {item: _solved(reached[item], of[item], solved) for item in reached}

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from fnmatch import fnmatchcase
 
+from kgbench.analysis import counting
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table
@@ -13,11 +14,10 @@ from kgbench.errors import QueryError
 from kgbench.model import Outcome
 from kgbench.rdf import queries
 from kgbench.store.protocol import Store
-from kgbench.vocab import OUTCOME
 
 QUERIES = (
     *("list-passes", "list-suites", "list-tasks", "list-models"),
-    *("outcome-counts", "failed-dialogues"),
+    *("failed-dialogues", *counting.OUTCOMES),
 )
 COLUMNS = (
     Column("task", "Task"),
@@ -66,14 +66,9 @@ def of_answers(
     """How many answers had which outcome, by model and task (IRIs); of one ``model`` if given."""
     selected = fetch.selection_test(store, selection)
     found: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    for row in queries.run(
-        store,
-        "outcome-counts",
-        passGraph=list(selection.pass_graphs),
-        model=model,
-        latest=selection.latest,
+    for one, number in counting.outcomes(
+        store, selection.pass_graphs, latest=selection.latest, model=model
     ):
-        cell = (row["model"].value, row["task"].value)
-        if row["round"] is not None and selected(*cell):  # whole dialogues have no round
-            found[cell][row["outcome"].value.removeprefix(OUTCOME)] += int(row["count"].value)
-    return found
+        if one.round is not None and selected(one.model, one.task):  # whole dialogues have no round
+            found[one.model, one.task][one.outcome] += number
+    return defaultdict(Counter, {cell: +times for cell, times in found.items() if +times})

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
+from kgbench.analysis import counting
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.choosing import Score
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.scores import MetricInfo
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.superseded import Superseded
-from kgbench.rdf import queries
 from kgbench.store.protocol import Store
 
 
@@ -41,10 +41,16 @@ class Answers:
         """All values; to be asked for when every row was added."""
         return Histogram(self.counts)
 
-    def add(self, value: float, count: int, dialogue: str) -> None:
-        """Adds values that were reached so often; ``dialogue`` is the first with such a value."""
+    def add(self, value: float, count: int, dialogue: str | None) -> None:
+        """Adds values that were reached so often; ``dialogue`` is the first with such a value.
+
+        A ``count`` below zero takes back values that were added.
+        """
         self.counts[value] += count
-        self.dialogues[value] = min(dialogue, self.dialogues.get(value, dialogue))
+        if not self.counts[value]:
+            del self.counts[value]
+        if dialogue is not None:
+            self.dialogues[value] = min(dialogue, self.dialogues.get(value, dialogue))
 
     def solved(self, metric: MetricInfo, success: float) -> int:
         """How many values are a success from the score ``success`` on."""
@@ -55,37 +61,36 @@ Repetitions: TypeAlias = dict[Item, dict[str, Answers]]
 """The values of each item by the IRI of the model that reached them."""
 
 
-def repetitions(store: Store, selection: Selection, chosen: Mapping[str, Score]) -> Repetitions:
+def repetitions(
+    store: Store, selection: Selection, chosen: Mapping[str, Score], *, with_dialogues: bool = False
+) -> Repetitions:
     """The values of the score that ``chosen`` has for each task (IRI), in the order of tasks.
 
-    The store counts them by case, so that memory grows with cases and models and not with
-    dialogues. Dialogues that failed or were not judged have no value.
+    They are counted by case, so that memory grows with cases and models and not with dialogues.
+    Dialogues that failed or were not judged have no value. The dialogue for each value is there
+    only ``with_dialogues``, which reads all evaluations.
     """
     found: Repetitions = defaultdict(lambda: defaultdict(Answers))
     later = Superseded(store, selection)
     selected = fetch.selection_test(store, selection)
     narrowed = fetch.narrowing(store, selection)
-    for row in queries.run(
-        store,
-        "case-histograms",
-        passGraph=list(selection.pass_graphs),
-        metric=later.with_later({score.metric for score in chosen.values()}),
-        model=narrowed["model"],
-        task=narrowed["task"],
-        latest=selection.latest,
+    metrics = later.with_later({score.metric for score in chosen.values()})
+    for (model, task, metric), reached, times, dialogue in counting.case_values(
+        store, selection, metrics, **narrowed, with_dialogues=with_dialogues
     ):
-        model, task = row["model"].value, row["task"].value
         score = chosen.get(task)
-        if score is None or score.metric != later.of_task(task, row["metric"].value):
+        if score is None or score.metric != later.of_task(task, metric):
             continue
-        of_round = None if row["round"] is None else int(row["round"].value)
-        if score.round not in (None, of_round) or not selected(model, task):
+        if score.round not in (None, reached.round) or not selected(model, task):
             continue
-        answers = found[Item(task, row["case"].value)][model]
-        answers.add(float(row["value"].value), int(row["count"].value), row["dialogue"].value)
+        found[Item(task, reached.case)][model].add(reached.value, times, dialogue)
     known = fetch.tasks(store)
     ordered = sorted(found, key=lambda item: (known[item.task].name, item))
-    return {item: {model: found[item][model] for model in sorted(found[item])} for item in ordered}
+    there = {
+        item: {model: answers for model, answers in sorted(found[item].items()) if answers.counts}
+        for item in ordered
+    }
+    return {item: by_model for item, by_model in there.items() if by_model}
 
 
 def threshold(metric: MetricInfo, solved: float | None) -> float | None:

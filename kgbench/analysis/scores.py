@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
+from kgbench.analysis import counting
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.intervals import UNBOUNDED, Bounds
 from kgbench.analysis.selection import ALL, Selection
@@ -17,16 +18,14 @@ from kgbench.comparison import TOLERANCE
 from kgbench.errors import QueryError
 from kgbench.rdf import queries
 from kgbench.store.protocol import Store
-from kgbench.vocab import OUTCOME
 
 #: The queries by which an analysis chooses its scores and names what they are of.
 CHOOSING = ("list-passes", "list-suites", "list-tasks", "list-metrics", "list-models")
-HISTOGRAMS = ("score-histograms", "superseding-metrics")
+HISTOGRAMS = (*counting.VALUES, "superseding-metrics")
 ROWS = ("score-rows", "superseding-metrics")
-CASES = ("case-histograms", "superseding-metrics")
-ERRORS = ("failed-dialogues", "outcome-counts")
+CASES = (*counting.CASES, "superseding-metrics")
+ERRORS = ("failed-dialogues", *counting.OUTCOMES)
 _NARROW = 3  # models, and tasks, that a query names: the values of its parameters are multiplied
-_FEW = 40  # metrics that an engine finds sooner one by one than by reading all scores
 NOT_JUDGED = frozenset({"evaluator-error", "timeout"})
 UNREADABLE = frozenset({"unparsable", "empty"})
 
@@ -173,24 +172,15 @@ def histograms(
     """The values of ``metrics`` (IRIs) per model and task; with ``round_``, those of one round."""
     wanted = set(metrics)
     later = Superseded(store, selection)
-    asked = later.with_later(wanted)
-    name = "score-histograms" if round_ is None else "round-histograms"
-    given: dict[str, queries.Value | list[str] | None] = {
-        "passGraph": list(selection.pass_graphs),
-        "metric": asked if len(asked) <= _FEW else None,
-        "latest": selection.latest,
-    }
-    if round_ is not None:
-        given["round"] = round_
-    counts: dict[Cell, dict[float, int]] = defaultdict(lambda: defaultdict(int))
+    found: dict[Cell, dict[float, int]] = defaultdict(lambda: defaultdict(int))
     selected = selection_test(store, selection)
-    for row in queries.run(store, name, **given):
-        task = row["task"].value
-        metric = later.of_task(task, row["metric"].value)
-        if metric in wanted and selected(row["model"].value, task):
-            cell = Cell(row["model"].value, task, metric, round_)
-            counts[cell][float(row["value"].value)] += int(row["count"].value)
-    return {cell: Histogram(values) for cell, values in counts.items()}
+    asked = later.with_later(wanted)
+    for (model, task, metric), value, times in counting.values(store, selection, asked, round_):
+        of_task = later.of_task(task, metric)
+        if of_task in wanted and selected(model, task):
+            found[Cell(model, task, of_task, round_)][value] += times
+    reached = {cell: {v: n for v, n in values.items() if n} for cell, values in found.items()}
+    return {cell: Histogram(values) for cell, values in reached.items() if values}
 
 
 def score_rows(
@@ -234,21 +224,15 @@ def errors(
     for row in queries.run(store, "failed-dialogues", runGraph=list(selection.run_graphs)):
         key = (row["model"].value, row["task"].value)
         found[key] += Errors(failed=int(row["count"].value))
-    for row in queries.run(
-        store,
-        "outcome-counts",
-        passGraph=list(selection.pass_graphs),
-        outcome=[OUTCOME[name] for name in sorted(NOT_JUDGED | UNREADABLE)],
-        latest=selection.latest,
+    for one, times in counting.outcomes(
+        store, selection.pass_graphs, latest=selection.latest, only=NOT_JUDGED | UNREADABLE
     ):
-        task = tasks.get(row["task"].value)
-        of_whole = row["round"] is None
-        if task is not None and of_whole == (task.rounds > 1):
-            outcome = row["outcome"].value.removeprefix(OUTCOME)
-            count = int(row["count"].value)
-            what = Errors(not_judged=count) if outcome in NOT_JUDGED else Errors(unreadable=count)
-            found[row["model"].value, task.iri] += what
-    return {pair: wrong for pair, wrong in found.items() if selected(*pair)}
+        task = tasks.get(one.task)
+        if task is not None and (one.round is None) == (task.rounds > 1):
+            judged = one.outcome not in NOT_JUDGED
+            what = Errors(unreadable=times) if judged else Errors(not_judged=times)
+            found[one.model, task.iri] += what
+    return {pair: wrong for pair, wrong in found.items() if selected(*pair) and any(wrong)}
 
 
 def selection_test(store: Store, selection: Selection) -> Callable[[str, str], bool]:

@@ -9,17 +9,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from kgbench.analysis import counting
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.rater_agreement import Ratings
 from kgbench.analysis.selection import Selection
 from kgbench.judges.aggregation import SAMPLES, Why, rule
 from kgbench.judges.rubrics import Rubric, every_rubric
+from kgbench.model import Outcome
 from kgbench.rdf import queries
 from kgbench.store.protocol import Store
 from kgbench.tasks.judge_verdict import NAME
-from kgbench.vocab import OUTCOME
 
-QUERIES = ("judge-passes", "judge-verdicts", "outcome-counts", "list-tasks", "list-models")
+QUERIES = ("judge-passes", "judge-verdicts", *counting.OUTCOMES, "list-tasks", "list-models")
 EXECUTION = "execution"
 """How tables call what executing an answer implies."""
 ADJUDICATION = "adjudication"
@@ -140,11 +141,10 @@ def unreadable(store: Store, selection: Selection) -> dict[tuple[str, str], floa
     """The share of answers that end with no verdict, by the names of rubrics and judges (IRIs)."""
     passes, tasks = judge_passes(store, selection), fetch.tasks(store)
     counts: dict[tuple[str, str], Counter[bool]] = defaultdict(Counter)
-    rows = queries.rows(store, "outcome-counts", passGraph=passes) if passes else []
-    for model, task, _, outcome, count in rows:
-        rubric = tasks[str(task)].label.removeprefix(f"{NAME}-")
-        counts[rubric, str(model)][outcome == OUTCOME.scored] += int(count or 0)
-    return {key: count[False] / count.total() for key, count in counts.items()}
+    for one, times in counting.outcomes(store, passes):
+        rubric = tasks[one.task].label.removeprefix(f"{NAME}-")
+        counts[rubric, one.model][one.outcome == Outcome.SCORED] += times
+    return {key: count[False] / count.total() for key, count in counts.items() if count.total()}
 
 
 def judgements(given: Iterable[Decided]) -> list[Judgement]:

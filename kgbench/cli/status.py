@@ -151,20 +151,20 @@ def _outcomes(
     store: Store, run: RunInfo, models: dict[str | None, str | None]
 ) -> dict[str, dict[str, dict[str, float]]]:
     """How the answers of each model ended in the first pass over them: how many, and their rate."""
-    from kgbench.rdf import queries
+    from kgbench.analysis import counting
     from kgbench.record import reading
-    from kgbench.vocab import OUTCOME
 
     counts: dict[str, Counter[str]] = {}
     of_run = (one for one in reading.passes(store, run) if one.kind != "reevaluation")
     for one in islice(of_run, 1):
-        rows = queries.rows(store, "outcome-counts", passGraph=one.graph)
-        for model, _, round_, outcome, number in rows:
-            if round_ is not None:  # whole dialogues have none
-                of_model = counts.setdefault(models.get(model) or str(model), Counter())
-                of_model[str(outcome).removeprefix(OUTCOME)] += int(number or 0)
+        for ended, times in counting.outcomes(store, [one.graph]):
+            if ended.round is not None:  # whole dialogues have none
+                of_model = counts.setdefault(models.get(ended.model) or ended.model, Counter())
+                of_model[ended.outcome] += times
     return {
-        model: {name: {"answers": n, "rate": n / found.total()} for name, n in found.most_common()}
+        model: {
+            name: {"answers": n, "rate": n / found.total()} for name, n in found.most_common() if n
+        }
         for model, found in counts.items()
     }
 

@@ -81,6 +81,7 @@ class Conversations:
     """Holds the dialogues of a run; everything that they share.
 
     ``costs`` give what tokens of a model (IRI) cost, for dialogues that may not exceed a cost.
+    ``due`` is asked at the end of each dialogue for what else is to be written with it.
     """
 
     def __init__(
@@ -94,6 +95,7 @@ class Conversations:
         replies: Replies,
         servers: ToolServers,
         costs: Mapping[str, Cost] | None = None,
+        due: Callable[[], list[Block]] = list,
     ) -> None:
         self._recorder = recorder
         self._writer = writer
@@ -103,6 +105,7 @@ class Conversations:
         self._replies = replies
         self._servers = servers
         self._costs = costs or {}
+        self._due = due
 
     async def hold(self, planned: Planned, line: Channel, stored: Stored) -> Conversed:
         """Hold one dialogue to its end, or until a call fails for good, or the run stops."""
@@ -269,7 +272,7 @@ class Conversations:
         if whole is not None:
             blocks.append(Block(recorder.pass_graph, recorder.evaluation(whole, dialogue)))
         ended = recorder.dialogue_end(dialogue, datetime.now(UTC))
-        return [*blocks, Block(recorder.run_graph, [ended])]
+        return [*blocks, Block(recorder.run_graph, [ended]), *self._due()]
 
 
 def _protocol(planned: Planned) -> str | None:

@@ -56,6 +56,11 @@ class Writer:
         self._items.put(_Item(blocks, done))
         return done
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether a write failed, and none after it was tried."""
+        return self._failure is not None
+
     async def close(self) -> None:
         """Write what is queued, then end."""
         self._items.put(None)

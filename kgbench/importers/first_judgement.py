@@ -14,6 +14,7 @@ from kgbench.execution.judging import JudgeLimits
 from kgbench.importers.llm_kg_bench import ImportedRun
 from kgbench.importers.load import is_registered
 from kgbench.record import Recorder
+from kgbench.record.aggregates import Aggregates
 from kgbench.software import this_software
 from kgbench.store.iris import id_from
 from kgbench.store.protocol import Block, Store
@@ -41,8 +42,10 @@ def judge_unjudged(
             scores += sum(len(evaluation.scores) for evaluation in found)
             lines = [line for one in found for line in recorder.evaluation(one, dialogue)]
             yield Block(recorder.pass_graph, lines)
+            yield from aggregates.due()
 
     store.drop([recorder.pass_graph])
+    aggregates = Aggregates(store, recorder.pass_graph, recorder)
     store.bulk_load(blocks())
     software = this_software()
     opening = recorder.pass_blocks(
@@ -53,4 +56,5 @@ def judge_unjudged(
         engine=engine_label(limits.engine),
     )
     store.write([Block(store.iris.catalogue, software.entry(store.iris)), *opening])
+    aggregates.seal()
     return scores

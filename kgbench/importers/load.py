@@ -18,6 +18,7 @@ from kgbench.importers.undeclared import descriptions
 from kgbench.model import Dialogue, Evaluation, Json
 from kgbench.rdf import boolean, string
 from kgbench.record import Recorder, case_entry, model_entry, task_entry
+from kgbench.record.aggregates import Aggregates
 from kgbench.store.protocol import Block, Store
 from kgbench.store.templates import fill
 from kgbench.vocab import DCTERMS, KGB, RDF, RDFS, SKOS
@@ -69,14 +70,17 @@ def load(
         )
     if missing:
         store.drop(missing)
-        blocks = _content(imported, recorder, counts, progress)
-        store.bulk_load(block for block in blocks if not there[block.graph])
+        aggregates = Aggregates(store, recorder.pass_graph, recorder)
+        blocks = _content(imported, recorder, aggregates, counts, progress)
+        store.bulk_load(block for block in blocks if not there.get(block.graph, False))
         store.write(
             [
                 Block(store.iris.catalogue, _catalogue(store, imported)),
                 *_openings(imported, recorder),
             ]
         )
+        if imported.is_judged:
+            aggregates.seal()
     else:
         for dialogue, evaluations in imported.items:
             counts.add(dialogue, evaluations)
@@ -131,6 +135,7 @@ def _openings(imported: ImportedRun, recorder: Recorder) -> list[Block]:
 def _content(
     imported: ImportedRun,
     recorder: Recorder,
+    aggregates: Aggregates,
     counts: _Counts,
     progress: Callable[[int], None] | None,
 ) -> Iterator[Block]:
@@ -149,6 +154,7 @@ def _content(
                 recorder.pass_graph,
                 [line for e in evaluations for line in recorder.evaluation(e, dialogue)],
             )
+            yield from aggregates.due()
         if progress is not None:
             progress(1)
 

@@ -24,6 +24,7 @@ from kgbench.importers.rdf_prepared import prepare, validate
 from kgbench.importers.rdf_sorting import sort
 from kgbench.model import Json
 from kgbench.rdf import moment, string
+from kgbench.record import aggregates
 from kgbench.record.entries import registry_entry
 from kgbench.software import this_software
 from kgbench.store.iris import id_from
@@ -169,6 +170,7 @@ def _write(
         else:
             summary.grown.append(home.activity)
     store.write([*blocks, Block(graph, lines)])
+    aggregates.seal(store, (home.graph for home in additions.graphs if home.kind == "pass"))
 
 
 def _count(summary: Summary, home: Home) -> None:

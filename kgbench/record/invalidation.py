@@ -11,6 +11,7 @@ from kgbench.errors import StoreError
 from kgbench.rdf import iri, moment, storable, string
 from kgbench.record import reading
 from kgbench.record import terms as t
+from kgbench.record.aggregates import taken_back
 from kgbench.record.entries import registry_entry
 from kgbench.store.iris import new_id
 from kgbench.store.protocol import Block, Store
@@ -53,7 +54,9 @@ def invalidate(
     lines += [f"<{entity}> {t.INVALIDATED_BY} <{node}> ." for entity in entities]
     touched = sorted({*found.values(), *entities.values()})
     blocks = [Block(graph, lines), Block(store.iris.catalogue, registry_entry(graph, node))]
-    store.write([*blocks, *(Block(one, []) for one in touched)])  # new stamps: analyses are stale
+    stamped = [Block(one, []) for one in touched]  # analyses that read them hold no longer
+    with taken_back(store, touched, sorted(found)):
+        store.write([*blocks, *stamped])
     return Invalidated(node, len(found), len(entities))
 
 

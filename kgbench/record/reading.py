@@ -19,6 +19,8 @@ ORIGINAL = frozenset({"live", "published", "import"})
 """The kinds of passes that judge dialogues for the first time."""
 POLICY = "policy"
 """The kind of passes that judge by a comparison policy, beside the rule of the task class."""
+REVIEW = "review"
+"""The kind of passes in which people judge; they have no scores."""
 _AT_ONCE = 500  # turns that one query names
 
 

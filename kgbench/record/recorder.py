@@ -13,6 +13,7 @@ from kgbench.record import terms as t
 from kgbench.record import tool_uses
 from kgbench.record.accounts import Paid
 from kgbench.record.calibrations import calibration_triples
+from kgbench.record.counts import Counts
 from kgbench.record.entries import registry_entry
 from kgbench.record.evaluations import evaluation_triples
 from kgbench.record.verdicts import verdict_triples
@@ -39,6 +40,8 @@ class Recorder:
         self.pass_graph = iris.mint("passGraph", **{"pass": pass_id})
         self._judgements = iris.mint("suite", suite=JUDGEMENTS)
         self._texts: OrderedDict[str, None] = OrderedDict()
+        self.counts: Counts | None = None
+        """Where evaluations are counted as they are written; they are not, where it is missing."""
 
     # --- IRIs -----------------------------------------------------------------------------
 
@@ -264,6 +267,8 @@ class Recorder:
     def evaluation(self, evaluation: Evaluation, dialogue: Dialogue) -> list[str]:
         """One evaluation of this pass; with what a judge decided, where it is of a judge."""
         lines = evaluation_triples(evaluation, dialogue, self.evaluation_pass)
+        if self.counts is not None:
+            self.counts.evaluation(evaluation, dialogue)
         if dialogue.suite == self._judgements:
             calibrated = "calibration" in evaluation.infos
             triples = calibration_triples if calibrated else verdict_triples

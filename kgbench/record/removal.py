@@ -6,7 +6,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kgbench.record import reading
+from kgbench.record.aggregates import graph_of
 from kgbench.record.reading import RunInfo
+from kgbench.store import registry
 from kgbench.store.maintenance import analyses_of
 from kgbench.store.protocol import Store
 from kgbench.store.templates import fill
@@ -17,13 +19,14 @@ class Removal(NamedTuple):
 
     run: str
     passes: tuple[str, ...]
+    aggregates: tuple[str, ...]
     analyses: tuple[str, ...]
     invalidations: tuple[str, ...]
 
     @property
     def graphs(self) -> list[str]:
         """All of them; the run first, so that nothing refers to what is gone already."""
-        return [self.run, *self.passes, *self.analyses, *self.invalidations]
+        return [self.run, *self.passes, *self.aggregates, *self.analyses, *self.invalidations]
 
 
 def removal(store: Store, run: RunInfo) -> Removal:
@@ -34,4 +37,6 @@ def removal(store: Store, run: RunInfo) -> Removal:
         sorted(row["graph"].value for row in rows if row["of"].value == row["all"].value)
     )
     analyses = tuple(analyses_of(store, {run.graph, *passes}))
-    return Removal(run.graph, passes, analyses, invalidations)
+    there = registry.stamps(store)
+    counts = tuple(graph for one in passes if (graph := graph_of(store.iris, one)) in there)
+    return Removal(run.graph, passes, counts, analyses, invalidations)

@@ -11,13 +11,13 @@ from typing import Any, Final
 
 from kgbench.errors import StoreError
 from kgbench.rdf import double, integer, iri, moment, queries, storable, string
+from kgbench.record import reading
 from kgbench.record import terms as t
 from kgbench.record.recorder import JUDGEMENTS, Recorder
 from kgbench.record.verdicts import item_triples
 from kgbench.store.iris import Iris, new_id
 from kgbench.store.protocol import Block, Store
 
-KIND: Final = "review"
 """The kind of the passes of people."""
 LONGEST_REASON: Final = 4_000
 """The most characters of the reason for a verdict."""
@@ -113,7 +113,7 @@ def opening(
             started=started,
             agent=agent,
         ),
-        *recorder.pass_blocks(kind=KIND, started=started, agent=agent),
+        *recorder.pass_blocks(kind=reading.REVIEW, started=started, agent=agent),
         recorder.pass_judges([judged]),
         Block(recorder.pass_graph, [f"{node} {t.REVIEWER_P} <{person}> ."]),
         Block(iris.catalogue, described(iris, reviewer)),

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How often values and outcomes were reached: from the counts of passes, else from evaluations.
+
+Both say the same. Where later passes revise parts of earlier ones, counts do not tell these parts,
+and evaluations are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from kgbench.analysis.selection import Selection
+from kgbench.rdf import queries
+from kgbench.record import counted
+from kgbench.record.counts import Cell, Ended, Reached
+from kgbench.store.protocol import Store
+from kgbench.vocab import OUTCOME
+
+LISTED = "list-aggregates"
+VALUES = (LISTED, "counted-lists", "counted-scores", "score-histograms", "round-histograms")
+CASES = (LISTED, "counted-lists", "counted-cases", "case-histograms")
+OUTCOMES = (LISTED, "counted-lists", "counted-outcomes", "outcome-counts")
+_FEW = 40  # metrics that an engine finds sooner one by one than by reading all scores
+
+
+class _Parts(NamedTuple):
+    """Graphs of counts, and graphs of passes that are not counted."""
+
+    counted: tuple[str, ...]
+    uncounted: tuple[str, ...]
+
+
+def values(
+    store: Store, selection: Selection, metrics: Sequence[str], round_: int | None = None
+) -> Iterator[tuple[Cell, float, int]]:
+    """Values of ``metrics`` (IRIs) with how often each was reached; with ``round_``, in that round.
+
+    What there is of one cell and value adds up.
+    """
+    parts = _parts(store, selection.pass_graphs, selection.latest)
+    for cell, of_round, value, times in counted.scores(store, parts.counted, metrics):
+        if round_ in (None, of_round):
+            yield cell, value, times
+    if not parts.uncounted:
+        return
+    given: dict[str, queries.Value | list[str] | None] = {
+        "passGraph": list(parts.uncounted),
+        "metric": list(metrics) if len(metrics) <= _FEW else None,
+        "latest": selection.latest,
+    }
+    if round_ is not None:
+        given["round"] = round_
+    name = "score-histograms" if round_ is None else "round-histograms"
+    for row in queries.run(store, name, **given):
+        yield _cell(row), float(row["value"].value), int(row["count"].value)
+
+
+def case_values(
+    store: Store,
+    selection: Selection,
+    metrics: Sequence[str],
+    *,
+    model: list[str] | None,
+    task: list[str] | None,
+    with_dialogues: bool,
+) -> Iterator[tuple[Cell, Reached, int, str | None]]:
+    """What was reached on each case, how often, and the first dialogue that reached it.
+
+    What there is of one cell and value adds up. ``metrics`` are the IRIs of those that are wanted;
+    ``model`` and ``task`` make the engine read less, and others may come. A dialogue is given only
+    ``with_dialogues``, which reads all evaluations.
+    """
+    passes = selection.pass_graphs
+    parts = _Parts((), passes) if with_dialogues else _parts(store, passes, selection.latest)
+    for cell, reached, times in counted.cases(store, parts.counted, metrics):
+        yield cell, reached, times, None
+    if not parts.uncounted:
+        return
+    for row in queries.run(
+        store,
+        "case-histograms",
+        passGraph=list(parts.uncounted),
+        metric=metrics,
+        model=model,
+        task=task,
+        latest=selection.latest,
+    ):
+        reached = Reached(row["case"].value, _round(row), float(row["value"].value))
+        dialogue = row["dialogue"].value if with_dialogues else None
+        yield _cell(row), reached, int(row["count"].value), dialogue
+
+
+def outcomes(
+    store: Store,
+    pass_graphs: Sequence[str],
+    *,
+    latest: bool | None = None,
+    model: str | None = None,
+    only: Collection[str] | None = None,
+) -> Iterator[tuple[Ended, int]]:
+    """How often evaluations ended in each outcome; rows of one model, task and round add up.
+
+    ``latest`` is that of the selection. ``model`` is the IRI of the only one that is wanted,
+    ``only`` are the wanted outcomes.
+    """
+    parts = _parts(store, pass_graphs, latest)
+    for ended, times in counted.outcomes(store, parts.counted, only):
+        if model in (None, ended.model):
+            yield ended, times
+    if not parts.uncounted:
+        return
+    for row in queries.run(
+        store,
+        "outcome-counts",
+        passGraph=list(parts.uncounted),
+        outcome=None if only is None else [OUTCOME[name] for name in sorted(only)],
+        model=model,
+        latest=latest,
+    ):
+        outcome = row["outcome"].value.removeprefix(OUTCOME)
+        ended = Ended(row["model"].value, row["task"].value, _round(row), outcome)
+        yield ended, int(row["count"].value)
+
+
+def _parts(store: Store, pass_graphs: Sequence[str], latest: bool | None) -> _Parts:
+    known = {} if latest else counted.graphs(store)
+    return _Parts(
+        tuple(known[graph] for graph in pass_graphs if graph in known),
+        tuple(graph for graph in pass_graphs if graph not in known),
+    )
+
+
+def _cell(row: Any) -> Cell:
+    return Cell(row["model"].value, row["task"].value, row["metric"].value)
+
+
+def _round(row: Any) -> int | None:
+    return None if row["round"] is None else int(row["round"].value)

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keeping up what the evaluations of a pass add up to, so that tables need not read each of them.
+
+Counts are written beside the evaluations and sealed with the change stamp that the pass's graph has
+then. A graph that changes afterwards has another stamp, and its counts are used no longer, until
+they are sealed again: whatever writes to a pass without counting makes tables slower, not wrong.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple, TypeAlias
+
+from kgbench.rdf import integer, queries
+from kgbench.record import counted, reading
+from kgbench.record import terms as t
+from kgbench.record.counts import Cell, Counts, Ended, Reached
+from kgbench.record.entries import registry_entry
+from kgbench.record.recorder import Recorder
+from kgbench.store.iris import Iris
+from kgbench.store.protocol import Block, Store
+from kgbench.store.templates import fill
+from kgbench.vocab import OUTCOME
+
+_FEW = 500  # dialogues that a query names; the counts of more are made anew
+
+_Entry: TypeAlias = tuple[Cell, Reached] | Ended
+"""What is counted."""
+
+
+class Verified(NamedTuple):
+    """The passes (IRIs) by what a check found of their counts; the last two were counted anew."""
+
+    right: tuple[str, ...]
+    missing: tuple[str, ...]
+    wrong: tuple[str, ...]
+
+
+class Aggregates:
+    """The counts of one pass, whose evaluations go through a recorder from now on."""
+
+    def __init__(self, store: Store, pass_graph: str, recorder: Recorder | None = None) -> None:
+        self._store = store
+        self._pass_graph = pass_graph
+        self.graph = graph_of(store.iris, pass_graph)
+        self._node = store.iris.mint("aggregates", **{"pass": pass_graph.rpartition("/")[2]})
+        self._counts = Counts()
+        self._parts = 0
+        stamp = _stamp(store, pass_graph)
+        if stamp is None and _stamp(store, self.graph) is not None:
+            store.drop([self.graph])  # what an interrupted pass has left
+        sealed = self._sealed_at()
+        self._sealings = len(sealed)
+        #: Whether all evaluations that are there were counted, so that only new ones are to be.
+        self.is_whole = stamp is None or stamp in sealed
+        if recorder is not None and self.is_whole:
+            recorder.counts = self._counts
+
+    def due(self) -> list[Block]:
+        """What should be written now, because it takes much memory: often nothing."""
+        return self._taken() if self._counts.are_many else []
+
+    def seal(self) -> None:
+        """Write the counts that are left, and that they are those of the pass as it is now.
+
+        Where the evaluations were not all counted, or some twice, all are counted anew.
+        """
+        if not self.is_whole:
+            self.rebuild()
+            return
+        left = self._taken()
+        if not left and _stamp(self._store, self._pass_graph) in self._sealed_at():
+            return
+        self._store.bulk_load(block for block in left if block.graph == self.graph)
+        if self._counts_all():
+            self._store.write(self._sealed())
+        else:
+            self.rebuild()
+
+    def rebuild(self) -> None:
+        """Count all evaluations of the pass anew."""
+        self._store.drop([self.graph])
+        self._sealings = self._parts = 0
+        self._store.bulk_load(self._counted_anew())
+        self._store.write(self._sealed())
+
+    def take_back(self, dialogues: Sequence[str]) -> None:
+        """Count what ``dialogues`` reached once less; :meth:`seal` writes it."""
+        for entry, times in self._raw(dialogues):
+            self._count(entry, -times)
+
+    def is_right(self) -> bool:
+        """Whether the counts are what the evaluations add up to, value by value."""
+        return _sums(self._raw()) == _sums(_kept(self._store, self.graph))
+
+    def _counted_anew(self) -> Iterator[Block]:
+        for entry, times in self._raw():
+            self._count(entry, times)
+            yield from self.due()
+        yield from self._taken()
+
+    def _count(self, entry: _Entry, times: int) -> None:
+        if isinstance(entry, Ended):
+            self._counts.outcome(entry, times)
+        else:
+            self._counts.score(*entry, times)
+
+    def _raw(self, dialogues: Sequence[str] = ()) -> Iterator[tuple[_Entry, int]]:
+        """What the evaluations themselves say, or those of ``dialogues``, one by one."""
+        invalid = self._invalid()
+        named = " ".join(f"<{one}>" for one in dialogues)
+        which = f"VALUES ?dialogue {{ {named} }}" if dialogues else ""
+        about = {"pass": self._pass_graph, "which": which}
+        for row in self._store.query(fill("judged-scores.rq", **about)):
+            if row["dialogue"].value not in invalid:
+                cell = Cell(row["model"].value, row["task"].value, row["metric"].value)
+                value = float(row["value"].value)
+                yield (cell, Reached(row["case"].value, _round(row), value)), 1
+        for row in self._store.query(fill("judged-outcomes.rq", **about)):
+            if row["dialogue"].value not in invalid:
+                outcome = row["outcome"].value.removeprefix(OUTCOME)
+                yield Ended(row["model"].value, row["task"].value, _round(row), outcome), 1
+
+    def _invalid(self) -> set[str]:
+        """The dialogues of the pass that are not to be counted."""
+        rows = self._store.query(fill("invalid-in-pass.rq", **{"pass": self._pass_graph}))
+        return {row["dialogue"].value for row in rows}
+
+    def _counts_all(self) -> bool:
+        """Whether each evaluation that counts was counted once: every one has one outcome."""
+        (row,) = self._store.query(fill("counted-evaluations.rq", **{"pass": self._pass_graph}))
+        found = sum(times for _, times in counted.outcomes(self._store, [self.graph]))
+        return found == int(row["evaluations"].value)
+
+    def _sealed_at(self) -> set[int]:
+        """The change stamps of the states of the pass's graph that were counted."""
+        text = fill("sealings.rq", graph=self.graph, aggregates=self._node)
+        return {int(row["stamp"].value) for row in self._store.query(text)}
+
+    def _taken(self) -> list[Block]:
+        lines = self._counts.taken(f"{self._node}/{self._sealings}.{self._parts}")
+        self._parts += 1
+        return [*self._opening(), Block(self.graph, lines)] if lines else []
+
+    def _opening(self) -> list[Block]:
+        lines = [
+            f"<{self._node}> {t.TYPE} {t.AGGREGATES} .",
+            f"<{self._node}> {t.TYPE} {t.ENTITY} .",
+            f"<{self._node}> {t.READ_GRAPH} <{self._pass_graph}> .",
+        ]
+        entry = registry_entry(self.graph, self._node)
+        return [Block(self.graph, lines), Block(self._store.iris.catalogue, entry)]
+
+    def _sealed(self) -> list[Block]:
+        stamp = _stamp(self._store, self._pass_graph)
+        assert stamp is not None
+        line = f"<{self._node}> {t.STAMP_AT_USE} {integer(stamp)} ."
+        return [*self._opening(), Block(self.graph, [line])]
+
+
+def graph_of(iris: Iris, pass_graph: str) -> str:
+    """The graph of the counts of a pass."""
+    return iris.mint("aggregatesGraph", **{"pass": pass_graph.rpartition("/")[2]})
+
+
+@contextmanager
+def taken_back(store: Store, graphs: Iterable[str], dialogues: Sequence[str]) -> Iterator[None]:
+    """Keep the counts of passes (their graphs) right while ``dialogues`` are invalidated within."""
+    valid = counted.graphs(store)
+    kept = [Aggregates(store, graph) for graph in graphs if graph in valid]
+    few = len(dialogues) <= _FEW
+    if few:
+        for one in kept:
+            one.take_back(dialogues)
+    yield
+    for one in kept:
+        if few:
+            one.seal()
+        else:
+            one.rebuild()
+
+
+def seal(store: Store, graphs: Iterable[str]) -> None:
+    """Count the evaluations of passes (their graphs) that are not counted as they are now."""
+    valid = counted.graphs(store)
+    for graph in graphs:
+        if graph not in valid:
+            Aggregates(store, graph).rebuild()
+
+
+def check(store: Store, watch: Callable[[str], None] = lambda _: None) -> Verified:
+    """Whether all passes are counted, and rightly; those that are not are counted anew.
+
+    ``watch`` is told the IRI of each pass before it is looked at.
+    """
+    valid = counted.graphs(store)
+    found: dict[str, list[str]] = {"right": [], "missing": [], "wrong": []}
+    for run in reading.runs(store):
+        for one in reading.passes(store, run):
+            if one.kind == reading.REVIEW:
+                continue
+            watch(one.iri)
+            kept = Aggregates(store, one.graph)
+            known = one.graph in valid
+            right = known and kept.is_right()
+            found["right" if right else "wrong" if known else "missing"].append(one.iri)
+            if not right:
+                kept.rebuild()
+    return Verified(*(tuple(found[name]) for name in Verified._fields))
+
+
+def _kept(store: Store, graph: str) -> Iterator[tuple[_Entry, int]]:
+    """What the counts say."""
+    for cell, reached, times in counted.cases(store, [graph]):
+        yield (cell, reached), times
+    yield from counted.outcomes(store, [graph])
+
+
+def _sums(entries: Iterable[tuple[_Entry, int]]) -> dict[tuple[str, str], int]:
+    """A digest for each model and task that depends on how often each entry is counted in all.
+
+    Entries may come in any order and several times, so that memory does not grow with them.
+    """
+    found: dict[tuple[str, str], int] = defaultdict(int)
+    for entry, times in entries:
+        about = entry if isinstance(entry, Ended) else entry[0]
+        digest = hashlib.blake2b(repr(entry).encode("utf-8"), digest_size=16).digest()
+        found[about.model, about.task] += times * int.from_bytes(digest)
+    return {about: total for about, total in found.items() if total}
+
+
+def _stamp(store: Store, graph: str) -> int | None:
+    """The change stamp of a graph; ``None`` where it is not registered."""
+    stamps = (stamp for _, stamp in queries.rows(store, "list-stamps", graph=graph))
+    return max((int(stamp) for stamp in stamps if stamp is not None), default=None)
+
+
+def _round(row: Any) -> int | None:
+    return None if row["round"] is None else int(row["round"].value)

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counting evaluations, and the counts as triples.
+
+Counts add up: those of several sessions, and those below zero that take back what was invalidated.
+They are few and long literals, which refer to models, tasks and cases by their place in a list: an
+engine looks up a hundred nodes much sooner than ten thousand.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import count
+from typing import NamedTuple
+
+from kgbench.model import Dialogue, Evaluation, Json
+from kgbench.rdf import json_literal
+from kgbench.record import terms as t
+
+_MOST_COUNTS = 50_000  # that are held in memory, in some 15 MB
+_MOST_CASES = 1_000  # that are held: a list of their IRIs is a literal of some 100 kB
+_ROWS = 4_000  # counts by case in one literal, of some 100 kB
+
+
+class Cell(NamedTuple):
+    """What scores are counted for, by IRIs."""
+
+    model: str
+    task: str
+    metric: str
+
+
+class Reached(NamedTuple):
+    """A value that was reached on a case (IRI), by round; ``None`` is the dialogue as a whole."""
+
+    case: str
+    round: int | None
+    value: float
+
+
+class Ended(NamedTuple):
+    """An outcome (its notation) of answers, by round; ``None`` is the dialogue as a whole."""
+
+    model: str
+    task: str
+    round: int | None
+    outcome: str
+
+
+class Counts:
+    """How often each outcome and each value of each metric came."""
+
+    def __init__(self) -> None:
+        self._scores: dict[Cell, dict[Reached, int]] = {}
+        self._outcomes: Counter[Ended] = Counter()
+        self._cases: set[str] = set()
+        self._held = 0
+
+    def evaluation(self, evaluation: Evaluation, dialogue: Dialogue) -> None:
+        """Count one evaluation of a dialogue."""
+        model, task, round_ = dialogue.model, dialogue.task, evaluation.round
+        self.outcome(Ended(model, task, round_, evaluation.outcome.value))
+        for metric, value in evaluation.scores.items():
+            self.score(Cell(model, task, metric), Reached(dialogue.case, round_, value))
+
+    def outcome(self, ended: Ended, times: int = 1) -> None:
+        """Count an outcome."""
+        self._outcomes[ended] += times
+
+    def score(self, cell: Cell, reached: Reached, times: int = 1) -> None:
+        """Count a value."""
+        found = self._scores.setdefault(cell, {})
+        before = found.get(reached)
+        if before is None:
+            self._held += 1
+            self._cases.add(reached.case)
+        found[reached] = (before or 0) + times
+
+    @property
+    def are_many(self) -> bool:
+        """Whether they should be written, because they take much memory."""
+        return self._held >= _MOST_COUNTS or len(self._cases) >= _MOST_CASES
+
+    def taken(self, node: str) -> list[str]:
+        """The counts as triples about ``node`` (IRI) and IRIs below it; they are held no longer."""
+        scores, outcomes, cases = self._scores, self._outcomes, self._cases
+        self._scores, self._outcomes, self._cases, self._held = {}, Counter(), set(), 0
+        if not outcomes and not scores:
+            return []
+        cells = {(cell.model, cell.task) for cell in scores}
+        cells |= {(ended.model, ended.task) for ended in outcomes}
+        models, tasks = _Places(model for model, _ in cells), _Places(task for _, task in cells)
+        places = _Places(cases)
+        names = (f"<{node}/{number}>" for number in count())
+        lines = [
+            f"<{node}> {t.TYPE} {t.COUNTED_LIST} .",
+            f"<{node}> {t.MODEL_LIST} {models.literal} .",
+            f"<{node}> {t.TASK_LIST} {tasks.literal} .",
+            f"<{node}> {t.CASE_LIST} {places.literal} .",
+        ]
+        for metric, by_value, by_case in _by_metric(scores, models, tasks, places):
+            counts = next(names)
+            lines += [
+                f"{counts} {t.TYPE} {t.SCORE_COUNTS} .",
+                f"{counts} {t.COUNTED_LIST_P} <{node}> .",
+                f"{counts} {t.METRIC_P} <{metric}> .",
+                f"{counts} {t.VALUE_COUNTS} {json_literal(by_value)} .",
+                f"{counts} {t.CASE_COUNTS} {json_literal(by_case)} .",
+            ]
+        by_outcome: dict[str, list[Json]] = {}
+        for one, times in outcomes.items():
+            row = [models[one.model], tasks[one.task], one.round, times]
+            by_outcome.setdefault(one.outcome, []).append(row)
+        for outcome, rows in sorted(by_outcome.items()):
+            counts = next(names)
+            lines += [
+                f"{counts} {t.TYPE} {t.OUTCOME_COUNTS} .",
+                f"{counts} {t.COUNTED_LIST_P} <{node}> .",
+                f"{counts} {t.OUTCOME_P} {t.outcome(outcome)} .",
+                f"{counts} {t.OUTCOME_COUNTS_P} {json_literal(rows)} .",
+            ]
+        return lines
+
+
+class _Places(dict[str, int]):
+    """The place of each IRI in the list of them all, which is sorted."""
+
+    def __init__(self, iris: Iterable[str]) -> None:
+        super().__init__((iri, place) for place, iri in enumerate(sorted(set(iris))))
+
+    @property
+    def literal(self) -> str:
+        return json_literal(list(self))
+
+
+def _by_metric(
+    scores: Mapping[Cell, Mapping[Reached, int]],
+    models: Mapping[str, int],
+    tasks: Mapping[str, int],
+    cases: Mapping[str, int],
+) -> Iterator[tuple[str, list[Json], list[Json]]]:
+    """Each metric with counts by value, and by case and value; again where they are many."""
+    of_metric: dict[str, list[Cell]] = {}
+    for cell in sorted(scores):
+        of_metric.setdefault(cell.metric, []).append(cell)
+    for metric, cells in of_metric.items():
+        by_case: list[list[Json]] = [
+            [cases[one.case], models[cell.model], tasks[cell.task], one.round, one.value, times]
+            for cell in cells
+            for one, times in scores[cell].items()
+        ]
+        for start in range(0, len(by_case), _ROWS):
+            part = by_case[start : start + _ROWS]
+            by_value: Counter[tuple[Json, ...]] = Counter()
+            for _, *reached, times in part:
+                by_value[tuple(reached)] += times
+            yield metric, [[*reached, times] for reached, times in by_value.items()], part

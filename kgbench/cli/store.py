@@ -67,12 +67,23 @@ def check(
     digests: Annotated[
         bool, typer.Option("--digests", help="Say the digest of each graph.")
     ] = False,
+    aggregates: Annotated[
+        bool,
+        typer.Option(
+            "--aggregates",
+            help="Compare the counts from which tables are made with the evaluations instead, and "
+            "count anew where they differ.",
+        ),
+    ] = False,
     json_: options.AsJson = False,
 ) -> None:
     """Check that everything can be read and agrees; exit code 1 where something is wrong.
 
     Of a store in a folder, the owner's files and every snapshot are read to their ends.
     """
+    if aggregates:
+        _check_aggregates(store, json_=json_)
+        return
     from kgbench.store import (
         back_ends,
         checking,
@@ -95,6 +106,27 @@ def check(
     else:
         _print_checked(found)
     if found.problems:
+        raise typer.Exit(1)
+
+
+def _check_aggregates(store: str | None, *, json_: bool) -> None:
+    from kgbench.cli.progress import progress
+    from kgbench.record import aggregates
+    from kgbench.store import open_store
+
+    with open_store(store) as owned, progress("passes", None, quiet=json_) as advance:
+        found = aggregates.check(owned, lambda iri: advance(1, iri))
+        location = owned.location
+    if json_:
+        typer.echo(json.dumps({"store": location, **found._asdict()}, indent=2))
+    else:
+        for iri in found.missing:
+            typer.echo(f"counted  {iri}")
+        for iri in found.wrong:
+            typer.echo(f"wrong    {iri}, counted anew")
+        right = count(len(found.right), "evaluation pass is", "evaluation passes are")
+        typer.echo(f"store    {location}\n{right} counted rightly")
+    if found.wrong:
         raise typer.Exit(1)
 
 

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables made from counts are those made from evaluations, and counts hold only while they do."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+
+import pytest
+from typer.testing import CliRunner
+
+from kgbench import config
+from kgbench.analysis.characterization import characterization
+from kgbench.analysis.compass import compass_table
+from kgbench.analysis.format_preference import format_preference
+from kgbench.analysis.leaderboard import leaderboard
+from kgbench.analysis.outcomes import outcomes
+from kgbench.analysis.scores import histograms, metrics
+from kgbench.analysis.selection import select
+from kgbench.analysis.task_scores import task_scores
+from kgbench.cli import app
+from kgbench.engine import Settings, run_plan, run_to_continue
+from kgbench.execution.judging import JudgeLimits
+from kgbench.execution.pools import executor
+from kgbench.record import Recorder, aggregates, counted, counts, invalidation, reading
+from kgbench.record.aggregates import Aggregates
+from kgbench.record.removal import removal
+from kgbench.reevaluation import reevaluate
+from kgbench.store import Block, open_store
+from tests.validation import assert_conforms
+
+TASKS = ["RdfFriendCount-*-1", "RdfSyntaxFixList-*", "Sparql2AnswerListOrga-turtle"]
+MODELS = ["baseline:oracle", "baseline:noisy?rate=0.5&seed=3", "baseline:silent"]
+ANALYSES = (
+    leaderboard,
+    task_scores,
+    outcomes,
+    compass_table,
+    format_preference,
+    characterization,
+)
+
+
+def run(store, iterations=2):
+    """Run or continue a plan of tasks with one answer, with several, and with queries."""
+    plan = config.quick_start(tasks=TASKS, models=MODELS, iterations=iterations)
+    chosen = Settings(run=run_to_continue(store, plan), executor="local:1")
+    return asyncio.run(run_plan(store, plan, chosen))
+
+
+@pytest.fixture
+def store():
+    """A store with a complete run."""
+    with open_store("memory:") as opened:
+        run(opened)
+        yield opened
+
+
+def passes(store):
+    """The graphs of all passes."""
+    (info,) = reading.runs(store)
+    return [one.graph for one in reading.passes(store, info)]
+
+
+def tables(store, choice="first"):
+    """Everything that tables say, by analysis."""
+    chosen = select(store, choice=choice)
+    return {make.__name__: make(store, chosen).as_json() for make in ANALYSES}
+
+
+def from_evaluations(store, choice="first"):
+    """What tables say where nothing is counted; the counts are gone afterwards."""
+    store.drop([aggregates.graph_of(store.iris, graph) for graph in passes(store)])
+    assert counted.graphs(store) == {}
+    return tables(store, choice)
+
+
+def assert_same(store, choice="first"):
+    """All passes are counted, and every table is what it is without counts."""
+    assert set(counted.graphs(store)) == set(passes(store))
+    found = tables(store, choice)
+    assert found == from_evaluations(store, choice)
+
+
+def test_run_is_counted(store):
+    """Each cell of each table is the same from counts and from evaluations."""
+    assert_conforms(store)
+    assert_same(store)
+
+
+def test_continued_run_is_counted(store):
+    """What a second session adds is added to the counts of the first."""
+    (before,) = counted.graphs(store).values()
+    lists = (
+        "SELECT ?list WHERE { GRAPH <%s> { ?list a <https://w3id.org/kgbench/ns#CountedList> } }"
+    )
+    assert len(list(store.query(lists % before))) == 1
+    run(store, iterations=3)
+    assert len(list(store.query(lists % before))) == 2
+    assert_same(store)
+
+
+def test_run_that_was_not_counted_is_counted_when_it_is_continued(store):
+    """A pass without counts, as an interruption leaves it, is counted as a whole."""
+    from_evaluations(store)
+    run(store, iterations=3)
+    assert_same(store)
+
+
+def test_many_counts_are_written_in_parts(monkeypatch):
+    """However little is held in memory, the sums are the same."""
+    monkeypatch.setattr(counts, "_MOST_COUNTS", 5)
+    monkeypatch.setattr(counts, "_ROWS", 2)
+    with open_store("memory:") as store:
+        run(store)
+        assert_same(store)
+
+
+def test_reevaluation_is_counted(store):
+    """A new pass has counts of its own, which are read where it is chosen."""
+    (info,) = reading.runs(store)
+    with executor("local:1") as pool:
+        done = reevaluate(store, info, pool, JudgeLimits(), explain=False)
+    assert_conforms(store)
+    assert len(counted.graphs(store)) == 2
+    assert_same(store, done.evaluation_pass)
+
+
+@pytest.mark.parametrize("few", [500, 0], ids=["taken back", "counted anew"])
+def test_invalidated_dialogue_is_not_counted(store, monkeypatch, few):
+    """Counts hold after an invalidation, too, and without the dialogue."""
+    monkeypatch.setattr(aggregates, "_FEW", few)
+    (info,) = reading.runs(store)
+    states = reading.all_states(store, info.graph).values()
+    first = min(one.iri for found in states for one in found)
+    before = tables(store)
+    invalidation.invalidate(store, first, "the server was misconfigured", "Ada")
+    assert tables(store) != before
+    assert_conforms(store)
+    assert_same(store)
+
+
+def test_invalidated_run_leaves_nothing(store):
+    """Where everything is invalid, counts are there, and empty."""
+    (info,) = reading.runs(store)
+    invalidation.invalidate(store, info.iri, "another model answered", "Ada")
+    kept = counted.graphs(store)
+    assert set(kept) == set(passes(store))
+    assert sum(times for _, times in counted.outcomes(store, list(kept.values()))) == 0
+    assert histograms(store, select(store), metrics(store)) == {}
+
+
+def test_pass_that_changed_is_read_itself(store):
+    """Counts of an earlier state are not used, and are made anew by a check."""
+    (graph,) = passes(store)
+    store.write([Block(graph, [])])
+    assert counted.graphs(store) == {}
+    found = aggregates.check(store)
+    assert (len(found.right), len(found.missing), len(found.wrong)) == (0, 1, 0)
+    assert_same(store)
+
+
+def test_what_was_counted_twice_is_counted_anew(store):
+    """A number of evaluations that is not that of the pass is noticed."""
+    (graph,) = passes(store)
+    recorder = Recorder(store.iris, "any", graph.rpartition("/")[2])
+    kept = Aggregates(store, graph, recorder)
+    assert recorder.counts is not None
+    (one, *_), number = next(counted.outcomes(store, [kept.graph])), 3
+    recorder.counts.outcome(counts.Ended(one, "urn:task", 0, "scored"), number)
+    store.write([Block(graph, [])])
+    kept.seal()
+    assert aggregates.check(store).right
+    assert_same(store)
+
+
+def test_check_finds_wrong_counts(tmp_path):
+    """A value that no evaluation has is found, told with exit code 1, and counted anew."""
+    with open_store(str(tmp_path / "store")) as store:
+        run(store, iterations=1)
+        (graph,) = passes(store)
+        kept = aggregates.graph_of(store.iris, graph)
+        right = next(
+            triple
+            for triple in store.triples(kept)
+            if triple.predicate.value.endswith("caseCounts") and ",1.0,1]" in triple.object.value
+        )
+        literal = str(right.object)
+        wrong = literal.replace(",1.0,1]", ",0.25,1]", 1)
+        line = f"{right.subject} {right.predicate}"
+        store.update(f"DELETE DATA {{ GRAPH <{kept}> {{ {line} {literal} }} }}")
+        store.update(f"INSERT DATA {{ GRAPH <{kept}> {{ {line} {wrong} }} }}")
+        assert counted.graphs(store)
+    asked = ["store", "check", "--aggregates", "--store", str(tmp_path / "store")]
+    first = CliRunner().invoke(app, asked)
+    assert first.exit_code == 1, first.output
+    assert re.search(r"^wrong    https:\S+/pass/\S+, counted anew$", first.stdout, re.MULTILINE)
+    again = CliRunner().invoke(app, [*asked, "--json"])
+    assert again.exit_code == 0
+    said = json.loads(again.stdout)
+    assert (len(said["right"]), said["missing"], said["wrong"]) == (1, [], [])
+
+
+def test_counts_go_with_their_run(store):
+    """Nothing of a removed run is left in the store."""
+    (info,) = reading.runs(store)
+    store.drop(removal(store, info).graphs)
+    assert [graph for graph in store.graphs() if "/aggregates/" in graph] == []

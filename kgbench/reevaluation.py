@@ -264,9 +264,7 @@ class _Work:
                     noted = self._published_with(recorded, dialogue) if published else {}
                     about = (entry, dialogue, case, said, was, shorts, published, noted)
                     self.differing.append(Differing(*about))
-                lines = [line for one in found for line in self.recorder.evaluation(one, dialogue)]
-                yield Block(self.recorder.pass_graph, lines)
-                yield from self.aggregates.due()
+                yield from self.aggregates.evaluated(found, dialogue)
 
     def _published_with(self, task: Task, dialogue: Dialogue) -> Mapping[str, Json]:
         """What others published with the scores of a dialogue, where a policy judges it."""

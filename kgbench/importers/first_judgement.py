@@ -40,9 +40,7 @@ def judge_unjudged(
         for dialogue, verdicts in judged(run.unjudged, executor, limits):
             found = evaluations(classes[dialogue.task], dialogue, verdicts, recorder.evaluation_iri)
             scores += sum(len(evaluation.scores) for evaluation in found)
-            lines = [line for one in found for line in recorder.evaluation(one, dialogue)]
-            yield Block(recorder.pass_graph, lines)
-            yield from aggregates.due()
+            yield from aggregates.evaluated(found, dialogue)
 
     store.drop([recorder.pass_graph])
     aggregates = Aggregates(store, recorder.pass_graph, recorder)

@@ -150,11 +150,7 @@ def _content(
             lines += recorder.execution_triples(execution, dialogue.model, dialogue.task)
         yield Block(recorder.run_graph, lines)
         if evaluations:
-            yield Block(
-                recorder.pass_graph,
-                [line for e in evaluations for line in recorder.evaluation(e, dialogue)],
-            )
-            yield from aggregates.due()
+            yield from aggregates.evaluated(evaluations, dialogue)
         if progress is not None:
             progress(1)
 

@@ -104,7 +104,8 @@ def parts(view: View, settings: Settings) -> Parts:
         suites=suites,
         models=frozenset(_models(view, kept)),
         reviewers=frozenset(_reviewers(view, runs)),
-        unasked=unasked(view.database, view.iris.catalogue, (graph for graph, _ in others)),
+        unasked=unasked(view.database, view.iris.catalogue, (graph for graph, _ in others))
+        | frozenset(_counts(view, described)),
         partial=bool(wanted),
     )
 
@@ -186,6 +187,13 @@ def _others(
             )
             if kept is None or (one is not None and _graph_of(view, one.object) in kept):
                 yield graph, thing
+
+
+def _counts(view: View, described: dict[str, str]) -> Iterator[str]:
+    """The graphs of counts of passes: whoever loads a publication counts for themselves."""
+    for graph, thing in described.items():
+        if KGB.Aggregates in things.kinds(view, thing):
+            yield graph
 
 
 def _graph_of(view: View, node: object) -> str:

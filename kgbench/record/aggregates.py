@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
+from kgbench.model import Dialogue, Evaluation
 from kgbench.rdf import integer, queries
 from kgbench.record import counted, reading
 from kgbench.record import terms as t
@@ -56,8 +57,16 @@ class Aggregates:
         self._sealings = len(sealed)
         #: Whether all evaluations that are there were counted, so that only new ones are to be.
         self.is_whole = stamp is None or stamp in sealed
+        self._recorder = recorder
         if recorder is not None and self.is_whole:
             recorder.counts = self._counts
+
+    def evaluated(self, found: Iterable[Evaluation], dialogue: Dialogue) -> Iterator[Block]:
+        """The evaluations of a dialogue as the recorder writes them, and what is due with them."""
+        assert self._recorder is not None
+        lines = [line for one in found for line in self._recorder.evaluation(one, dialogue)]
+        yield Block(self._pass_graph, lines)
+        yield from self.due()
 
     def due(self) -> list[Block]:
         """What should be written now, because it takes much memory: often nothing."""

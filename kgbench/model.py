@@ -10,27 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
+from kgbench.outcomes import Outcome as Outcome  # noqa: PLC0414 - others have it from here
 from kgbench.tool_calls import TOOL_RESULTS, Tool, ToolUse
 
 Json: TypeAlias = Any  # None, bool, int, float, str, and lists and str-keyed dicts of these
-
-
-class Outcome(StrEnum):
-    """How an answer, or the attempt to get one, ended (the SKOS scheme in the ontology)."""
-
-    SCORED = "scored"
-    UNPARSABLE = "unparsable"
-    EMPTY = "empty"
-    REFUSED = "refused"
-    TRUNCATED = "truncated"
-    CONTEXT_TOO_LONG = "context-too-long"
-    PROVIDER_ERROR = "provider-error"
-    EVALUATOR_ERROR = "evaluator-error"
-    TIMEOUT = "timeout"
 
 
 @dataclass(frozen=True, slots=True)

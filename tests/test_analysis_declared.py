@@ -91,7 +91,7 @@ def folder(tmp_path, monkeypatch):
     for name in ("parameters.ttl", "columns.ttl", "list-models.rq", "list-models.ttl"):
         shutil.copy(shipped / name, place)
     monkeypatch.setattr(resources, "folder", {"queries": place}.__getitem__)
-    caches = (queries.load, queries._shared)
+    caches = (queries.names, queries.load, queries._shared)
     for cache in caches:
         cache.cache_clear()
     yield place

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -103,6 +104,28 @@ def test_a_sentence_without_a_list_is_named(part: Part) -> None:
     assert chooser.examples(part.test[0])
     with pytest.raises(TaskError, match=f"have no entry for {part.test[1].id}"):
         chooser.examples(part.test[1])
+    with pytest.raises(TaskError, match=f"have no entry for {part.test[1].id}"):
+        case_of(replace(part, lists=lists), 0)
+
+
+def test_cases_are_made_when_they_are_asked_for(
+    part: Part, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Knowing how many cases there are makes none of them, and each is the same every time."""
+    made: list[str | None] = []
+    make_case = catalogue.make_case
+
+    def noted(*given: Any) -> Case:
+        case = make_case(*given)
+        made.append(case.uid)
+        return case
+
+    monkeypatch.setattr(catalogue, "make_case", noted)
+    cases = part_cases(part_task(part, "test", prompt="revised"), "s", part)
+    assert len(cases) == len(part.test)
+    assert made == []
+    assert cases[1] == cases[1]
+    assert made == [part.test[1].id] * 2
 
 
 def test_data_that_is_not_installed_is_named(

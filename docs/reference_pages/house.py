@@ -45,9 +45,9 @@ FLOORS = (
     Floor(
         "names, data, rules",
         (
-            *("errors", "nearest", "vocab", "tool_calls", "model", "on_demand", "resources"),
-            *("rdf", "shapes", "characters", "files", "validation", "declared_terms", "secrets"),
-            *("signing", "write_ahead", "net", "reasoning"),
+            *("errors", "nearest", "vocab", "tool_calls", "outcomes", "model", "on_demand"),
+            *("resources", "rdf", "shapes", "characters", "files", "validation", "declared_terms"),
+            *("secrets", "signing", "write_ahead", "net", "reasoning"),
         ),
     ),
     Floor(

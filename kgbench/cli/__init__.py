@@ -75,8 +75,11 @@ def _root(
     context.obj = {"debug": debug}
 
 
-def made(names: Sequence[str] = COMMANDS) -> typer.Typer:
-    """The command line with these of its commands."""
+def made(names: Sequence[str] = COMMANDS, *, listed: bool = False) -> typer.Typer:
+    """The command line with these of its commands.
+
+    Where they are only ``listed``, commands below them may be missing.
+    """
     made_of = typer.Typer(
         name="kgbench",
         cls=Commands,
@@ -87,13 +90,16 @@ def made(names: Sequence[str] = COMMANDS) -> typer.Typer:
     )
     made_of.callback()(_root)
     for name in names:
-        import_module(f"kgbench.cli.{name}").command(made_of)
+        module = import_module(f"kgbench.cli.{name}")
+        module.command(made_of)
+        if not listed and hasattr(module, "subcommands"):
+            module.subcommands()
     return helped(made_of)
 
 
 def _listing() -> typer.Typer:
     """All commands as their list shows them, without options, which take most of the time."""
-    listed = made()
+    listed = made(listed=True)
     for command in listed.registered_commands:
         command.callback = _described(command.callback)
     for group in listed.registered_groups:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -63,8 +64,16 @@ analyses = typer.Typer(
 
 
 def command(app: typer.Typer) -> None:
-    """Register the command and its analyses."""
+    """Register the command."""
     app.add_typer(analyses, name="analyze")
+
+
+@cache
+def subcommands() -> None:
+    """Make a command of each analysis, which takes time that the list of all commands saves."""
+    for declared in ANALYSES.values():
+        _command(declared)
+    analyses.command("card")(card)
 
 
 def _print(
@@ -203,11 +212,6 @@ def _command(declared: Analysis[...]) -> None:
     analyses.command(declared.name, help=declared.description)(typed)
 
 
-for _declared in ANALYSES.values():
-    _command(_declared)
-
-
-@analyses.command("card")
 def card(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model's name, id or IRI.")],
     *,

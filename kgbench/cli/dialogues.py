@@ -12,7 +12,7 @@ import typer
 from kgbench.cli import options
 from kgbench.cli.tables import Form, write
 from kgbench.cli.wording import tell
-from kgbench.model import Outcome
+from kgbench.outcomes import Outcome
 
 if TYPE_CHECKING:
     from kgbench.analysis.tables import Table

@@ -19,7 +19,7 @@ from kgbench.model import Case, ModelSetup, Plan, Task
 from kgbench.on_demand import OnDemand
 from kgbench.rdf import canonical_json, digest
 from kgbench.record.recorder import DIGEST_SCHEME
-from kgbench.tasks import catalogue, tool_prompts
+from kgbench.tasks import catalogue, succession, tool_prompts
 from kgbench.tool_calls import Tool
 
 _KEPT = 256  # exercises of each task: more than models can be apart
@@ -76,8 +76,9 @@ def ingredients(model: ModelSetup, exercise: Exercise, iteration: int) -> dict[s
 def exercises(plan: Plan) -> dict[str, Sequence[Exercise]]:
     """The exercises of each task label, in the order in which iterations take them.
 
-    Their cases are those that the module of the task gives.
-    Raises :class:`~kgbench.errors.TaskError` for a task without cases in the plan's suite.
+    Their cases are those that the module of the task gives, and are made when they are asked for.
+    Raises :class:`~kgbench.errors.TaskError` for a task without cases in the plan's suite, or
+    with parameters that allow none.
     """
     found: dict[str, Sequence[Exercise]] = {}
     for task in plan.tasks:
@@ -85,7 +86,11 @@ def exercises(plan: Plan) -> dict[str, Sequence[Exercise]]:
         cases = module.cases(task, plan.suite, plan.seed, plan.iterations)
         if not cases:
             raise TaskError(f"the task {task.label} has no cases in the suite {plan.suite}")
-        found[task.label] = OnDemand(len(cases), _maker(task, cases))
+        found[task.label] = asked = OnDemand(len(cases), _maker(task, cases))
+        if task not in catalogue.task_class(task.task_class).tasks:
+            # Tests make cases of what classes declare. Other parameters may allow none, which
+            # shows in the first case: it is made before work starts.
+            _ = asked[0]
     return found
 
 
@@ -148,9 +153,10 @@ def tool_protocols(plan: Plan, asked: Mapping[str, Sequence[Exercise]]) -> dict[
     """The models (labels) of a plan by how they are offered tools; empty where none are offered.
 
     Raises :class:`~kgbench.errors.ModelSpecError` for a model that cannot be asked as the plan
-    says. Whether a task offers tools is seen from its first case.
+    says. Whether a task offers tools is seen from its first case, which is made only where the
+    task class can offer any.
     """
-    if not any(tool_prompts.tools_of(cases[0].case) for cases in asked.values() if len(cases)):
+    if not any(_offers_tools(task, asked.get(task.label, ())) for task in plan.tasks):
         return {}
     found: dict[str, list[str]] = {}
     for model in plan.models:
@@ -158,6 +164,12 @@ def tool_protocols(plan: Plan, asked: Mapping[str, Sequence[Exercise]]) -> dict[
         name = tool_protocol.NATIVE if native else tool_protocol.TEXT
         found.setdefault(name, []).append(model.label)
     return found
+
+
+def _offers_tools(task: Task, exercises: Sequence[Exercise]) -> bool:
+    if not exercises or not tool_prompts.may_offer(succession.successor(task.task_class)):
+        return False  # and its first case, which can take seconds, need not be made
+    return bool(tool_prompts.tools_of(exercises[0].case))
 
 
 def told(protocols: Mapping[str, Sequence[str]]) -> Iterator[str]:

@@ -170,7 +170,7 @@ def _part(root: Path, collection: str, name: str) -> ImportedPart:
     for split in ("test", "unseen"):
         if getattr(part, split):
             task = one.tasks[split] = part_task(part, split)
-            one.cases[split] = part_cases(task, SUITE, part)
+            one.cases[split] = list(part_cases(task, SUITE, part))
     return one
 
 

@@ -124,16 +124,14 @@ class Declared:
 
     def text(self, node: Node, predicate: str) -> str | None:
         """The lexical value of a property that has at most one, or ``None``."""
-        found = self.texts(node, predicate)
-        if len(found) > 1:
-            raise ResourceError(f"{self.file}: {node} has several values of <{predicate}>")
-        return found[0] if found else None
+        found = self._at_most_one(node, predicate)
+        return None if found is None else str(found.value)
 
     def required(self, node: Node, predicate: str) -> str:
         """The lexical value of a property that has exactly one."""
         found = self.text(node, predicate)
         if found is None:
-            raise ResourceError(f"{self.file}: {node} has no <{predicate}>")
+            raise self._lacks(node, predicate)
         return found
 
     def read(self, node: Node, predicate: str, kind: Callable[[str], T]) -> T | None:
@@ -155,17 +153,28 @@ class Declared:
 
     def value(self, node: Node, predicate: str) -> Json:
         """The Python value of a property that has at most one, or ``None``: see :data:`KINDS`."""
-        self.text(node, predicate)
-        return next(iter(self.values(node, predicate)), None)
+        found = self._at_most_one(node, predicate)
+        return None if found is None else _python(found)
 
     def required_value(self, node: Node, predicate: str) -> Json:
         """The Python value of a property that has exactly one."""
-        self.required(node, predicate)
-        return self.value(node, predicate)
+        found = self.value(node, predicate)
+        if found is None:
+            raise self._lacks(node, predicate)
+        return found
 
     def values(self, node: Node, predicate: str) -> list[Json]:
         """The Python values of a property, in the order of their terms; of IRIs, their text."""
         return [_python(term) for term in self.objects(node, predicate)]
+
+    def _at_most_one(self, node: Node, predicate: str) -> Any:
+        found = self.objects(node, predicate)
+        if len(found) > 1:
+            raise ResourceError(f"{self.file}: {node} has several values of <{predicate}>")
+        return found[0] if found else None
+
+    def _lacks(self, node: Node, predicate: str) -> ResourceError:
+        return ResourceError(f"{self.file}: {node} has no <{predicate}>")
 
 
 def shipped(folder: str, *parts: str) -> Declared:

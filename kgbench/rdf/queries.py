@@ -79,9 +79,10 @@ class Query:
         return hashlib.sha256(self.text.encode("utf-8")).hexdigest()
 
 
-def names() -> list[str]:
+@cache
+def names() -> tuple[str, ...]:
     """The names of all queries, sorted."""
-    return sorted(path.stem for path in resources.folder("queries").glob("*.rq"))
+    return tuple(sorted(path.stem for path in resources.folder("queries").glob("*.rq")))
 
 
 @cache

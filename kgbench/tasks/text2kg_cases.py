@@ -16,6 +16,7 @@ from kgbench.datasets.text2kgbench import Part, Sentence
 from kgbench.datasets.text2kgbench_prompts import example_of
 from kgbench.errors import TaskError
 from kgbench.model import Case, Json, Task
+from kgbench.on_demand import OnDemand
 from kgbench.scoring.ontology_facts import (
     Fact,
     Ontology,
@@ -52,8 +53,11 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 def part_cases(
     task: Task, suite: str, part: Part, seed: int = 0, count: int | None = None
-) -> list[Case]:
-    """Cases from data that have been read already."""
+) -> Sequence[Case]:
+    """Cases from data that have been read already, made when they are asked for.
+
+    Raises :class:`~kgbench.errors.TaskError` where a sentence has no examples to choose from.
+    """
     is_published = task.parameters.get("prompt") == PUBLISHED
     if is_published:
         _check_published(task)
@@ -62,17 +66,19 @@ def part_cases(
         task.parameters["exampleSelection"],
         task.parameters["examples"],
     )
+    sentences = part.sentences(task.parameters["split"])[:count]
+    chooser.check(sentences)
     ontology = part.ontology.as_json()
-    found = []
-    for sentence in part.sentences(task.parameters["split"])[:count]:
+
+    def made(number: int) -> Case:
+        sentence = sentences[number]
         data = _data(task.parameters, part, sentence, chooser, seed)
         data["ontology"] = ontology
         if is_published:
             data |= _as_published(part, sentence)
-        found.append(
-            catalogue.make_case(suite, task.task_class, task.parameters, data, sentence.id)
-        )
-    return found
+        return catalogue.make_case(suite, task.task_class, task.parameters, data, sentence.id)
+
+    return OnDemand(len(sentences), made)
 
 
 def asked(case: Case) -> Asked:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from kgbench.datasets.text2kgbench import Part, Sentence
 from kgbench.errors import TaskError
@@ -38,6 +38,15 @@ class Chooser:
         else:
             self._lists = part.similar(selection)
 
+    def check(self, sentences: Iterable[Sentence]) -> None:
+        """Refuse sentences of which the lists know nothing.
+
+        Raises :class:`~kgbench.errors.TaskError`, which names the first one.
+        """
+        if self._count and self._lexical is None:
+            for sentence in sentences:
+                self._listed(sentence)
+
     def examples(self, sentence: Sentence) -> list[Sentence]:
         """The examples for ``sentence``, best first; fewer where there are no more."""
         if not self._count:
@@ -55,10 +64,13 @@ class Chooser:
     def _candidates(self, sentence: Sentence) -> Sequence[Sentence]:
         if self._lexical is not None:
             return self._lexical.nearest(sentence.text)
-        listed = self._lists.get(sentence.id)
-        if listed is None:
+        return [self._by_id[name] for name in self._listed(sentence) if name in self._by_id]
+
+    def _listed(self, sentence: Sentence) -> Sequence[str]:
+        found = self._lists.get(sentence.id)
+        if found is None:
             raise TaskError(f"the similarity lists have no entry for {sentence.id}")
-        return [self._by_id[name] for name in listed if name in self._by_id]
+        return found
 
 
 class LexicalIndex:

@@ -17,10 +17,16 @@ from kgbench.tools.module import ToolModule
 _FOLDER = "tools"
 
 
+def may_offer(task_class: str) -> bool:
+    """Whether cases of a task class can offer tools: its module has the function ``tools``."""
+    return hasattr(catalogue.module(task_class), "tools")
+
+
 def tools_of(case: Case) -> tuple[Tool, ...]:
     """The tools that ``case`` offers; none for most."""
-    module = catalogue.module(case.task_class)
-    return tuple(cast("ToolModule", module).tools(case)) if hasattr(module, "tools") else ()
+    if not may_offer(case.task_class):
+        return ()
+    return tuple(cast("ToolModule", catalogue.module(case.task_class)).tools(case))
 
 
 def prompt(case: Case, asked: str, tools: Sequence[Tool], *, native: bool) -> str:

@@ -33,10 +33,10 @@ class WorldTools(GraphQuestions):
         """
         chosen = task.parameters
         world = world_of(task, seed)
-        kinds = _kinds(world, task, count)
+        kinds = _Kinds(world, task)
 
         def generated(iteration: int) -> Case:
-            kind, number = kinds[iteration]
+            kind, number = kinds.of(iteration)
             question = hard_questions.sheet(world, chosen["level"], kind).question(number)
             data: dict[str, Json] = {
                 "uid": f"{world.name}-{chosen['level']}-{kind}-{number + 1}",
@@ -70,22 +70,30 @@ class WorldTools(GraphQuestions):
 _WHOLE: Final = 100  # percent
 
 
-def _kinds(world: World, task: Task, count: int) -> list[tuple[str, int]]:
-    """The kind of each question, and its number among those of its kind."""
-    chosen = task.parameters
-    chance = Chance(generator.VERSION, world.seed, "kinds", chosen["level"])
-    seen: Counter[str] = Counter()
-    found = []
-    for _ in range(count):
-        drawn = chance.between(1, _WHOLE)
-        kind = hard_questions.ANSWERED
-        if drawn <= chosen["empty"]:
-            kind = hard_questions.EMPTY
-        elif drawn <= chosen["empty"] + chosen["unanswerable"]:
-            kind = hard_questions.UNANSWERABLE
-        found.append((kind, seen[kind]))
-        seen[kind] += 1
-    return found
+class _Kinds:
+    """The kind of each question, and its number among those of its kind; drawn in order."""
+
+    def __init__(self, world: World, task: Task) -> None:
+        self._chosen = task.parameters
+        self._chance = Chance(generator.VERSION, world.seed, "kinds", self._chosen["level"])
+        self._seen: Counter[str] = Counter()
+        self._found: list[tuple[str, int]] = []
+
+    def of(self, number: int) -> tuple[str, int]:
+        """Those of the question with a number; only as many are drawn as were asked for."""
+        while len(self._found) <= number:
+            kind = self._drawn()
+            self._found.append((kind, self._seen[kind]))
+            self._seen[kind] += 1
+        return self._found[number]
+
+    def _drawn(self) -> str:
+        drawn = self._chance.between(1, _WHOLE)
+        if drawn <= self._chosen["empty"]:
+            return hard_questions.EMPTY
+        if drawn <= self._chosen["empty"] + self._chosen["unanswerable"]:
+            return hard_questions.UNANSWERABLE
+        return hard_questions.ANSWERED
 
 
 WORLD: Final = WorldTools("Text2SparqlToolsWorld")

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is made before the first dialogue is asked: not the cases of the others."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from kgbench import config
+from kgbench.connectors.baseline import Baseline
+from kgbench.engine import Settings, Stop, planning, run_plan
+from kgbench.errors import TaskError
+from kgbench.record import reading
+from kgbench.store import open_store
+from kgbench.tasks import catalogue, rdf_friend_count
+
+MANY = 10_000
+FRIENDS = "RdfFriendCount-turtle-1"
+WORLDS = (
+    "JsonLdContextWorld-opaque-1",
+    "Rdf12World-query-opaque-1",
+    "RmlMappingWorld-opaque-csv-1",
+)
+TOOLS = "Text2SparqlToolsWorld-opaque-1-tools"
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """The task classes of the cases that have been made, in order."""
+    names = []
+    make_case = catalogue.make_case
+
+    def noted(suite, task_class, parameters, data, uid=None):
+        names.append(task_class)
+        return make_case(suite, task_class, parameters, data, uid)
+
+    monkeypatch.setattr(catalogue, "make_case", noted)
+    return names
+
+
+def made_before_the_first(monkeypatch, made, plan):
+    """Run ``plan`` until a dialogue is asked; the cases made before, and what the run counted."""
+    before = []
+    stop = Stop()
+    ask = Baseline.ask
+
+    async def first(self, request):
+        if not before:
+            before.extend(made)
+            stop.request()
+        return await ask(self, request)
+
+    monkeypatch.setattr(Baseline, "ask", first)
+    with open_store("memory:") as store:
+        done = asyncio.run(run_plan(store, plan, Settings(executor="local:1"), stop=stop))
+    return before, done
+
+
+@pytest.mark.parametrize("models", [["baseline:oracle"], ["baseline:oracle", "baseline:silent"]])
+def test_the_first_dialogue_waits_for_its_own_case(monkeypatch, made, models):
+    """Of 10,000 cases one is made when the first dialogue is asked, and all are counted."""
+    plan = config.quick_start(tasks=[FRIENDS], models=models, iterations=MANY)
+    before, done = made_before_the_first(monkeypatch, made, plan)
+
+    assert before == ["RdfFriendCount"]
+    assert done.planned == MANY * len(models)
+    assert done.complete < MANY
+
+
+def test_other_labels_wait_for_their_turn(monkeypatch, made):
+    """Before the first dialogue, cases are made of it, and of one task that offers tools."""
+    labels = [FRIENDS, *WORLDS, TOOLS]
+    plan = config.quick_start(tasks=labels, models=["baseline:oracle"], iterations=MANY)
+    assert len(plan.tasks) == len(labels)
+    before, done = made_before_the_first(monkeypatch, made, plan)
+
+    assert before == ["Text2SparqlToolsWorld", plan.tasks[0].task_class]
+    assert done.planned == MANY * len(labels)
+
+
+def test_parameters_that_allow_no_case_are_refused_before_work_starts(monkeypatch):
+    """A task that its class does not declare shows that it has a case before a run is recorded."""
+
+    def never(*_):
+        raise TaskError("no graph is small enough")
+
+    plan = config.quick_start(tasks=[FRIENDS], models=["baseline:oracle"], iterations=MANY)
+    (declared,) = plan.tasks
+    other = {**declared.parameters, "size": declared.parameters["size"] + 1}
+    task = catalogue.make_task("RdfFriendCount", "friends-of-another-size", other)
+    (tools,) = config.quick_start(tasks=[TOOLS], models=["baseline:oracle"]).tasks
+    monkeypatch.setattr(rdf_friend_count, "shuffled", never)
+
+    with open_store("memory:") as store:
+        with pytest.raises(TaskError, match="small enough"):
+            asyncio.run(run_plan(store, replace(plan, tasks=(tools, task)), Settings()))
+        assert list(reading.runs(store)) == []
+
+
+def test_a_declared_task_has_a_case_whatever_is_made_first():
+    """What is not tried before work starts are the tasks that classes declare, and only these."""
+    plan = config.quick_start(tasks=[FRIENDS], models=["baseline:oracle"], iterations=MANY)
+    (asked,) = planning.exercises(plan).values()
+
+    assert plan.tasks[0] in catalogue.task_class("RdfFriendCount").tasks
+    assert len(asked) == MANY
+    assert asked[MANY - 1].case != asked[0].case

@@ -34,7 +34,7 @@ BRANCHES := import json, sys; \
 	part = json.load(open("build/coverage.json"))["totals"]["percent_branches_covered"]; \
 	print(f"{part:.1f} % of branches"); sys.exit(part < 95)
 
-.PHONY: help run test test-all coverage lint format readme site papers difficulty bench attacks fuzz mutants yasgui clean distclean
+.PHONY: help run test test-all coverage lint format readme site papers difficulty bench bench-check attacks fuzz mutants yasgui clean distclean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -88,6 +88,9 @@ difficulty: $(VENV)/.installed-dev  ## baselines on all generated families, for 
 
 bench: $(VENV)/.installed-dev  ## time kgbench itself (minutes)
 	$(strip $(BIN)/python -m bench $(BENCH))
+
+bench-check: $(VENV)/.installed-dev  ## fail where a hot path takes a third more than declared (a minute)
+	$(BIN)/python -m bench.check
 
 attacks: $(VENV)/.installed-dev  ## attack kgbench in numbers, as a table (hours; ATTACKS=part)
 	$(strip $(BIN)/python -m tests.attacks $(ATTACKS))

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The check of hot paths: what counts as too slow, and what is told of it. Nothing is timed."""
+
+import importlib
+
+import pytest
+
+TOLERANCE = 4 / 3
+
+
+@pytest.fixture
+def check(monkeypatch, repository):
+    """The module under test."""
+    monkeypatch.syspath_prepend(str(repository))
+    return importlib.import_module("bench.check")
+
+
+class Hours:
+    """A clock that only moves when work says so."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        """The present time."""
+        return self.now
+
+    def work(self, *durations):
+        """Work that takes each of ``durations`` in turn, and then always the last."""
+        left = list(durations)
+
+        def slowed():
+            self.now += left.pop(0) if len(left) > 1 else left[0]
+
+        return slowed
+
+
+@pytest.fixture
+def clock():
+    """A clock that stands still."""
+    return Hours()
+
+
+@pytest.fixture
+def checked(check, clock):
+    """Checks paths whose expected ratio is 2, against a loop that takes 1."""
+
+    def of(**paths):
+        declared = {name: check.Expected(name, f"the path {name}", 2.0) for name in paths}
+
+        def measure(some):
+            return check.ratios(some, clock=clock, loop=clock.work(1.0), repeat=3)
+
+        return check.checked(paths, declared, TOLERANCE, measure)
+
+    return of
+
+
+def test_every_path_has_a_declared_ratio(check, repository):
+    """What is declared is what there is, and a third more is too much."""
+    declared, tolerance = check.expected()
+    text = (repository / "bench" / "hot_paths.py").read_text(encoding="utf-8")
+
+    assert 4 <= len(declared) <= 6
+    assert all(f'"{name}": found.' in text for name in declared)
+    assert all(one.ratio > 0 and one.label for one in declared.values())
+    assert tolerance == pytest.approx(4 / 3, abs=0.001)
+
+
+def test_the_page_has_the_declared_ratios(check, repository):
+    """The table of hot paths says what ``expected.ttl`` says."""
+    page = (repository / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    for one in check.expected()[0].values():
+        assert f"| `{one.name}`: {one.label} | {one.ratio:g} |" in page
+
+
+def test_ratios_are_medians_and_do_not_depend_on_the_machine(check, clock):
+    """One slow repetition moves nothing; a machine of half the speed gives the same."""
+    for speed in (1.0, 0.5):
+        loop = clock.work(1.0 / speed)
+        work = clock.work(*(duration / speed for duration in (7.0, 2.0, 9.0, 2.0)))
+        found = check.ratios({"path": work}, clock=clock, loop=loop, repeat=3)
+
+        assert found == {"path": 2.0}
+
+
+@pytest.mark.parametrize(("ratio", "slow"), [(1.0, False), (2.6, False), (2.7, True), (4.0, True)])
+def test_a_third_more_is_too_slow(check, ratio, slow):
+    """What is faster, or slower by less than a third, passes."""
+    declared = {"path": check.Expected("path", "a path", 2.0)}
+
+    assert check.too_slow({"path": ratio}, declared, TOLERANCE) == (["path"] if slow else [])
+
+
+def test_a_path_that_became_slow_fails_with_its_profile(checked, clock):
+    """Its functions are told by name; the other paths have no profile."""
+    found, slow = checked(usual=clock.work(2.0), slower=clock.work(3.0))
+
+    assert found == {"usual": 2.0, "slower": 3.0}
+    assert set(slow) == {"slower"}
+    assert "slowed" in slow["slower"]
+    assert "cumulative" in slow["slower"]
+
+
+def test_what_was_slow_once_is_measured_again(checked, clock):
+    """A slow spell of the machine, unmeasured work first, ends before the second measurement."""
+    found, slow = checked(spell=clock.work(9.0, 9.0, 9.0, 9.0, 2.0))
+
+    assert found == {"spell": 2.0}
+    assert slow == {}
+
+
+def test_a_path_without_a_declared_ratio_is_refused(check, clock):
+    """Neither a path nor a declared ratio is passed over."""
+    declared = {"declared": check.Expected("declared", "a path", 1.0)}
+    with pytest.raises(ValueError, match="differ in declared, path"):
+        check.checked({"path": clock.work(1.0)}, declared, TOLERANCE)
+
+
+@pytest.mark.parametrize("slow", [{}, {"path": "profile of path"}])
+def test_the_command_fails_and_shows_the_profile(check, monkeypatch, capsys, tmp_path, slow):
+    """The exit code is 1 where a path is too slow; its profile is printed and kept."""
+    declared = {"path": check.Expected("path", "a path", 2.0)}
+    monkeypatch.setattr(check, "expected", lambda: (declared, TOLERANCE))
+    monkeypatch.setattr(check, "_measured", lambda: ({"path": 3.0 if slow else 2.0}, slow))
+    monkeypatch.setattr(check, "PROFILES", tmp_path / "profiles")
+
+    assert check.main() == len(slow)
+    told = capsys.readouterr().out
+    assert "expected 2.00, at most 2.67 (a path)" in told
+    assert ("profile of path" in told) == bool(slow)
+    assert [path.read_text(encoding="utf-8") for path in tmp_path.glob("profiles/*")] == [
+        *slow.values()
+    ]

@@ -200,7 +200,7 @@ class _Work:
         self.recorder = Recorder(store.iris, run.id, new_id())
         self.recorder.run = run.iri  # one that another group published may have another base
         self.aggregates = Aggregates(store, self.recorder.pass_graph, self.recorder)
-        self.watch: Callable[[int], None] | None = None
+        self.watch: Callable[[int], None] = lambda _: None
         self._asking = asking
         self._policy = policy
         self._variants = None if variants is None else VariantPass(store, run, variants)
@@ -242,22 +242,21 @@ class _Work:
                     names, held_today, is_evaluated=self._policy is None and dialogue.iri in before
                 )
                 found = self._evaluations(task, dialogue, said)
+                label = self._models.get(dialogue.model, dialogue.model)
                 if self._variants is not None:
-                    label = self._models.get(dialogue.model, dialogue.model)
                     self.result.on_variants.append(
                         self._variants.seen(dialogue, label, task.label, said)
                     )
                 entry = self.result.comparison.add(
                     dialogue.iri,
                     task.label,
-                    self._models.get(dialogue.model, dialogue.model),
+                    label,
                     before=earlier,
                     after={one.round: Seen(one.iri, dict(one.scores)) for one in found},
                     names=names,
                     new=new,
                 )
-                if self.watch is not None:
-                    self.watch(self.result.comparison.dialogues)
+                self.watch(self.result.comparison.dialogues)
                 if entry is not None:
                     shorts = frozenset(names[metric] for metric in new)
                     was, published = with_names(earlier, names), self._base.kind == "published"

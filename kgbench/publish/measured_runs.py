@@ -45,7 +45,7 @@ class MeasuredRuns:
             chosen = self._measuring.selected(run.suite, run.iri)
         except QueryError:  # dialogues, and no pass yet
             chosen = None
-        asked: dict[str, Recording] = defaultdict(partial(Recording, self._view))
+        asked: dict[str, Recording] = defaultdict(partial(Recording, self._measuring.catalogue))
         found = measured(lambda part: asked[part].store(), run, chosen)
         progress = queries.bind(queries.load("run-progress"), runGraph=[run.graph])
         behind = {part: one.asked for part, one in asked.items()} | {PROGRESS: {progress: None}}

@@ -29,7 +29,7 @@ from kgbench.pages.scored import results
 from kgbench.pages.snapshot import View
 from kgbench.pages.tables import Sheet, sheet
 from kgbench.publish.addresses import Addresses
-from kgbench.publish.asked import Recording, filled
+from kgbench.publish.asked import Catalogue, Recording, filled
 from kgbench.publish.outgoing import Outgoing
 from kgbench.publish.parts import Parts
 from kgbench.rdf import queries
@@ -74,6 +74,7 @@ class Measuring:
 
     def __init__(self, view: View, parts: Parts, addresses: Addresses, outgoing: Outgoing) -> None:
         self._view = view
+        self.catalogue = Catalogue(view)
         self._parts = parts
         self._addresses = addresses
         self._outgoing = outgoing
@@ -111,7 +112,7 @@ class Measuring:
         )
 
     def _take(self, found: Standing, kind: str, make: Callable[[Any, Selection], Table]) -> None:
-        recording = Recording(self._view)
+        recording = Recording(self.catalogue)
         with contextlib.suppress(QueryError):  # a suite without the tasks that it asks for
             table = make(recording.store(), found.selection)
             if table.rows:
@@ -119,7 +120,7 @@ class Measuring:
                 found.asked[kind] = self.filled(recording.asked)
 
     def _count(self, found: Standing) -> None:
-        recording = Recording(self._view)
+        recording = Recording(self.catalogue)
         for row in queries.run(
             recording.store(),
             "outcome-counts",

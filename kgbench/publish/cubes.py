@@ -8,7 +8,6 @@ Their members, which are as many as the scores, stand in a packed file of N-Trip
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
@@ -27,6 +26,7 @@ from kgbench.publish.claims import claim_iri
 from kgbench.publish.companions import Companion, written
 from kgbench.publish.dumps import Writer
 from kgbench.publish.folder import Folder
+from kgbench.publish.members import Members
 from kgbench.publish.standing import BOARD, COMPASS, TASKS, Standing
 from kgbench.rdf import digest
 from kgbench.rdf.statements import integer, node, said, text, typed
@@ -38,7 +38,6 @@ _INHERITED = frozenset(
 _AT_ONCE = 10_000  # lines
 _DATA_CUBE = "https://www.w3.org/TR/vocab-data-cube/"
 _PROV_O = "https://www.w3.org/TR/prov-o/"
-Scores = Mapping[tuple[str, Score], list[str]]
 
 
 def write(
@@ -55,7 +54,7 @@ def write(
     """
     for found in standings:
         if found.tables:
-            yield from _Cubes(found, view, publication, published).write(folder)
+            yield from _Cubes(found, view, publication, published, folder).write(folder)
 
 
 class _Cubes:
@@ -67,13 +66,15 @@ class _Cubes:
         view: View,
         publication: Publication,
         published: Callable[[str], str],
+        folder: Folder,
     ) -> None:
         self._found = found
         self._publication = publication
         self._published = published
         self.document = found.document(publication.base)
         self._parts = dict(_parts(found, view))
-        self.evaluations = self._evaluations(view)
+        self._members = Members(folder, f"{self.document}#evaluations-")
+        self._names = self._evaluations(view)
 
     def write(self, folder: Folder) -> Iterator[Companion]:
         """The document in all formats, and the file with the members of collections."""
@@ -81,15 +82,9 @@ class _Cubes:
         place = f"leaderboard/{found.slug}"
         members = Writer(folder, f"{place}-evaluations.nt", packing)
         members.write(f"# {packing.comment}\n".encode())
-        lines: list[str] = []
-        count = 0
-        for line in self._members():
-            lines.append(line)
-            count += 1
-            if len(lines) == _AT_ONCE:
-                members.write("".join(lines).encode())
-                lines.clear()
-        members.write("".join(lines).encode())
+        for lines in self._members.sorted():
+            for at in range(0, len(lines), _AT_ONCE):
+                members.write("".join(lines[at : at + _AT_ONCE]).encode())
         packed = members.finish(None)
         suite = self._published(found.suite)
         tables, behind = node(f"{self.document}#tables"), node(f"{self.document}#evaluations")
@@ -127,7 +122,7 @@ class _Cubes:
             description="The members of the collections of evaluations that the observations of "
             "the tables derive from.",
             files=(packed,),
-            triples=count,
+            triples=self._members.counts.total(),
             standard=_PROV_O,
             vocabularies=(PROV,),
             subject=suite,
@@ -198,31 +193,37 @@ class _Cubes:
             task = table.iris["task"][str(row["task"])]
             scores = [score for score in scores if score.task == task]
         there = ((model, score) for score in scores)
-        return sorted({self._collection(*key) for key in there if key in self.evaluations})
+        return sorted({self._collection(self._names[key]) for key in there if key in self._names})
 
     # --- evaluations ------------------------------------------------------------------------
 
-    def _evaluations(self, view: View) -> Scores:
-        """The evaluations (IRIs of the store) behind each score of each model (IRI)."""
+    def _evaluations(self, view: View) -> Mapping[tuple[str, Score], str]:
+        """The names of collections by model (IRI of the store) and score; finds their members."""
         wanted = {
             score for parts in self._parts.values() for scores in parts.values() for score in scores
         }
-        found: dict[tuple[str, Score], list[str]] = defaultdict(list)
+        found: dict[tuple[str, Score], str] = {}
         metrics = {score.metric for score in wanted}
         for row in fetch.score_rows(view, self._found.selection, metrics):
+            evaluation = self._published(row.evaluation)
             for of_round in {None, row.round}:
-                score = Score(row.task, row.metric, of_round)
-                if score in wanted:
-                    found[row.model, score].append(row.evaluation)
+                key = row.model, Score(row.task, row.metric, of_round)
+                if key[1] in wanted:
+                    if key not in found:
+                        found[key] = self._name(*key)
+                    self._members.add(found[key], evaluation)
         return found
 
-    def _collection(self, model: str, score: Score) -> str:
+    def _name(self, model: str, score: Score) -> str:
         about = " ".join(map(self._published, (model, score.task, score.metric)))
-        return f"{self.document}#evaluations-{digest(f'{about} {score.round}')[:16]}"
+        return digest(f"{about} {score.round}")[:16]
+
+    def _collection(self, name: str) -> str:
+        return f"{self.document}#evaluations-{name}"
 
     def _collections(self, file: str) -> Iterator[ox.Quad]:
-        for (model, score), evaluations in self._in_order():
-            collection = node(self._collection(model, score))
+        for (model, score), name in sorted(self._names.items(), key=lambda item: item[1]):
+            collection = node(self._collection(name))
             yield from typed(collection, PROV.Collection, PROV.Entity)
             yield from said(
                 collection,
@@ -230,17 +231,9 @@ class _Cubes:
                 (KGB.task, self._published(score.task)),
                 (KGB.metric, self._published(score.metric)),
                 (KGB.round, None if score.round is None else integer(score.round)),
-                (KGB["count"], integer(len(evaluations))),
+                (KGB["count"], integer(self._members.counts[name])),
                 (RDFS.seeAlso, file),
             )
-
-    def _members(self) -> Iterator[str]:
-        for key, evaluations in self._in_order():
-            start = f"<{self._collection(*key)}> <{PROV.hadMember}> <"
-            yield from sorted(f"{start}{self._published(one)}> .\n" for one in evaluations)
-
-    def _in_order(self) -> list[tuple[tuple[str, Score], list[str]]]:
-        return sorted(self.evaluations.items(), key=lambda item: self._collection(*item[0]))
 
 
 def _parts(found: Standing, view: View) -> Iterator[tuple[str, dict[str, list[Score]]]]:

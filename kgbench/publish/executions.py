@@ -9,12 +9,12 @@ holds the dialogues of one page at a time.
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator
+import copy
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import pyoxigraph as ox
 
@@ -27,6 +27,7 @@ from kgbench.publish import dumps, framing, text_indexes
 from kgbench.publish.addresses import Addresses
 from kgbench.publish.dialogues import Gathered, Telling, gather, value
 from kgbench.publish.folder import Folder
+from kgbench.publish.held import HeldOutgoing, Holder, Recorded
 from kgbench.publish.outgoing import Outgoing, Rules
 from kgbench.publish.presenting import PAGE, Presenting
 from kgbench.vocab import DCTERMS, KGB, PROV, SKOS
@@ -40,7 +41,8 @@ class Setup:
 
     ``shown`` is a file with what is published besides dialogues, as N-Quads. ``rules`` are those
     of pages, ``dumped`` those of dumps. ``graphs`` are the published ones, as the store names
-    them; ``others`` are those of no run, as they are published.
+    them; ``others`` are those of no run, as they are published, and ``shared`` the same with the
+    catalogue, as the store names them.
     """
 
     snapshot: str
@@ -50,8 +52,10 @@ class Setup:
     documents: frozenset[str]
     graphs: frozenset[str]
     others: frozenset[str]
+    shared: tuple[str, ...]
     rules: Rules
     dumped: Rules
+    packing: dumps.Packing
     canaries: tuple[str, ...]
 
 
@@ -99,19 +103,24 @@ class _Document:
 
 
 class Maker:
-    """Makes the pages and data of executions."""
+    """Makes the pages and data of executions.
 
-    def __init__(self, setup: Setup, journal: str) -> None:
-        self._setup = setup
+    ``recorded`` gives the statements of a graph in the order of its dump: as in the snapshot, if
+    nothing else is given.
+    """
+
+    def __init__(self, setup: Setup, journal: str, recorded: Recorded | None = None) -> None:
+        self.setup = setup
         self._journal = journal
-        self._database = ox.Store.read_only(setup.snapshot)
+        self.database = ox.Store.read_only(setup.snapshot)
         loaded = ox.Store()
         loaded.bulk_load(path=setup.shown, format=ox.RdfFormat.N_QUADS)
         self._shown = Memory(loaded, setup.addresses.base)
-        self._outgoing = Outgoing(self._database, setup.addresses, setup.rules)
-        self._dumped = Outgoing(self._database, setup.addresses, setup.dumped)
-        self._presenting = Presenting(
-            self._shown, setup.addresses, setup.documents, self._database, setup.canaries
+        self.outgoing = Outgoing(self.database, setup.addresses, setup.rules)
+        self.dumped = Outgoing(self.database, setup.addresses, setup.dumped)
+        self._recorded = recorded or self.dumped.recorded
+        self.presenting = Presenting(
+            self._shown, setup.addresses, setup.documents, self.database, setup.canaries
         )
         notation = ox.NamedNode(SKOS.notation)
         metrics = {
@@ -122,16 +131,44 @@ class Maker:
         self._run: tuple[str, list[ox.NamedNode]] = ("", [])
         self._telling = Telling(metrics, self._passes(), known)
 
-    def make(self, execution: str, number: int) -> Done:
+    def holding(self, graphs: Iterable[str]) -> Self:
+        """The same for a run with these graphs (IRIs), which is held until the next one is.
+
+        Links from its pages may lead to other runs, and are looked up on disk.
+        """
+        held = self._holder.hold(graphs)
+        found = copy.copy(self)
+        found.database = held.database
+        found.outgoing = HeldOutgoing(held, self.setup.addresses, self.setup.rules)
+        found.dumped = (
+            found.outgoing
+            if self.setup.dumped == self.setup.rules
+            else HeldOutgoing(held, self.setup.addresses, self.setup.dumped)
+        )
+        return found
+
+    @cached_property
+    def _holder(self) -> Holder:
+        return Holder(self._recorded, self.setup.shared)
+
+    def folder(self) -> Folder:
+        """The folder of the publication, with the journal of this process."""
+        return Folder(self.setup.out, self._journal)
+
+    def submit(self, execution: str, name: str) -> Callable[[], Done]:
+        """What makes an execution, when it is called; its work files have this name."""
+        return lambda: self.make(execution, name)
+
+    def make(self, execution: str, name: str) -> Done:
         """Everything about the execution with this IRI in the store."""
-        folder = Folder(self._setup.out, self._journal)
+        folder = self.folder()
         try:
-            return self._make(folder, ox.NamedNode(execution), number)
+            return self._make(folder, ox.NamedNode(execution), name)
         finally:
             folder.close()
 
-    def _make(self, folder: Folder, execution: ox.NamedNode, number: int) -> Done:
-        iri = self._outgoing.node(execution.value).value
+    def _make(self, folder: Folder, execution: ox.NamedNode, name: str) -> Done:
+        iri = self.outgoing.node(execution.value).value
         about = {
             name: things.text(self._shown, iri, predicate) or ""
             for name, predicate in (
@@ -142,9 +179,9 @@ class Maker:
         }
         nodes = self._dialogues(execution)
         pages = [nodes[at : at + PAGE] for at in range(0, len(nodes), PAGE)] or [[]]
-        document = _Document(self._setup.addresses.place(iri), iri, about, len(pages))
+        document = _Document(self.setup.addresses.place(iri), iri, about, len(pages))
         trees, texts, data = (
-            folder.work(f"{name}-{number}") for name in ("trees.jsonld", "texts.tsv", "data.ttl")
+            folder.work(f"{name}-{suffix}") for suffix in ("trees.jsonld", "texts.tsv", "data.ttl")
         )
         rows: list[dict[str, Any]] = []
         complete = invalid = 0
@@ -157,7 +194,7 @@ class Maker:
             for page, here in enumerate(pages, 1):
                 every = []
                 for node in here:
-                    found = gather(self._outgoing, self._database, node, self._setup.graphs)
+                    found = gather(self.outgoing, self.database, node, self.setup.graphs)
                     every.append(found)
                     lines.writelines(text_indexes.noted(found, document.page(page)))
                     rows.append(self._row(found, document.link(page), about["task"]))
@@ -181,21 +218,21 @@ class Maker:
         )
 
     def _dialogues(self, execution: ox.NamedNode) -> list[ox.NamedNode]:
-        found = neighbours.parts_of(self._database, execution)
+        found = neighbours.parts_of(self.database, execution)
         return sorted(found, key=lambda node: neighbours.natural(self._published(node.value)))
 
     def _own(self, found: Gathered, node: ox.NamedNode) -> Iterator[ox.Quad]:
         """The quads of a dialogue in dumps of its run, which may leave out other texts."""
-        if self._setup.dumped != self._setup.rules:
-            found = gather(self._dumped, self._database, node, self._setup.graphs)
+        if self.setup.dumped != self.setup.rules:
+            found = gather(self.dumped, self.database, node, self.setup.graphs)
         # What other parts of the store say of a dialogue stands in their own dumps.
-        return (q for q in found.quads if _graph(q) not in self._setup.others)
+        return (q for q in found.quads if _graph(q) not in self.setup.others)
 
     def _executions(self, run: str) -> list[ox.NamedNode]:
         """The executions of a run, named as it is published, in the order of their pages."""
         if self._run[0] != run:
-            stored = ox.NamedNode(self._setup.addresses.original(run))
-            found = neighbours.of_run(self._database, stored)
+            stored = ox.NamedNode(self.setup.addresses.original(run))
+            found = neighbours.of_run(self.database, stored)
             self._run = (run, sorted(found, key=lambda one: self._published(one.value)))
         return self._run[1]
 
@@ -236,7 +273,7 @@ class Maker:
         context: dict[str, Any],
         here: dict[str, str],
     ) -> None:
-        task, model = (self._presenting.label(document.about[name]) for name in ("task", "model"))
+        task, model = (self.presenting.label(document.about[name]) for name in ("task", "model"))
         run = document.about["run"]
         shown = {
             "iri": document.iri,
@@ -247,7 +284,7 @@ class Maker:
             "beside": self._beside(document, path, run),
             "others": self._others(document),
         }
-        page = self._presenting.page(
+        page = self.presenting.page(
             "dialogues.html",
             path,
             {**shown, **context},
@@ -265,7 +302,7 @@ class Maker:
         near = (executions[at - 1] if at else None, *executions[at + 1 : at + 2], None)
         before, after = near[:2]
         return neighbours.Beside(
-            *(None if one is None else self._presenting.link(one, path) for one in (before, after))
+            *(None if one is None else self.presenting.link(one, path) for one in (before, after))
         )
 
     def _others(self, document: _Document) -> list[tuple[str, str]]:
@@ -291,7 +328,7 @@ class Maker:
         ]
 
     def _published(self, iri: str) -> str:
-        return self._outgoing.node(iri).value
+        return self.outgoing.node(iri).value
 
     def _row(self, found: Gathered, page: str, task: str) -> dict[str, Any]:
         said = found.said[found.iri]
@@ -341,22 +378,6 @@ def encoded(quads: list[ox.Quad]) -> dict[str, bytes]:
         "nt": dumps.as_bytes(quads, "nt"),
         "jsonld": framing.document(quads).encode("utf-8", "backslashreplace"),
     }
-
-
-_MAKER: dict[str, Maker] = {}
-
-
-def start(setup: Setup) -> None:
-    """Begin a process: open what it reads once. Ctrl-C is for the process that started it."""
-    import os
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _MAKER["this"] = Maker(setup, f"process-{os.getpid()}")
-
-
-def make(execution: str, number: int) -> Done:
-    """What a process is asked for."""
-    return _MAKER["this"].make(execution, number)
 
 
 def _graph(quad: ox.Quad) -> str:

@@ -96,11 +96,14 @@ class Outgoing:
 
     def graph(self, name: str) -> Iterator[list[ox.Quad]]:
         """All of a graph, subject by subject, as the database keeps it."""
-        quads = self._database.quads_for_pattern(None, None, None, ox.NamedNode(name))
-        for _, group in groupby(quads, key=lambda quad: quad.subject):
+        for _, group in groupby(self.recorded(name), key=lambda quad: quad.subject):
             found = self.subject(list(group))
             if found:
                 yield found
+
+    def recorded(self, name: str) -> Iterator[ox.Quad]:
+        """All of a graph as it was recorded, in the order of the database."""
+        return self._database.quads_for_pattern(None, None, None, ox.NamedNode(name))
 
     def about(self, subject: Any) -> list[ox.Quad]:
         """What the database says of one subject, in all graphs."""

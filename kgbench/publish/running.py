@@ -1,29 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Making what belongs to one run: pages and data of its dialogues, and its dumps.
 
-Dialogues are made by a few processes, execution by execution, while this one writes the dumps.
+A run that can be held in memory is made whole by one process, side by side with others. Of a large
+one the dialogues are made by a few processes, execution by execution, while this one writes the
+dumps.
 """
 
 from __future__ import annotations
 
-import contextlib
-import multiprocessing
-import signal
-import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import pyoxigraph as ox
 
-from kgbench.errors import PublicationRefused
-from kgbench.publish import executions, framing, text_indexes
+from kgbench.publish import framing, text_indexes
 from kgbench.publish.dialogues import TEXTS
 from kgbench.publish.dumps import Dumping, Packing, Writer
-from kgbench.publish.executions import Done, Maker, Setup
+from kgbench.publish.executions import Done, Maker
 from kgbench.publish.folder import Folder
 from kgbench.publish.manifest import Dump, Unit
 from kgbench.publish.outgoing import Outgoing
@@ -33,7 +28,6 @@ from kgbench.publish.shown import RUN_LEVEL, run_level
 from kgbench.publish.void import Statistics
 from kgbench.vocab import KGB, PROV, RDF
 
-_FEW = 300  # dialogues; for fewer it does not pay to start processes
 _CHUNK = 1 << 20
 _TYPE, _USED = ox.NamedNode(RDF.type), ox.NamedNode(PROV.used)
 IN_DIALOGUES = frozenset(
@@ -44,84 +38,27 @@ IN_DIALOGUES = frozenset(
 )
 
 
-class Workers(Protocol):
+class MadeRun(NamedTuple):
+    """A run that was made: its unit, and how many files were changed."""
+
+    unit: Unit
+    changed: int
+
+
+class Executions(Protocol):
     """Where executions are made."""
 
-    def submit(self, execution: str, number: int) -> Callable[[], Done]:
-        """Begin with one; the answer waits for it."""
+    def submit(self, execution: str, name: str) -> Callable[[], Done]:
+        """Begin with one, whose work files have this name; the answer waits for it."""
         ...
 
 
-class _Here:
-    """Makes executions in this process, when they are waited for."""
+class Workers(Executions, Protocol):
+    """Where runs and executions are made."""
 
-    def __init__(self, setup: Setup) -> None:
-        self._maker = Maker(setup, "here")
-
-    def submit(self, execution: str, number: int) -> Callable[[], Done]:
-        return lambda: self._maker.make(execution, number)
-
-
-class _Apart:
-    """Makes executions in processes of their own."""
-
-    def __init__(self, pool: ProcessPoolExecutor) -> None:
-        self._pool = pool
-
-    def submit(self, execution: str, number: int) -> Callable[[], Done]:
-        with _uninterrupted():
-            future: Future[Done] = self._pool.submit(executions.make, execution, number)
-        return future.result
-
-
-@contextlib.contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Ctrl-C waits until this is over, and a process that is begun here never hears it.
-
-    It would otherwise reach one that has not yet come to ignore it, or come in the middle of
-    telling one what to do; both end with a traceback of that process.
-    """
-    if threading.current_thread() is not threading.main_thread():  # no signal is handled there
-        yield
-        return
-    waiting: list[int] = []
-    handler = signal.signal(signal.SIGINT, lambda number, _: waiting.append(number))
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        signal.signal(signal.SIGINT, handler)
-        if waiting:
-            signal.raise_signal(signal.SIGINT)
-
-
-@contextlib.contextmanager
-def workers(setup: Setup, processes: int, dialogues: int) -> Iterator[Workers]:
-    """Workers for this many dialogues; none of them outlives the context."""
-    if processes <= 1 or dialogues <= _FEW:
-        yield _Here(setup)
-        return
-    before = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(
-        processes,
-        mp_context=multiprocessing.get_context("spawn"),
-        initializer=executions.start,
-        initargs=(setup,),
-    )
-    try:
-        yield _Apart(pool)
-    except BrokenProcessPool as error:
-        raise PublicationRefused(
-            "a process that makes pages was ended from outside (out of memory?): publish again "
-            "with --processes 1"
-        ) from error
-    except BaseException:
-        for process in set(multiprocessing.active_children()) - before:
-            process.kill()
-        raise
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+    def submit_run(self, part: RunPart, key: str, earlier: Unit | None) -> Callable[[], MadeRun]:
+        """Begin with a run; the answer waits for it."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +69,7 @@ class Making:
     database: ox.Store
     outgoing: Outgoing
     packing: Packing
-    workers: Workers
+    workers: Executions
     original: Callable[[str], str]
     presenting: Presenting
 
@@ -141,7 +78,7 @@ class Making:
     ) -> Unit:
         """One run; ``told`` hears of the dialogues that were made."""
         waiting = [
-            (execution, number, self.workers.submit(execution, number))
+            (execution, self.workers.submit(execution, f"{part.name}-{number}"))
             for number, execution in enumerate(self._executions(part))
         ]
         before = {} if earlier is None else {dump.path: dump for dump in earlier.dumps}
@@ -150,7 +87,7 @@ class Making:
         unused: list[str] = []
         dumps = self._dump(part.name, self._subjects(part, left, unused), before, statistics)
         done: list[tuple[str, Done]] = []
-        for execution, _, result in waiting:
+        for execution, result in waiting:
             made = result()
             told(made.dialogues)
             self.folder.changed += made.changed
@@ -262,6 +199,26 @@ class Making:
         ]
         named = (node.value for node in found if isinstance(node, ox.NamedNode))
         return sorted(named, key=lambda iri: self.outgoing.node(iri).value)
+
+
+def make_run(maker: Maker, part: RunPart, key: str, earlier: Unit | None) -> MadeRun:
+    """Make a run that can be held, in this process."""
+    holding = maker.holding(part.graphs)
+    folder = holding.folder()
+    try:
+        making = Making(
+            folder,
+            holding.database,
+            holding.dumped,
+            maker.setup.packing,
+            holding,
+            maker.setup.addresses.original,
+            maker.presenting,
+        )
+        unit = making.run(part, key, earlier, lambda _: None)
+    finally:
+        folder.close()
+    return MadeRun(unit, folder.changed)
 
 
 def _of(before: dict[str, Dump], form: str) -> Dump | None:

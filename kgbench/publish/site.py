@@ -17,7 +17,7 @@ from kgbench.publish import changes, claims, cubes, front, manifest, moved, reci
 from kgbench.publish.addresses import Addresses
 from kgbench.publish.catalog import Publication
 from kgbench.publish.discovery import write_sitemap
-from kgbench.publish.dumps import Packing, as_bytes, join
+from kgbench.publish.dumps import Packing, join
 from kgbench.publish.executions import Setup
 from kgbench.publish.folder import Folder, claim
 from kgbench.publish.learning import prepared
@@ -28,10 +28,11 @@ from kgbench.publish.outgoing import Outgoing, Rules
 from kgbench.publish.parts import Parts, RunPart, dialogues_in, parts, refuse_in_the_clear
 from kgbench.publish.presenting import Presenting
 from kgbench.publish.resources import Resources
-from kgbench.publish.running import Making, code_digest, workers
+from kgbench.publish.running import Making, code_digest
 from kgbench.publish.settings import Settings
 from kgbench.publish.signing import KEYS, SIGNATURE
 from kgbench.publish.standing import Measuring, Standing, figures, names
+from kgbench.publish.workers import make_runs, workers
 from kgbench.rdf import canonical_json, digest
 from kgbench.rdf.statements import from_stamp
 from kgbench.store import SnapshotReader, open_reader
@@ -163,7 +164,7 @@ class Publishing:
                 units[part.name] = earlier.units[part.name]
                 folder.keep(units[part.name].files)
         path = folder.work("shown.nq")
-        path.write_bytes(as_bytes(list(made.database), "nq"))
+        made.database.dump(str(path), ox.RdfFormat.N_QUADS)
         setup = Setup(
             snapshot=self.view.path,
             shown=str(path),
@@ -172,8 +173,10 @@ class Publishing:
             documents=presenting.documents,
             graphs=self.parts.graphs,
             others=frozenset(self.outgoing.node(graph).value for graph, _ in self.parts.others),
+            shared=(self.parts.catalogue, *(graph for graph, _ in self.parts.others)),
             rules=self.rules,
             dumped=self.for_dumps.rules,
+            packing=self.packing,
             canaries=self.canaries,
         )
         whole = sum(dialogues_in(self.view.database, part.graph) for part in stale)
@@ -184,7 +187,7 @@ class Publishing:
             done += dialogues
             self.told(done, whole, "dialogues")
 
-        with workers(setup, self.settings.processes, whole) as at_work:
+        with workers(setup, self.settings.processes, whole, self.for_dumps.recorded) as at_work:
             making = Making(
                 folder,
                 self.view.database,
@@ -194,10 +197,8 @@ class Publishing:
                 self.addresses.original,
                 presenting,
             )
-            for part in stale:
-                units[part.name] = making.run(
-                    part, keys[part.name], earlier.units.get(part.name), hear
-                )
+            todo = [(part, keys[part.name], earlier.units.get(part.name)) for part in stale]
+            units |= make_runs(at_work, making, todo, hear)
             for name, subjects in self._without_dialogues():
                 units[name] = making.other(name, subjects, "", earlier.units.get(name))
         return dict(sorted(units.items()))
@@ -239,7 +240,7 @@ class Publishing:
             canonical_json(
                 [
                     self._how(),
-                    digest(canonical_json(sorted(map(str, presenting.shown.database)))),
+                    shown.identity(presenting.shown),
                     sorted(self._stamps()),
                     content,
                     [dump.sha256 for dump in versions[-1].dumps],

@@ -12,7 +12,7 @@ import pytest
 
 from kgbench.analysis import stored
 from kgbench.errors import PublicationRefused
-from kgbench.publish import running
+from kgbench.publish import running, workers
 from kgbench.publish.folder import STATE
 from kgbench.publish.settings import Settings
 from kgbench.record import invalidation, reading
@@ -180,7 +180,7 @@ def test_files_that_were_lost_come_back(growing):
 def test_processes_make_the_same(growing, tmp_path, monkeypatch):
     """Two processes write, byte for byte, what one writes."""
     place, out = growing
-    monkeypatch.setattr(running, "_FEW", 0)
+    monkeypatch.setattr(workers, "_FEW", 0)
     publish(place, out, processes=2)
     publish(place, tmp_path / "one", processes=1)
 
@@ -224,7 +224,7 @@ def test_iris_that_are_no_paths(tmp_path):
 def test_an_interruption_ends_all_processes(growing, monkeypatch):
     """Ctrl-C ends the work of other processes, too; publishing again finishes it."""
     place, out = growing
-    monkeypatch.setattr(running, "_FEW", 0)
+    monkeypatch.setattr(workers, "_FEW", 0)
     before = set(multiprocessing.active_children())
 
     def interrupted(*_):

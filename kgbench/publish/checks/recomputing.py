@@ -14,7 +14,6 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -184,15 +183,13 @@ class _Read(Outgoing):
         super().__init__(database, addresses, rules)
         self._dumps = dumps
 
-    def graph(self, name: str) -> Iterator[list[ox.Quad]]:
-        """All of a graph, subject by subject."""
+    def recorded(self, name: str) -> Iterator[ox.Quad]:
+        """All of a graph."""
         wanted = ox.NamedNode(name)
         for dump in self._dumps:
             with reading.opened(dump, None) as content:
                 quads: Any = ox.parse(content, ox.RdfFormat.N_QUADS)
-                held = (quad for quad in quads if quad.graph_name == wanted)
-                for _, group in groupby(held, key=lambda quad: quad.subject):
-                    yield self.subject(list(group))
+                yield from (quad for quad in quads if quad.graph_name == wanted)
 
 
 def _difference(path: Path, made: Path, *, alike: bool) -> str:

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run in memory gives what it gives from disk, and what is as much as the scores is not held."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pyoxigraph as ox
+import pytest
+
+from kgbench.pages.snapshot import Memory
+from kgbench.publish import held, members, workers
+from kgbench.publish.asked import Catalogue, Recording
+from kgbench.publish.folder import STATE, Folder, claim
+from kgbench.publish.held import Holder
+from kgbench.publish.members import Members
+from kgbench.rdf import queries
+from kgbench.vocab import PROV
+from tests.publish.conftest import command, publish
+
+pytestmark = pytest.mark.usefixtures("quick")
+NAMES = ("one", "two", "catalogue")
+ONE, TWO, CATALOGUE = (ox.NamedNode(f"urn:graph:{name}") for name in NAMES)
+
+
+def _quad(subject, value, graph):
+    return ox.Quad(ox.NamedNode(f"urn:{subject}"), ox.NamedNode("urn:p"), ox.Literal(value), graph)
+
+
+@pytest.fixture
+def store():
+    """Two runs and a catalogue; ``both`` is described in the first run and in the catalogue."""
+    found = ox.Store()
+    found.extend(_quad(name, "1", ONE) for name in ("a", "b", "both"))
+    found.extend(_quad(name, "2", TWO) for name in ("a", "c"))
+    found.extend(_quad(name, "3", CATALOGUE) for name in ("both", "x"))
+    return found
+
+
+def _recorded(store):
+    return lambda graph: store.quads_for_pattern(None, None, None, ox.NamedNode(graph))
+
+
+def test_one_run_is_held_at_a_time(store, monkeypatch):
+    """The graphs of the next run take the place of those before; what is shared stays."""
+    holder = Holder(_recorded(store), [CATALOGUE.value])
+    for renewed in (1_000, 0):
+        monkeypatch.setattr(held, "_RENEWED", renewed)
+        for graph in (ONE, TWO, ONE):
+            found = holder.hold([graph.value])
+            wanted = {q for q in store if q.graph_name in (graph, CATALOGUE)}
+            assert set(found.database) == wanted
+            assert found.quads == {graph.value: list(_recorded(store)(graph.value))}
+
+
+def test_what_several_graphs_speak_of_is_known(store):
+    """A subject of two graphs, or of two places in one, is never taken from one of them alone."""
+    holder = Holder(_recorded(store), [CATALOGUE.value])
+    assert holder.hold([ONE.value]).spread == {ox.NamedNode("urn:both")}
+    assert holder.hold([TWO.value]).spread == frozenset()
+    assert holder.hold([ONE.value, TWO.value]).spread == {
+        ox.NamedNode(f"urn:{name}") for name in ("a", "both")
+    }
+    apart = [_quad("a", "1", ONE), _quad("b", "1", ONE), _quad("a", "2", ONE)]
+    found = Holder(lambda _: apart, []).hold([ONE.value])
+    assert found.spread == {ox.NamedNode("urn:a")}
+
+
+def test_a_large_run_gives_the_same(tmp_path, monkeypatch):
+    """A run that is looked up on disk gives, byte for byte, what one in memory gives."""
+    place = tmp_path / "store"
+    command("run", "--store", place, "-m", "baseline:oracle", "-t", "RdfFriendCount-turtle-1")
+    publish(place, tmp_path / "held", processes=1)
+    monkeypatch.setattr(workers, "MOST_DIALOGUES", 0)
+    publish(place, tmp_path / "disk", processes=1)
+
+    def files(name):
+        every = (tmp_path / name).rglob("*")
+        return {
+            path.relative_to(tmp_path / name): path.read_bytes()
+            for path in every
+            if path.is_file() and STATE not in path.parts
+        }
+
+    assert files("held") == files("disk")
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 1_000])
+def test_members_are_sorted(tmp_path, monkeypatch, at_once):
+    """All statements come in their order, however few wait in memory, and no work file is left."""
+    monkeypatch.setattr(members, "_AT_ONCE", at_once)
+    claim(tmp_path / "site").close()
+    folder = Folder(tmp_path / "site")
+    found = Members(folder, "urn:doc#evaluations-")
+    given = [("ff01", "urn:z"), ("00aa", "urn:b"), ("ff00", "urn:y"), ("00aa", "urn:a\u2028")]
+    for name, member in [*given, ("00aa", "urn:b")]:
+        found.add(name, member)
+    lines = [line for some in found.sorted() for line in some]
+    assert found.counts == Counter({"00aa": 3, "ff00": 1, "ff01": 1})
+    assert lines == sorted(
+        f"<urn:doc#evaluations-{name}> <{PROV.hadMember}> <{member}> .\n"
+        for name, member in [*given, ("00aa", "urn:b")]
+    )
+    assert not list(folder.work("x").parent.iterdir())
+    folder.close()
+
+
+def test_the_catalogue_is_asked_once():
+    """Tables share what the catalogue says; each notes all the queries that it was made with."""
+
+    class Counted(Memory):
+        def query(self, text):
+            asked.append(text.name)
+            return super().query(text)
+
+    asked = []
+    catalogue = Catalogue(Counted(ox.Store(), "https://example.org/"))
+    noted = []
+    for _ in range(2):
+        recording = Recording(catalogue)
+        assert queries.rows(recording.store(), "list-metrics") == []
+        assert list(queries.run(recording.store(), "list-tasks")) == []
+        noted.append([text.name for text in recording.asked])
+    assert noted == [["list-metrics", "list-tasks"]] * 2
+    assert asked == ["list-metrics", "list-tasks"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 
 import pyoxigraph as ox
 
@@ -23,9 +24,10 @@ from kgbench.analysis.tables import Table, Value
 from kgbench.pages.snapshot import View
 from kgbench.publish.catalog import Publication
 from kgbench.publish.claims import claim_iri
-from kgbench.publish.companions import Companion, written
+from kgbench.publish.companions import Companion
 from kgbench.publish.dumps import Writer
 from kgbench.publish.folder import Folder
+from kgbench.publish.large_documents import written
 from kgbench.publish.members import Members
 from kgbench.publish.standing import BOARD, COMPASS, TASKS, Standing
 from kgbench.rdf import digest
@@ -94,8 +96,7 @@ class _Cubes:
             if is_cube(table)
         }
         titles = (f"Tables: {found.label}", f"Evaluations behind the tables: {found.label}")
-        quads = [quad for kind in found.tables for quad in self._cube(kind)]
-        quads += self._collections(self._publication.base + packed.path)
+        quads: list[ox.Quad] = []
         for dataset, title in zip((tables, behind), titles, strict=True):
             quads += typed(dataset, DCAT.Dataset)
             quads += said(
@@ -104,7 +105,9 @@ class _Cubes:
                 (DCTERMS.isPartOf, self._publication.dataset),
             )
         quads += said(tables, *((DCTERMS.hasPart, cube) for cube in cubes))
-        files, triples = written(folder, place, sorted(quads, key=str), packing)
+        cells = (quad for kind in found.tables for quad in self._cube(kind))
+        behind_cells = self._collections(self._publication.base + packed.path)
+        files, triples = written(folder, place, chain(cells, behind_cells, quads), packing)
         yield Companion(
             iri=tables.value,
             title=titles[0],

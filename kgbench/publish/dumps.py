@@ -199,38 +199,57 @@ def as_bytes(quads: list[ox.Quad], form: str) -> bytes:
     return out.getvalue()
 
 
-def turtle(quads: list[ox.Quad], iri: str | None = None) -> bytes:
+def turtle(
+    quads: list[ox.Quad], iri: str | None = None, *, prefixes: dict[str, str] | None = None
+) -> bytes:
     """A Turtle document, with a prefix for each place that things are named below, and no other.
 
     The empty prefix is for what is named below ``iri``, the document's own. Such documents can be
-    joined.
+    joined. ``prefixes`` takes the place of those that would be chosen.
     """
-    prefixes = {} if iri is None else {"": f"{iri}#"}
-    triples: dict[ox.Triple, None] = {}
-    named: Counter[str] = Counter()
-    for quad in quads:
-        triples[quad.triple] = None
-        is_type = quad.predicate.value == RDF.type  # which is written as "a"
-        if not is_type:
-            prefixes.update(_prefix(quad.predicate.value))
-        for term in (quad.subject, quad.object, *(() if is_type else (quad.predicate,))):
-            if isinstance(term, ox.NamedNode):
-                named[term.value] += 1
-            elif isinstance(term, ox.Literal) and term.datatype.value not in _UNNAMED:
-                prefixes.update(_prefix(term.datatype.value))
-    spaces: Counter[str] = Counter()
-    for name, times in named.items():
-        spaces[_space(name)] += times
-    known = set(prefixes.values())
-    for space in sorted(spaces):
-        usual = _prefix(space)
-        if usual and usual[0][1] == space:
-            prefixes.update(usual)
-        elif spaces[space] > 1 and space not in known:
-            prefixes[_unused(space, prefixes)] = space
+    triples = dict.fromkeys(quad.triple for quad in quads)
+    if prefixes is None:
+        named = Prefixes(iri)
+        named.add(quads)
+        prefixes = named.chosen()
     out = io.BytesIO()
     ox.serialize(triples, out, ox.RdfFormat.TURTLE, prefixes=prefixes)
     return out.getvalue()
+
+
+class Prefixes:
+    """Chooses the prefixes of a Turtle document, whose statements it sees piece by piece."""
+
+    def __init__(self, iri: str | None = None) -> None:
+        self._prefixes = {} if iri is None else {"": f"{iri}#"}
+        self._spaces: Counter[str] = Counter()
+
+    def add(self, quads: Iterable[ox.Quad]) -> None:
+        """See some of the statements."""
+        named: Counter[str] = Counter()
+        for quad in quads:
+            is_type = quad.predicate.value == RDF.type  # which is written as "a"
+            if not is_type:
+                self._prefixes.update(_prefix(quad.predicate.value))
+            for term in (quad.subject, quad.object, *(() if is_type else (quad.predicate,))):
+                if isinstance(term, ox.NamedNode):
+                    named[term.value] += 1
+                elif isinstance(term, ox.Literal) and term.datatype.value not in _UNNAMED:
+                    self._prefixes.update(_prefix(term.datatype.value))
+        for name, times in named.items():
+            self._spaces[_space(name)] += times
+
+    def chosen(self) -> dict[str, str]:
+        """The prefixes for what was seen."""
+        prefixes = dict(self._prefixes)
+        known = set(prefixes.values())
+        for space in sorted(self._spaces):
+            usual = _prefix(space)
+            if usual and usual[0][1] == space:
+                prefixes.update(usual)
+            elif space and self._spaces[space] > 1 and space not in known:  # a URN has none
+                prefixes[_unused(space, prefixes)] = space
+        return prefixes
 
 
 def _space(iri: str) -> str:

@@ -27,6 +27,9 @@ CONTEXT: Mapping[str, Any] = {
     "verdicts": {"@reverse": "prov:wasDerivedFrom"},
     "evaluations": {"@reverse": "kgb:dialogue"},
 }
+_EVERY = {prefix: str(iri) for prefix, iri in PREFIXES.items()}
+CLOSING = "\n]}\n"
+"""How a JSON-LD document ends."""
 _NEVER = {"@embed": "@never"}
 #: The frame of a dialogue. What is not framed here stands within what names it, once a branch.
 DIALOGUE: Mapping[str, Any] = {
@@ -171,12 +174,39 @@ def node_trees(quads: Iterable[ox.Quad]) -> Iterator[str]:
 
 def document(quads: Iterable[ox.Quad]) -> str:
     """A small graph as one JSON-LD document with its context, and a line for each node."""
-    every = {prefix: str(iri) for prefix, iri in PREFIXES.items()}
-    nodes = [_compacted(node, every) for node in expanded(quads)]
-    used = {name.partition(":")[0] for node in nodes for name in _names(node)}
-    context = {prefix: every[prefix] for prefix in sorted(used & set(every))}
-    lines = ",\n".join(json.dumps(node, ensure_ascii=False) for node in nodes)
-    return f'{{"@context": {json.dumps(context)}, "@graph": [\n{lines}\n]}}\n'
+    every = list(quads)
+    terms = Terms()
+    terms.add(every)
+    return "".join((terms.opening(), *joined(lines(every)), CLOSING))
+
+
+class Terms:
+    """The prefixes that a JSON-LD document uses, whose statements it sees piece by piece."""
+
+    def __init__(self) -> None:
+        self._used: set[str] = set()
+
+    def add(self, quads: Iterable[ox.Quad]) -> None:
+        """See some of the statements."""
+        for node in expanded(quads):
+            self._used.update(name.partition(":")[0] for name in _names(_compacted(node, _EVERY)))
+
+    def opening(self) -> str:
+        """How the document begins: with its context."""
+        context = {prefix: _EVERY[prefix] for prefix in sorted(self._used & set(_EVERY))}
+        return f'{{"@context": {json.dumps(context)}, "@graph": [\n'
+
+
+def lines(quads: Iterable[ox.Quad]) -> Iterator[str]:
+    """A line of a JSON-LD document for each node."""
+    for node in expanded(quads):
+        yield json.dumps(_compacted(node, _EVERY), ensure_ascii=False)
+
+
+def joined(nodes: Iterable[str]) -> Iterator[str]:
+    """The lines of a JSON-LD document, with what stands between them."""
+    for number, line in enumerate(nodes):
+        yield f",\n{line}" if number else line
 
 
 def _compacted(node: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,13 +9,14 @@ import pyoxigraph as ox
 import pytest
 
 from kgbench.pages.snapshot import Memory
-from kgbench.publish import held, members, workers
+from kgbench.publish import companions, held, large_documents, members, workers
 from kgbench.publish.asked import Catalogue, Recording
+from kgbench.publish.dumps import Packing
 from kgbench.publish.folder import STATE, Folder, claim
 from kgbench.publish.held import Holder
 from kgbench.publish.members import Members
 from kgbench.rdf import queries
-from kgbench.vocab import PROV
+from kgbench.vocab import PROV, RDF, XSD
 from tests.publish.conftest import command, publish
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -103,6 +104,41 @@ def test_members_are_sorted(tmp_path, monkeypatch, at_once):
     )
     assert not list(folder.work("x").parent.iterdir())
     folder.close()
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 100_000])
+def test_a_large_document_is_as_a_small_one(tmp_path, monkeypatch, at_once):
+    """A document that is sorted on disk and written in pieces has the bytes of one that is held."""
+    monkeypatch.setattr(large_documents, "_SORTED_AT_ONCE", at_once)
+    monkeypatch.setattr(large_documents, "_WRITTEN_AT_ONCE", at_once)
+    values = (
+        *(ox.Literal("x"), ox.Literal("x", language="en"), ox.Literal('a "b"\n\u2028')),
+        ox.Literal("1.5", datatype=ox.NamedNode(XSD.double)),
+        *(ox.NamedNode(f"https://example.org/a/{name}") for name in ("1", "2")),
+        *(ox.NamedNode(PROV.Collection), ox.NamedNode("urn:x-y:once")),
+    )
+    quads = [
+        ox.Quad(ox.NamedNode(f"https://example.org/doc#{name}"), ox.NamedNode(predicate), value)
+        for name in ("c", "a", "b")
+        for predicate in (RDF.type, PROV.hadMember, "https://example.org/own/p")
+        for value in values
+        if predicate != RDF.type or isinstance(value, ox.NamedNode)
+    ]
+    packing = Packing("zstd", None, "")
+    made = {}
+    for name, write in (("whole", companions.written), ("pieces", large_documents.written)):
+        out = tmp_path / name
+        claim(out).close()
+        folder = Folder(out)
+        given = sorted(quads, key=str) if name == "whole" else [*quads, *quads]
+        told = write(folder, "leaderboard/suite", given, packing)
+        assert not list(folder.work("x").parent.iterdir())
+        folder.close()
+        made[name] = {path.name: path.read_bytes() for path in (out / "leaderboard").iterdir()}
+        made[f"{name}, told"] = sorted(told[0], key=str), told[1]
+    assert made["pieces"] == made["whole"]
+    assert len(made["whole"]) == 3
+    assert made["pieces, told"] == made["whole, told"]
 
 
 def test_the_catalogue_is_asked_once():

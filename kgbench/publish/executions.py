@@ -226,7 +226,8 @@ class Maker:
         if self.setup.dumped != self.setup.rules:
             found = gather(self.dumped, self.database, node, self.setup.graphs)
         # What other parts of the store say of a dialogue stands in their own dumps.
-        return (q for q in found.quads if _graph(q) not in self.setup.others)
+        others = self.setup.others
+        return (q for q in found.quads if not others or _graph(q) not in others)
 
     def _executions(self, run: str) -> list[ox.NamedNode]:
         """The executions of a run, named as it is published, in the order of their pages."""

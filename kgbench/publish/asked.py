@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from kgbench.analysis.scores import CHOOSING
@@ -21,18 +21,20 @@ class Catalogue:
 
     Each table asks which tasks, metrics and models there are, and there are several tables for each
     run. The answers are as long as the catalogue, whatever the number of dialogues.
+    ``answers`` are known already, by the texts of their queries.
     """
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: View, answers: Mapping[str, list[Any]] | None = None) -> None:
         self.view = view
-        self._answers: dict[str, list[Any]] = {}
+        self._answers: dict[str, list[Any]] = dict(answers or {})
 
     def query(self, text: str) -> Any:
         """The answer of the store."""
-        if not isinstance(text, Bound) or text.name not in CHOOSING:
-            return self.view.query(text)
         if text not in self._answers:
-            self._answers[text] = list(self.view.query(text))
+            found = self.view.query(text)
+            if not isinstance(text, Bound) or text.name not in CHOOSING:
+                return found
+            self._answers[text] = list(found)
         return self._answers[text]
 
 

@@ -110,6 +110,7 @@ class Publishing:
 
     def __post_init__(self) -> None:
         self.outgoing = Outgoing(self.view.database, self.addresses, self.rules)
+        self._answers: dict[str, list[Any]] = {}
         self.canaries = robots.canaries(self.view, self.parts.suites)
         self.packing = Packing(
             self.settings.compression, self.settings.password, "; ".join(self.canaries)
@@ -198,7 +199,7 @@ class Publishing:
                 presenting,
             )
             todo = [(part, keys[part.name], earlier.units.get(part.name)) for part in stale]
-            units |= make_runs(at_work, making, todo, hear)
+            units |= make_runs(at_work, making, todo, hear, self._answers)
             for name, subjects in self._without_dialogues():
                 units[name] = making.other(name, subjects, "", earlier.units.get(name))
         return dict(sorted(units.items()))
@@ -255,7 +256,7 @@ class Publishing:
             return earlier.units["things"]
         before = set(folder.written)
         whole = len(documents)
-        measuring = Measuring(self.view, self.parts, self.addresses, self.outgoing)
+        measuring = Measuring(self.view, self.parts, self.addresses, self.outgoing, self._answers)
         self.told(0, whole, "scores")
         standings = list(measuring.standings(lambda what: self.told(0, whole, what)))
         named = names(self.view, measuring)

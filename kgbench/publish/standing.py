@@ -70,11 +70,18 @@ class Standing:
 
 
 class Measuring:
-    """Takes the standings of the published runs."""
+    """Takes the standings of the published runs; ``answers`` are those of queries asked before."""
 
-    def __init__(self, view: View, parts: Parts, addresses: Addresses, outgoing: Outgoing) -> None:
+    def __init__(
+        self,
+        view: View,
+        parts: Parts,
+        addresses: Addresses,
+        outgoing: Outgoing,
+        answers: Mapping[str, list[Any]] | None = None,
+    ) -> None:
         self._view = view
-        self.catalogue = Catalogue(view)
+        self.catalogue = Catalogue(view, answers)
         self._parts = parts
         self._addresses = addresses
         self._outgoing = outgoing

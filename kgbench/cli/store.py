@@ -164,6 +164,7 @@ def recover(
 
     from kgbench import files
     from kgbench.errors import StoreError, StoreInUse
+    from kgbench.record import aggregates
     from kgbench.record.recovery import recover as recovered
     from kgbench.store import checking, default_location, embedded_only, known_keys, open_store
 
@@ -175,6 +176,8 @@ def recover(
             raise StoreInUse(f"the store {path} is in use by {owner}: wait for it to end")
         with open_store(target) as owned:
             done = recovered(path, owned)
+        with open_store(target) as owned:
+            aggregates.check(owned)
         try:
             known_keys.carry(str(path), target)
         except StoreError as error:  # that file may be damaged, too

@@ -57,6 +57,7 @@ class Recovered:
 def recover(path: Path, target: OwnedStore) -> Recovered:
     """Write what can be read of the store at ``path``, which nobody owns, into an empty store.
 
+    Counts of passes are left behind, and can be made anew.
     Raises :class:`~kgbench.errors.StoreError` where nothing can be read.
     """
     with (
@@ -64,6 +65,7 @@ def recover(path: Path, target: OwnedStore) -> Recovered:
         rebuild(path, Path(scratch)) as made,
     ):
         _register(made)
+        _without_counts(made)
         missing: list[Missing] = []
         for run in reading.runs(made):
             missing += _without_incomplete(made, run)
@@ -105,6 +107,14 @@ def _register(made: Rebuilt) -> None:
                 lines.append(f"<{graph}> <{KGB.changeStamp}> {stamp} .")
     if lines:
         made.add(made.iris.catalogue, lines)
+
+
+def _without_counts(made: Rebuilt) -> None:
+    """Leave the counts of passes behind: they would count dialogues that could not be read."""
+    head = f"{made.iris.base}graph/aggregates/"
+    for graph in registry.graphs(made):
+        if graph.startswith(head):
+            made.remove(made.iris.catalogue, graph)
 
 
 def _without_incomplete(made: Rebuilt, run: RunInfo) -> list[Missing]:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from kgbench.cli import app
 from kgbench.errors import StoreError
-from kgbench.record import recovery
+from kgbench.record import aggregates, counted, recovery
 from kgbench.secrets.fingerprints import FILE
 from kgbench.store import (
     checking,
@@ -87,6 +87,10 @@ def test_what_is_damaged_is_recovered_and_listed(tmp_path, monkeypatch):
         ("1-", [0])
     ]
     assert checking.check(new).problems == []
+    with open_store(str(new)) as owned:  # not even the counts have the dialogue that is missing
+        assert len(counted.graphs(owned)) == len(aggregates.check(owned).right) == 1
+        kept = list(counted.graphs(owned).values())
+        assert sum(times for _, times in counted.outcomes(owned, kept)) == 2
     again = CliRunner().invoke(app, [*small, "--store", str(new)])
     assert json.loads(again.output)["complete"] == 3
     with open_reader(str(new)) as reader:

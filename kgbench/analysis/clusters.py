@@ -183,6 +183,9 @@ class Clusters:
 
     def _flipped(self) -> float:
         """P of the sum of clusters when the sign of each is drawn; exact up to 13 clusters."""
+        if not self.totals.any():
+            return 1.0  # signs change nothing, which is soon found out for two equal models
+
         import numpy as np
         from scipy import stats  # type: ignore[import-untyped]
 

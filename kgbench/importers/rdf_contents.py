@@ -61,7 +61,9 @@ _EARLIER = ox.NamedNode(PROV.alternateOf)
 _TIMES = frozenset((PROV.startedAtTime, PROV.endedAtTime))
 _ACTIVITY = re.compile(r"(.+/)(run|pass|invalidation|analysis|import)/[A-Za-z0-9._-]+")
 _PLACE = re.compile(r"/(?:run|pass|invalidation|analysis|import)/[^/]+")
-_GRAPH = re.compile(r".+/graph/(?:catalogue|(?:run|pass|invalidation|analysis|import)/[^/]+)")
+_GRAPH = re.compile(
+    r".+/graph/(?:catalogue|(?:run|pass|invalidation|analysis|import|aggregates)/[^/]+)"
+)
 _AHEAD = timedelta(days=1)  # how far clocks of others may be ahead
 
 

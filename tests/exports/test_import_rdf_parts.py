@@ -114,7 +114,7 @@ def test_a_part_refers_to_what_is_there(whole, store, tmp_path):
 def test_a_run_that_was_lost_comes_back(whole, store, tmp_path):
     """The same file brings again what was removed since; the import is one and keeps its times."""
     take(whole, store, tmp_path)
-    of_writes = (KGB.changeStamp, KGB.registrationNumber)
+    of_writes = (KGB.changeStamp, KGB.registrationNumber, KGB.stampAtUse)
     before = {q for q in every(store) if q.predicate.value not in of_writes}
     lost = {q.graph_name.value for q in results(whole)}
     store.drop(sorted(lost))

@@ -15,7 +15,9 @@ from kgbench.analysis.characterization import characterization
 from kgbench.analysis.compass import compass_table
 from kgbench.analysis.format_preference import format_preference
 from kgbench.analysis.leaderboard import leaderboard
+from kgbench.analysis.leaders import leaders
 from kgbench.analysis.outcomes import outcomes
+from kgbench.analysis.reliability import reliability
 from kgbench.analysis.scores import histograms, metrics
 from kgbench.analysis.selection import select
 from kgbench.analysis.task_scores import task_scores
@@ -34,6 +36,8 @@ TASKS = ["RdfFriendCount-*-1", "RdfSyntaxFixList-*", "Sparql2AnswerListOrga-turt
 MODELS = ["baseline:oracle", "baseline:noisy?rate=0.5&seed=3", "baseline:silent"]
 ANALYSES = (
     leaderboard,
+    leaders,
+    reliability,
     task_scores,
     outcomes,
     compass_table,
@@ -184,10 +188,10 @@ def test_check_finds_wrong_counts(tmp_path):
         right = next(
             triple
             for triple in store.triples(kept)
-            if triple.predicate.value.endswith("caseCounts") and ",1.0,1]" in triple.object.value
+            if triple.predicate.value.endswith("caseCounts") and ",1.0,1,[" in triple.object.value
         )
         literal = str(right.object)
-        wrong = literal.replace(",1.0,1]", ",0.25,1]", 1)
+        wrong = literal.replace(",1.0,1,[", ",0.25,1,[", 1)
         line = f"{right.subject} {right.predicate}"
         store.update(f"DELETE DATA {{ GRAPH <{kept}> {{ {line} {literal} }} }}")
         store.update(f"INSERT DATA {{ GRAPH <{kept}> {{ {line} {wrong} }} }}")

@@ -13,15 +13,36 @@ from typing import Any, NamedTuple
 from kgbench.analysis.selection import Selection
 from kgbench.rdf import queries
 from kgbench.record import counted
-from kgbench.record.counts import Cell, Ended, Reached
+from kgbench.record.counts import Cell, Ended
 from kgbench.store.protocol import Store
 from kgbench.vocab import OUTCOME
 
 LISTED = "list-aggregates"
 VALUES = (LISTED, "counted-lists", "counted-scores", "score-histograms", "round-histograms")
 CASES = (LISTED, "counted-lists", "counted-cases", "case-histograms")
+SINGLE = (LISTED, "counted-lists", "counted-cases", "score-rows")
 OUTCOMES = (LISTED, "counted-lists", "counted-outcomes", "outcome-counts")
 _FEW = 40  # metrics that an engine finds sooner one by one than by reading all scores
+
+
+class OnCase(NamedTuple):
+    """How often a value was reached on a case (IRI), and the first dialogue that reached it."""
+
+    case: str
+    round: int | None
+    value: float
+    times: int
+    dialogue: str | None = None
+
+
+class Single(NamedTuple):
+    """A value of an answer or a dialogue, ``times`` times: below zero where it is taken back."""
+
+    case: str
+    iteration: int
+    round: int | None
+    value: float
+    times: int
 
 
 class _Parts(NamedTuple):
@@ -64,8 +85,8 @@ def case_values(
     model: list[str] | None,
     task: list[str] | None,
     with_dialogues: bool,
-) -> Iterator[tuple[Cell, Reached, int, str | None]]:
-    """What was reached on each case, how often, and the first dialogue that reached it.
+) -> Iterator[tuple[Cell, OnCase]]:
+    """What was reached on each case.
 
     What there is of one cell and value adds up. ``metrics`` are the IRIs of those that are wanted;
     ``model`` and ``task`` make the engine read less, and others may come. A dialogue is given only
@@ -73,8 +94,9 @@ def case_values(
     """
     passes = selection.pass_graphs
     parts = _Parts((), passes) if with_dialogues else _parts(store, passes, selection.latest)
-    for cell, reached, times in counted.cases(store, parts.counted, metrics):
-        yield cell, reached, times, None
+    for cell, found in counted.cases(store, parts.counted, metrics):
+        times = found.times * len(found.iterations)
+        yield cell, OnCase(found.case, found.round, found.value, times)
     if not parts.uncounted:
         return
     for row in queries.run(
@@ -86,9 +108,47 @@ def case_values(
         task=task,
         latest=selection.latest,
     ):
-        reached = Reached(row["case"].value, _round(row), float(row["value"].value))
+        value, times = float(row["value"].value), int(row["count"].value)
         dialogue = row["dialogue"].value if with_dialogues else None
-        yield _cell(row), reached, int(row["count"].value), dialogue
+        yield _cell(row), OnCase(row["case"].value, _round(row), value, times, dialogue)
+
+
+def single_values(
+    store: Store,
+    selection: Selection,
+    metrics: Sequence[str],
+    *,
+    model: list[str] | None,
+    task: list[str] | None,
+) -> Iterator[tuple[Cell, Single]]:
+    """Every value of ``metrics`` (IRIs) with its case and iteration; what is taken back comes last.
+
+    ``model`` and ``task`` are as in :func:`case_values`.
+    """
+    parts = _parts(store, selection.pass_graphs, selection.latest)
+    taken_back = []
+    for cell, found in counted.cases(store, parts.counted, metrics):
+        case, round_, value, times, iterations = found
+        for iteration in iterations:
+            single = cell, Single(case, iteration, round_, value, times)
+            if times > 0:
+                yield single
+            else:
+                taken_back.append(single)
+    yield from taken_back
+    if not parts.uncounted:
+        return
+    for row in queries.run(
+        store,
+        "score-rows",
+        passGraph=list(parts.uncounted),
+        metric=metrics,
+        model=model,
+        task=task,
+        latest=selection.latest,
+    ):
+        value, iteration = float(row["value"].value), int(row["iteration"].value)
+        yield _cell(row), Single(row["case"].value, iteration, _round(row), value, 1)
 
 
 def outcomes(

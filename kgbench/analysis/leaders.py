@@ -131,7 +131,7 @@ def leaders(
         columns=(*table.columns, *COLUMNS),
         rows=tuple((*row, *more) for row, more in zip(table.rows, extra, strict=True)),
         notes=(*table.notes, *notes),
-        queries=(*table.queries, "score-rows"),
+        queries=tuple(dict.fromkeys((*table.queries, *fetch.SINGLE))),
         context={**table.context, "test": test, **how.context, **more},
     )
 
@@ -318,12 +318,23 @@ class _Resampled:
 def _units(store: Store, selection: Selection, wanted: Mapping[Score, Fraction]) -> Units:
     """Values by score, by case and iteration, and by model."""
     found: dict[Score, dict[Case, dict[str, list[float]]]] = {}
-    for row in fetch.score_rows(store, selection, {score.metric for score in wanted}):
-        of_row = (Score(row.task, row.metric, r) for r in (row.round, None))
+    metrics = {score.metric for score in wanted}
+    for (model, task, metric, round_), single in fetch.single_values(store, selection, metrics):
+        of_row = (Score(task, metric, r) for r in (round_, None))
         score = next((one for one in of_row if one in wanted), None)
-        if score is not None:
-            units = found.setdefault(score, defaultdict(lambda: defaultdict(list)))
-            units[row.case, row.iteration][row.model].append(row.value)
+        if score is None:
+            continue
+        units = found.setdefault(score, defaultdict(lambda: defaultdict(list)))
+        of_case = units[single.case, single.iteration]
+        if single.times > 0:
+            of_case[model] += [single.value] * single.times
+            continue
+        for _ in range(-single.times):
+            of_case[model].remove(single.value)
+        if not of_case[model]:
+            del of_case[model]
+        if not of_case:
+            del units[single.case, single.iteration]
     return found
 
 

@@ -75,7 +75,7 @@ def repetitions(
     selected = fetch.selection_test(store, selection)
     narrowed = fetch.narrowing(store, selection)
     metrics = later.with_later({score.metric for score in chosen.values()})
-    for (model, task, metric), reached, times, dialogue in counting.case_values(
+    for (model, task, metric), reached in counting.case_values(
         store, selection, metrics, **narrowed, with_dialogues=with_dialogues
     ):
         score = chosen.get(task)
@@ -83,7 +83,7 @@ def repetitions(
             continue
         if score.round not in (None, reached.round) or not selected(model, task):
             continue
-        found[Item(task, reached.case)][model].add(reached.value, times, dialogue)
+        found[Item(task, reached.case)][model].add(reached.value, reached.times, reached.dialogue)
     known = fetch.tasks(store)
     ordered = sorted(found, key=lambda item: (known[item.task].name, item))
     there = {

@@ -24,6 +24,7 @@ CHOOSING = ("list-passes", "list-suites", "list-tasks", "list-metrics", "list-mo
 HISTOGRAMS = (*counting.VALUES, "superseding-metrics")
 ROWS = ("score-rows", "superseding-metrics")
 CASES = (*counting.CASES, "superseding-metrics")
+SINGLE = (*counting.SINGLE, "superseding-metrics")
 ERRORS = ("failed-dialogues", *counting.OUTCOMES)
 _NARROW = 3  # models, and tasks, that a query names: the values of its parameters are multiplied
 NOT_JUDGED = frozenset({"evaluator-error", "timeout"})
@@ -213,6 +214,23 @@ def score_rows(
             row["dialogue"].value,
             row["evaluation"].value,
         )
+
+
+def single_values(
+    store: Store, selection: Selection, metrics: Iterable[str]
+) -> Iterator[tuple[Cell, counting.Single]]:
+    """Every single value of ``metrics`` (IRIs) with its case and iteration.
+
+    What is taken back comes last. :func:`score_rows` says the dialogues as well, and reads longer.
+    """
+    later = Superseded(store, selection)
+    selected = selection_test(store, selection)
+    asked = later.with_later(metrics)
+    narrowed = narrowing(store, selection)
+    singles = counting.single_values(store, selection, asked, **narrowed)
+    for (model, task, metric), single in singles:
+        if selected(model, task):
+            yield Cell(model, task, later.of_task(task, metric), single.round), single
 
 
 def errors(

@@ -126,8 +126,8 @@ class Aggregates:
         for row in self._store.query(fill("judged-scores.rq", **about)):
             if row["dialogue"].value not in invalid:
                 cell = Cell(row["model"].value, row["task"].value, row["metric"].value)
-                value = float(row["value"].value)
-                yield (cell, Reached(row["case"].value, _round(row), value)), 1
+                iteration, value = int(row["iteration"].value), float(row["value"].value)
+                yield (cell, Reached(row["case"].value, iteration, _round(row), value)), 1
         for row in self._store.query(fill("judged-outcomes.rq", **about)):
             if row["dialogue"].value not in invalid:
                 outcome = row["outcome"].value.removeprefix(OUTCOME)
@@ -223,8 +223,9 @@ def check(store: Store, watch: Callable[[str], None] = lambda _: None) -> Verifi
 
 def _kept(store: Store, graph: str) -> Iterator[tuple[_Entry, int]]:
     """What the counts say."""
-    for cell, reached, times in counted.cases(store, [graph]):
-        yield (cell, reached), times
+    for cell, found in counted.cases(store, [graph]):
+        for iteration in found.iterations:
+            yield (cell, Reached(found.case, iteration, found.round, found.value)), found.times
     yield from counted.outcomes(store, [graph])
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from kgbench.rdf import queries
-from kgbench.record.counts import Cell, Ended, Reached
+from kgbench.record.counts import Cell, Ended, Repeated
 from kgbench.store.protocol import Store
 from kgbench.vocab import OUTCOME
 
@@ -44,8 +44,8 @@ def scores(
 
 def cases(
     store: Store, graphs_: Sequence[str], metrics: Collection[str] | None = None
-) -> Iterator[tuple[Cell, Reached, int]]:
-    """Each cell with what was reached and how often, from graphs of counts; rows add up.
+) -> Iterator[tuple[Cell, Repeated]]:
+    """Each cell with what was reached, from graphs of counts; rows add up.
 
     ``metrics`` are the IRIs of those that are wanted, ``None`` all.
     """
@@ -62,9 +62,9 @@ def cases(
         if row["caseList"].value != listed:
             listed = row["caseList"].value
             of = json.loads(listed)
-        for case, model, task, round_, value, times in json.loads(row["counts"].value):
+        for case, model, task, round_, value, times, iterations in json.loads(row["counts"].value):
             cell = Cell(models[model], tasks[task], metric)
-            yield cell, Reached(of[case], round_, float(value)), times
+            yield cell, Repeated(of[case], round_, float(value), times, iterations)
 
 
 def outcomes(

@@ -8,10 +8,10 @@ engine looks up a hundred nodes much sooner than ten thousand.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kgbench.model import Dialogue, Evaluation, Json
 from kgbench.rdf import json_literal
@@ -31,11 +31,25 @@ class Cell(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """A value that was reached on a case (IRI), by round; ``None`` is the dialogue as a whole."""
+    """A value that was reached on a case (IRI) in an iteration.
+
+    ``round`` is that of the answer; ``None`` is the dialogue as a whole.
+    """
+
+    case: str
+    iteration: int
+    round: int | None
+    value: float
+
+
+class Repeated(NamedTuple):
+    """A value that was reached on a case (IRI), ``times`` times in each of the iterations."""
 
     case: str
     round: int | None
     value: float
+    times: int
+    iterations: list[int]
 
 
 class Ended(NamedTuple):
@@ -61,7 +75,8 @@ class Counts:
         model, task, round_ = dialogue.model, dialogue.task, evaluation.round
         self.outcome(Ended(model, task, round_, evaluation.outcome.value))
         for metric, value in evaluation.scores.items():
-            self.score(Cell(model, task, metric), Reached(dialogue.case, round_, value))
+            reached = Reached(dialogue.case, dialogue.iteration, round_, value)
+            self.score(Cell(model, task, metric), reached)
 
     def outcome(self, ended: Ended, times: int = 1) -> None:
         """Count an outcome."""
@@ -144,14 +159,20 @@ def _by_metric(
     for cell in sorted(scores):
         of_metric.setdefault(cell.metric, []).append(cell)
     for metric, cells in of_metric.items():
-        by_case: list[list[Json]] = [
-            [cases[one.case], models[cell.model], tasks[cell.task], one.round, one.value, times]
-            for cell in cells
-            for one, times in scores[cell].items()
-        ]
-        for start in range(0, len(by_case), _ROWS):
-            part = by_case[start : start + _ROWS]
-            by_value: Counter[tuple[Json, ...]] = Counter()
-            for _, *reached, times in part:
-                by_value[tuple(reached)] += times
-            yield metric, [[*reached, times] for reached, times in by_value.items()], part
+        by_case: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+        for cell in cells:
+            where = models[cell.model], tasks[cell.task]
+            for one, times in scores[cell].items():
+                row = (cases[one.case], *where, one.round, one.value, times)
+                by_case[row].append(one.iteration)
+        rows = list(by_case.items())
+        for start in range(0, len(rows), _ROWS):
+            part = rows[start : start + _ROWS]
+            by_value: Counter[tuple[Any, ...]] = Counter()
+            for (_, *reached, times), iterations in part:
+                by_value[tuple(reached)] += times * len(iterations)
+            yield (
+                metric,
+                [[*reached, times] for reached, times in by_value.items()],
+                [[*row, iterations] for row, iterations in part],
+            )

@@ -18,7 +18,6 @@ from kgbench.record.verdicts import item_triples
 from kgbench.store.iris import Iris, new_id
 from kgbench.store.protocol import Block, Store
 
-"""The kind of the passes of people."""
 LONGEST_REASON: Final = 4_000
 """The most characters of the reason for a verdict."""
 PSEUDONYM: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")

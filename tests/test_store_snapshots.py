@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import itertools
+import queue
 import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -152,6 +155,25 @@ def test_a_snapshot_that_fails_is_missing(caplog):
     assert tried.wait(60)
     assert publisher.stop()
     assert "No space left on device" in caplog.text
+
+
+def test_snapshots_that_take_long_are_rare(monkeypatch):
+    """One that took a minute is followed by nine without any; whoever hurries need not wait."""
+    clock = itertools.count(0, 60)
+    monkeypatch.setattr(snapshots, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    pauses: queue.SimpleQueue[float] = queue.SimpleQueue()
+
+    class Watched(snapshots.Publisher):
+        def _pause(self, took):
+            pauses.put(super()._pause(took))
+            return 3600
+
+    publisher = Watched(lambda: None)
+    assert pauses.get(timeout=60) == snapshots.INTERVAL
+    publisher.changed()
+    publisher.hurry()
+    assert pauses.get(timeout=60) == 540
+    assert not publisher.stop()
 
 
 def test_a_reader_cannot_publish(place):

@@ -322,7 +322,8 @@ def tasks(store: Store) -> dict[str, TaskInfo]:
 
 
 def metrics(store: Store) -> dict[str, MetricInfo]:
-    """The metrics of the catalogue, by IRI."""
+    """The metrics of the catalogue, by IRI, in the order of task classes."""
+    rows = sorted(queries.rows(store, "list-metrics"), key=lambda row: (row[4], row[0]))
     return {
         str(iri): MetricInfo(
             str(iri),
@@ -334,9 +335,7 @@ def metrics(store: Store) -> dict[str, MetricInfo]:
             Bounds(_number(lowest), _number(highest)),
             _number(threshold),
         )
-        for iri, name, _, of, _, higher, aggregation, base, lowest, highest, threshold in (
-            queries.rows(store, "list-metrics")
-        )
+        for iri, name, _, of, _, higher, aggregation, base, lowest, highest, threshold in rows
     }
 
 

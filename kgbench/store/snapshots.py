@@ -15,6 +15,7 @@ import logging
 import os
 import shutil
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -28,6 +29,7 @@ from kgbench.store import checksums
 
 KEPT = 2
 INTERVAL = 2.0  # seconds between two snapshots, at least
+SHARE = 0.1  # of the time that may go into snapshots: those of large stores take a second or more
 _log = logging.getLogger("kgbench.store")
 VERIFIED = 16 << 20  # bytes whose checksums are compared on opening: 4 ms
 
@@ -152,7 +154,10 @@ def sweep(folder: Path) -> None:
 
 
 class Publisher:
-    """Publishes snapshots of a store from a thread of its own, at most one per :data:`INTERVAL`."""
+    """Publishes snapshots of a store from a thread of its own.
+
+    There is at most one per :data:`INTERVAL`, and they take at most :data:`SHARE` of the time.
+    """
 
     interval = INTERVAL
 
@@ -188,13 +193,15 @@ class Publisher:
 
     def _work(self) -> None:
         failing = False
+        took = 0.0
         while True:
             with self._said:
-                self._said.wait_for(lambda: self._stopped or self._hurried, self.interval)
+                self._said.wait_for(lambda: self._stopped or self._hurried, self._pause(took))
                 self._said.wait_for(lambda: self._stopped or self._new)
                 if self._stopped:
                     return
                 self._new = self._hurried = False
+            begin = time.monotonic()
             try:
                 self._take()
             except (OSError, RuntimeError, KgbenchError) as error:
@@ -205,6 +212,11 @@ class Publisher:
                 failing = True
             else:
                 failing = False
+            took = time.monotonic() - begin
+
+    def _pause(self, took: float) -> float:
+        """Seconds until the next snapshot, after one that took so many."""
+        return max(self.interval, took * (1 / SHARE - 1))
 
 
 def is_complete(folder: Path) -> bool:

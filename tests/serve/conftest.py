@@ -47,6 +47,7 @@ def writable(tmp_path_factory):
     """A client of a server that takes updates with a token, which the client sends."""
     patch = pytest.MonkeyPatch()
     patch.setattr("kgbench.store.snapshots.Publisher.interval", 0.02)
+    patch.setattr("kgbench.store.snapshots.SHARE", 1.0)
     folder = stores.make(tmp_path_factory.mktemp("writable") / "results")
     settings = Settings(location=str(folder), limits=LIMITS, token=TOKEN, union=False)
     with TestClient(

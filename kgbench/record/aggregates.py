@@ -83,7 +83,8 @@ class Aggregates:
         left = self._taken()
         if not left and _stamp(self._store, self._pass_graph) in self._sealed_at():
             return
-        self._store.bulk_load(block for block in left if block.graph == self.graph)
+        if left:
+            self._store.write(left)  # not in bulk, which would add a dozen files to a database
         if self._counts_all():
             self._store.write(self._sealed())
         else:

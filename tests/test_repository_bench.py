@@ -130,3 +130,27 @@ def test_runs_are_recorded_and_compared(command, harness, fake, capsys, tmp_path
     assert "2 x" in second
     assert "-25.0 %" in second
     assert "kgbench beside its peers" in figure.read_text(encoding="utf-8")
+
+
+def test_flame_graph_has_the_boxes_of_the_samples():
+    """Functions of ours stand on each other, with what they call; the rest is left out."""
+    flames = importlib.import_module("bench.flames")
+    found = flames.boxes(
+        [
+            "process 1:python -c a\n",
+            "b;<module> (a.py);load (kgbench/importers/load.py);dumps (json/__init__.py) 3\n",
+            "load (kgbench/importers/load.py);Items.item (kgbench/importers/x.py) 2\n",
+            "load (kgbench/importers/load.py);_load (<frozen importlib._bootstrap>);x (y.py) 1\n",
+            "wait (threading.py) 4\n",
+        ]
+    )
+    assert found.samples == 10
+    (name, load), *none = found.called.items()
+    assert (name, load.samples, none) == ("load.load", 6, [])
+    assert {name: box.samples for name, box in load.called.items()} == {
+        "json.dumps": 3,
+        "x.item": 2,
+        "import": 1,
+    }
+    texts = [text.get_text() for text in flames.flame(found, "import").axes[0].texts]
+    assert texts == ["load.load", "import", "json.dumps", "x.item"]

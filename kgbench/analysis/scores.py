@@ -12,6 +12,7 @@ from typing import NamedTuple
 from kgbench.analysis import counting
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.intervals import UNBOUNDED, Bounds
+from kgbench.analysis.once import once
 from kgbench.analysis.selection import ALL, Selection
 from kgbench.analysis.superseded import Superseded
 from kgbench.comparison import TOLERANCE
@@ -300,6 +301,7 @@ def _selected(store: Store, selection: Selection) -> tuple[set[str], set[str]]:
 # --- names ----------------------------------------------------------------------------------
 
 
+@once
 def tasks(store: Store) -> dict[str, TaskInfo]:
     """The tasks of the catalogue, by IRI."""
     rows = queries.rows(store, "list-tasks")
@@ -321,6 +323,7 @@ def tasks(store: Store) -> dict[str, TaskInfo]:
     return found
 
 
+@once
 def metrics(store: Store) -> dict[str, MetricInfo]:
     """The metrics of the catalogue, by IRI, in the order of task classes."""
     rows = sorted(queries.rows(store, "list-metrics"), key=lambda row: (row[4], row[0]))
@@ -339,6 +342,7 @@ def metrics(store: Store) -> dict[str, MetricInfo]:
     }
 
 
+@once
 def models(store: Store) -> Models:
     """The models of the catalogue."""
     rows = queries.rows(store, "list-models")

@@ -18,7 +18,8 @@ class View(SnapshotReader):
     """One snapshot, open for reading; ``name`` tells it from all others.
 
     ``held``, its lock, keeps it on disk until the last reference to the view is gone; ``None``
-    where another process holds it for this one.
+    where another process holds it for this one. ``labels`` are those of things that were called by
+    them before; ``None`` where they can change.
     """
 
     def __init__(self, path: Path, held: IO[bytes] | None, base: str) -> None:
@@ -30,6 +31,7 @@ class View(SnapshotReader):
         self.database = ox.Store.read_only(str(path))
         self._db = self.database
         self._held = held
+        self.labels: dict[str, str] | None = {}
         if held is not None:
             weakref.finalize(self, held.close)
 
@@ -37,12 +39,15 @@ class View(SnapshotReader):
 class Memory(View):
     """A database in memory to read pages from, in place of a snapshot."""
 
+    is_snapshot = False  # it can be filled further
+
     def __init__(self, database: ox.Store, base: str) -> None:
         self.iris = Iris(base)
         self.location = self.path = self.name = "memory:"
         self.database = database
         self._db = database
         self._held = None
+        self.labels = None
 
 
 def opened(path: Path, held: IO[bytes] | None, base: str) -> View:

@@ -21,6 +21,7 @@ MOST_OUTGOING = 2_000
 MOST_INCOMING = 200
 _LABELS = (RDFS.label, SKOS.prefLabel, DCTERMS["title"], SKOS.notation)
 _DEEPEST = 4  # levels of blank nodes
+_MOST_LABELS = 20_000  # that a snapshot keeps, a few MB
 
 
 class Description(NamedTuple):
@@ -129,6 +130,17 @@ def label(view: View, iri: str) -> str:
     Dialogues, verdicts and task executions have no labels: they are called by their task and model,
     and evaluation passes by their kind and time.
     """
+    if view.labels is None:
+        return _label(view, iri)
+    known = view.labels.get(iri)
+    if known is None:
+        if len(view.labels) >= _MOST_LABELS:
+            view.labels.clear()
+        known = view.labels[iri] = _label(view, iri)
+    return known
+
+
+def _label(view: View, iri: str) -> str:
     try:
         node = ox.NamedNode(iri)
     except ValueError:

@@ -28,16 +28,21 @@ class Defect(Exception):
 
 def _handler() -> Callable[[Mapping[str, Any], BinaryIO], None]:
     """Runs jobs on the snapshot that each names, which stays open for the next one."""
-    opened: list[View] = []
+    base = ""
+
+    def opened(path: str) -> View:
+        # The server holds the snapshot for as long as a job names it. This process does not:
+        # its view stays open for the next job, and would keep an old snapshot on disk.
+        return snapshot.opened(Path(path), None, base)
+
+    snapshots = worker.Opened(opened)
 
     def answer(job: Mapping[str, Any], stream: BinaryIO) -> None:
-        if not opened or opened[0].path != job["snapshot"]:
-            opened.clear()
-            # The server holds the snapshot for as long as a job names it. This process does not:
-            # its view stays open for the next job, and would keep an old snapshot on disk.
-            opened.append(snapshot.opened(Path(job["snapshot"]), None, job["base"]))
+        nonlocal base
+        base = job["base"]
+        view = snapshots.get(job["snapshot"])
         try:
-            found = ANALYSES[job["analysis"]](opened[0], **job["arguments"])
+            found = ANALYSES[job["analysis"]](view, **job["arguments"])
         except (QueryError, MemoryError):
             raise
         except Exception as error:  # never the fault of a query that a client sent

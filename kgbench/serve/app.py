@@ -74,6 +74,8 @@ def application(
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
         try:
             async with service.running(), contextlib.AsyncExitStack() as stack:
+                compiling = asyncio.create_task(asyncio.to_thread(rendering.compile))
+                stack.push_async_callback(asyncio.wait, {compiling})
                 if other is not None:
                     await stack.enter_async_context(other.running())
                 yield {LOOKUPS: lookups}  # each connection is given this state

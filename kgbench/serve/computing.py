@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import pickle
 from typing import Any
 
 from kgbench.serve.following import View
 from kgbench.serve.pool import Pool
+from kgbench.serve.refusals import Refused
 
 _KEPT = 200
+_PREPARED = 20  # results at most that are computed before a new snapshot is served
 
 
 class Computing:
@@ -19,8 +22,8 @@ class Computing:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._of = ""
-        self._found: dict[str, Any] = {}
+        self._found: dict[str, dict[str, Any]] = {}  # by snapshot, the newest last
+        self._asked: dict[str, tuple[str, dict[str, Any]]] = {}  # since the last preparation
         self._coming: dict[tuple[str, str], asyncio.Task[Any]] = {}
 
     async def get(self, view: View, analysis: str, **arguments: Any) -> Any:
@@ -29,12 +32,25 @@ class Computing:
         Raises :class:`~kgbench.serve.refusals.Refused`: 404 where the store lacks what is asked
         for, 503 where a limit is reached.
         """
-        if self._of != view.name:
-            self._of = view.name
-            self._found.clear()
         key = json.dumps([analysis, arguments], sort_keys=True)
-        if key in self._found:
-            return self._found[key]
+        self._asked.pop(key, None)
+        self._asked[key] = (analysis, arguments)
+        if len(self._asked) > _PREPARED:
+            del self._asked[next(iter(self._asked))]
+        return await self._get(view, key, analysis, arguments)
+
+    async def prepare(self, view: View) -> None:
+        """Compute for a new snapshot what was asked for since the last one, the latest first."""
+        asked = list(reversed(self._asked.items()))
+        self._asked.clear()
+        for key, (analysis, arguments) in asked:
+            with contextlib.suppress(Refused):  # whoever asks for it is told why
+                await self._get(view, key, analysis, arguments)
+
+    async def _get(self, view: View, key: str, analysis: str, arguments: dict[str, Any]) -> Any:
+        kept = self._kept(view)
+        if key in kept:
+            return kept[key]
         whole = (view.name, key)
         task = self._coming.get(whole)
         if task is None:
@@ -50,11 +66,20 @@ class Computing:
         data = await answer.whole()
         # In a thread: the dialogues of a whole suite take a while.
         found = await asyncio.to_thread(pickle.loads, data)
-        if self._of == view.name:
-            if len(self._found) >= _KEPT:
-                self._found.clear()
-            self._found[key] = found
+        kept = self._found.get(view.name)
+        if kept is not None:  # the snapshot is still one of those that are asked for
+            if len(kept) >= _KEPT:
+                kept.clear()
+            kept[key] = found
         return found
+
+    def _kept(self, view: View) -> dict[str, Any]:
+        """What is known of a snapshot: one of the last two, as one is prepared beside another."""
+        if view.name not in self._found:
+            while len(self._found) > 1:
+                del self._found[next(iter(self._found))]
+            self._found[view.name] = {}
+        return self._found[view.name]
 
     def _done(self, whole: tuple[str, str], task: asyncio.Task[Any]) -> None:
         del self._coming[whole]

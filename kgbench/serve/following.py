@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import NamedTuple
 
 from kgbench.pages import snapshot
 from kgbench.pages.snapshot import View
@@ -13,8 +14,19 @@ from kgbench.store import open_reader, snapshots
 __all__ = ["Following", "View"]
 
 
+class Newer(NamedTuple):
+    """A snapshot that is open and not yet served, and the name of the one that is."""
+
+    view: View
+    served: str
+
+
 class Following:
-    """The newest snapshot of the store at ``location``; look again with :meth:`refresh`."""
+    """The newest snapshot of the store at ``location``.
+
+    Look again with :meth:`refresh`, or with :meth:`newer`, which leaves time to prepare what it
+    finds, and then :meth:`show`.
+    """
 
     def __init__(self, location: str, base: str) -> None:
         open_reader(location).close()  # recovers what a killed writer left, or says what is wrong
@@ -35,6 +47,22 @@ class Following:
                 return False
             self.view = self._open()
             return True
+
+    def newer(self) -> Newer | None:
+        """The newest snapshot, opened, where it is not served yet."""
+        with self._one:
+            served = self.view.name
+            found = snapshots.newest(self._folder)
+            if found is None or found.name == served:
+                return None
+            view = self._open()
+        return None if view.name == served else Newer(view, served)
+
+    def show(self, newer: Newer) -> None:
+        """Serve a snapshot from now on, unless another one has come meanwhile, which is newer."""
+        with self._one:
+            if self.view.name == newer.served:
+                self.view = newer.view
 
     def _open(self) -> View:
         return snapshot.newest(self._folder, self._base)

@@ -42,10 +42,13 @@ class Pages:
         self._rendering = rendering
         self._computing = Computing(service.analysts)
         self._editor = Editor(service, rendering, endpoint, self._computing)
+        service.preparations.append(self._computing.prepare)
 
     async def overview(self, request: Request) -> Response:
         """The leaderboard and newest runs of a suite, and how much there is of everything."""
         view = self._service.view
+        if (kept := self._rendering.kept(request, view)) is not None:
+            return kept
         context = dict(await self._computing.get(view, "overview"))
         newest = next((run["suite"] for run in context["runs"]), None)
         suite = _known(context["suites"], request, newest)
@@ -58,11 +61,14 @@ class Pages:
             with contextlib.suppress(Refused):  # nothing was judged yet, or it takes too long
                 found |= task.result() if done else {}
         context |= {"suite": suite, "most": _MOST_SHOWN, "scope": {"suite": suite}, **found}
-        return self._rendering.page(request, "overview.html", context, view=view)
+        whole = suite is None or found["board"] is not None
+        return await self._page(request, view, "overview.html", context, keep=whole)
 
     async def leaderboard(self, request: Request) -> Response:
         """The leaderboard of one suite by a score set and a pass, and the scores by task."""
         view = self._service.view
+        if (kept := self._rendering.kept(request, view)) is not None:
+            return kept
         try:
             return await self._leaderboard(view, request)
         except Refused as refused:
@@ -96,11 +102,13 @@ class Pages:
             if refused.status == HTTPStatus.SERVICE_UNAVAILABLE:
                 raise
             context["problem"], status = refused.message, refused.status
-        return self._rendering.page(request, "leaderboard.html", context, status=status, view=view)
+        return await self._page(request, view, "leaderboard.html", context, status)
 
     async def compare(self, request: Request) -> Response:
         """Two or more models, or two runs or passes: cases that they disagree on, then tasks."""
         view = self._service.view
+        if (kept := self._rendering.kept(request, view)) is not None:
+            return kept
         suite, suites = await self._suite(view, request)
         wanted = [request.query_params.get(name, "")[:_LONGEST_NAME] for name in SIDES]
         compared = list(dict.fromkeys(filter(None, wanted)))
@@ -120,11 +128,13 @@ class Pages:
                 )
             except Refused as refused:  # the form stays, for another choice
                 context["problem"], status = refused.message, refused.status
-        return self._rendering.page(request, "compare.html", context, status=status, view=view)
+        return await self._page(request, view, "compare.html", context, status)
 
     async def dialogues(self, request: Request) -> Response:
         """Dialogues by model, task, outcome, score and text, sorted, page by page."""
         view = self._service.view
+        if (kept := self._rendering.kept(request, view)) is not None:
+            return kept
         suite, suites = await self._suite(view, request)
         asked = Wanted.read(request.query_params)
         context: dict[str, Any] = {
@@ -142,7 +152,7 @@ class Pages:
                 context["found"] = await self._dialogues(view, suite, asked)
             except Refused as refused:  # the form stays, for another choice
                 context["problem"], status = refused.message, refused.status
-        return self._rendering.page(request, "dialogues.html", context, status=status, view=view)
+        return await self._page(request, view, "dialogues.html", context, status)
 
     async def _dialogues(self, view: View, suite: str | None, asked: Wanted) -> Any:
         """A page of dialogues; all of a suite are read once for a snapshot."""
@@ -182,6 +192,8 @@ class Pages:
         self, request: Request, view: View, iri: str, headers: Mapping[str, str]
     ) -> Response:
         """The page of the thing called ``iri``, by its kind."""
+        if (kept := self._rendering.kept(request, view)) is not None:
+            return kept
         reveal = request.query_params.get("reveal") == "1"
         template, build = contents.template(things.kinds(view, iri))
         context: dict[str, Any] = {}
@@ -193,8 +205,22 @@ class Pages:
         title = context.get("title")
         said = partial(contents.statements, view, iri, reveal=reveal, title=title)
         context = {**context, **await asyncio.to_thread(said)}
-        render = partial(self._rendering.page, view=view, headers=headers)
-        return await asyncio.to_thread(render, request, template, context)
+        return await self._page(request, view, template, context, headers=headers)
+
+    async def _page(
+        self,
+        request: Request,
+        view: View,
+        template: str,
+        context: Mapping[str, Any],
+        status: int = 200,
+        *,
+        headers: Mapping[str, str] | None = None,
+        keep: bool = True,
+    ) -> Response:
+        """A page, rendered beside the event loop, and kept where it is whole."""
+        page = partial(self._rendering.page, status=status, headers=headers, view=view, keep=keep)
+        return await asyncio.to_thread(page, request, template, context)
 
     async def _suite(
         self, view: View, request: Request

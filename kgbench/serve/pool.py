@@ -158,6 +158,29 @@ class Pool:
             await self.seats.replace(worker)
         return await self._run_heavy(job, None, held)
 
+    async def prepare(self, job: dict[str, Any]) -> None:
+        """Have each quick worker at rest do ``job``, one after the other.
+
+        So all others are there for requests, which stand in the same line.
+        """
+        prepared: set[Worker] = set()
+        for _ in range(self.limits.quick):
+            async with self._quick:
+                worker = self.seats.take_other(prepared)
+                if worker is None:
+                    return
+                prepared.add(worker)
+                try:
+                    worker.send(job)
+                    _, done = await _collect(worker, self.limits.seconds)
+                except BaseException:
+                    await self.seats.replace(worker)
+                    raise
+                if done:
+                    self.seats.give_back(worker)
+                else:
+                    await self.seats.replace(worker)
+
     async def _run_heavy(self, job: dict[str, Any], key: Key | None, held: object) -> Answer:
         """Run a job that is known not to be quick, as soon as there is a heavy place.
 

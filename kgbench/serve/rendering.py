@@ -4,17 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, Response
 
 from kgbench.pages import things
 from kgbench.pages.rendering import environment, local
 from kgbench.pages.snapshot import View
 from kgbench.serve import formats
+from kgbench.serve.kept_pages import KeptPages, Page
 from kgbench.serve.service import Service
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -42,6 +44,7 @@ class Rendering:
 
     def __init__(self, service: Service) -> None:
         self._service = service
+        self._kept = KeptPages()
         self._environment = environment(_TEMPLATES)
         self._environment.globals.update(site=_SITE)
 
@@ -54,8 +57,12 @@ class Rendering:
         status: int = 200,
         headers: Mapping[str, str] | None = None,
         view: View | None = None,
-    ) -> HTMLResponse:
-        """A page from ``template``; links in it lead to where the client reaches the root."""
+        keep: bool = False,
+    ) -> Response:
+        """A page from ``template``; links in it lead to where the client reaches the root.
+
+        With ``keep`` it follows from its view and address alone, and :meth:`kept` gives it again.
+        """
         view = view or self._service.view
         root = urlsplit(self._service.root(request)).path
 
@@ -87,4 +94,23 @@ class Rendering:
             base=view.iris.base,
             **context,
         )
-        return HTMLResponse(text, status, {"Vary": "Accept", **(headers or {})})
+        response = HTMLResponse(text, status, {"Vary": "Accept", **(headers or {})})
+        if keep and status == HTTPStatus.OK:
+            page = Page(bytes(response.body), dict(response.headers))
+            self._kept.keep(view, self._address(request), page)
+        return response
+
+    def kept(self, request: Request, view: View) -> Response | None:
+        """The page that was rendered before for the same address and view, if it was kept."""
+        page = self._kept.get(view, self._address(request))
+        return None if page is None else Response(page.body, headers=page.headers)
+
+    def _address(self, request: Request) -> str:
+        # Headers say where the client reaches the root, links only its path.
+        raw = bytes(request.scope.get("raw_path") or request.url.path.encode()).decode("latin-1")
+        return f"{self._service.root(request)}\n{raw}?{request.url.query}"
+
+    def compile(self) -> None:
+        """Compile all templates, so that no page waits for that."""
+        for name in self._environment.list_templates():
+            self._environment.get_template(name)

@@ -55,6 +55,13 @@ class Seats:
             await self.end(worker)
         return await self.new()
 
+    def take_other(self, known: set[Worker]) -> Worker | None:
+        """An idle worker that is none of those known, if there is one."""
+        found = next((one for one in self.idle if one.alive and one not in known), None)
+        if found is not None:
+            self.idle.remove(found)
+        return found
+
     def give_back(self, worker: Worker) -> None:
         """Let a worker that has done its job wait for the next one."""
         self.idle.append(worker)

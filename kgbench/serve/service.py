@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import hashlib
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from kgbench.vocab import PREFIXES
 
 _QUICK_PAGE = 2.0  # seconds of an analysis before it counts as heavy
 _GLANCE = 0.5  # seconds between looks for a new snapshot
+_PREPARING = 5.0  # seconds at most from finding a new snapshot to serving it
 _log = logging.getLogger("kgbench.serve")
 
 
@@ -36,6 +37,8 @@ class Service:
         self.analysts = Pool(few, ANALYSES)  # started when the first page needs one
         self.readers = Readers(settings.limits)  # as these, when the first large request comes
         self.following = Following(settings.location, settings.base)
+        self.preparations: list[Callable[[View], Awaitable[object]]] = [self._prepare_workers]
+        """What is done with a new snapshot before it is served."""
 
     @property
     def view(self) -> View:
@@ -62,9 +65,33 @@ class Service:
         while True:
             await asyncio.sleep(_GLANCE)
             try:
-                await asyncio.to_thread(self.following.refresh)
+                newer = await asyncio.to_thread(self.following.newer)
             except (KgbenchError, OSError) as error:  # the last snapshot goes on being served
                 _log.warning("the newest snapshot cannot be opened: %s", error)
+                continue
+            if newer is not None:
+                await self._prepare(newer.view)
+                await asyncio.to_thread(self.following.show, newer)
+                del newer  # nothing here keeps it on disk
+
+    async def _prepare(self, view: View) -> None:
+        """Prepare a snapshot, so that no request waits for it to be opened and counted.
+
+        Until that is done the last one is served, but not for longer than :data:`_PREPARING`.
+        """
+        tasks = [asyncio.ensure_future(prepare(view)) for prepare in self.preparations]
+        try:
+            await asyncio.wait(tasks, timeout=_PREPARING)
+        finally:
+            for task in tasks:
+                task.cancel()
+            for failed in await asyncio.gather(*tasks, return_exceptions=True):
+                # Whoever asks for what could not be prepared is told why; nobody may ask for it.
+                if isinstance(failed, Exception):
+                    _log.warning("the newest snapshot could not be prepared: %s", failed)
+
+    async def _prepare_workers(self, view: View) -> None:
+        await self.pool.prepare({"snapshot": view.path, "prepare": True})
 
     def job(self, view: View, form: str, **what: Any) -> dict[str, Any]:
         """A job for a worker on ``view`` with its answer in the format ``form``."""

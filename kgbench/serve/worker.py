@@ -14,7 +14,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Generic, TypeVar
 
 import pyoxigraph as ox
 
@@ -28,6 +28,7 @@ from kgbench.serve.rows import Counter
 READY, DATA, END, FAILED = b"r", b"d", b"e", b"f"
 _CHUNK = 1 << 15
 _LONGEST_MESSAGE = 300
+_Snapshot = TypeVar("_Snapshot")
 
 
 class LimitReached(Exception):
@@ -84,19 +85,51 @@ def answer_jobs(handle: Callable[[Mapping[str, Any], BinaryIO], None]) -> None:
                 send(answers, FAILED, json.dumps(_said(error)).encode())
 
 
+class Opened(Generic[_Snapshot]):
+    """The snapshot that jobs are about, and a newer one that is prepared before jobs are.
+
+    >>> opened = Opened(str.upper)
+    >>> [opened.get(path) for path in ("a", "b", "a", "b")], list(opened.kept)
+    (['A', 'B', 'A', 'B'], ['b'])
+    """
+
+    def __init__(self, open_: Callable[[str], _Snapshot]) -> None:
+        self._open = open_
+        self.kept: dict[str, _Snapshot] = {}
+
+    def get(self, path: str) -> _Snapshot:
+        """The snapshot at ``path``; the second time, those that were opened before it are closed.
+
+        So the last one stays open until jobs have gone over to the new one.
+        """
+        if path in self.kept:
+            while next(iter(self.kept)) != path:
+                del self.kept[next(iter(self.kept))]
+            return self.kept[path]
+        while len(self.kept) > 1:
+            del self.kept[next(iter(self.kept))]
+        self.kept[path] = self._open(path)
+        return self.kept[path]
+
+
+def _opened(path: str) -> ox.Store:
+    try:
+        return ox.Store.read_only(path)
+    except (OSError, RuntimeError, ValueError) as error:  # no fault of the query
+        raise StoreError(f"the snapshot cannot be opened: {error}") from error
+
+
 def _handler() -> Callable[[Mapping[str, Any], BinaryIO], None]:
-    """Runs queries on the snapshot that each job names, which stays open for the next one."""
-    opened: dict[str, ox.Store] = {}
+    """Runs queries on the snapshot that each job names, which stays open for the next one.
+
+    A job to ``prepare`` only opens it.
+    """
+    snapshots = Opened(_opened)
 
     def answer(job: Mapping[str, Any], stream: BinaryIO) -> None:
-        path = job["snapshot"]
-        if path not in opened:
-            opened.clear()
-            try:
-                opened[path] = ox.Store.read_only(path)
-            except (OSError, RuntimeError, ValueError) as error:  # no fault of the query
-                raise StoreError(f"the snapshot cannot be opened: {error}") from error
-        _answer(opened[path], job, stream)
+        store = snapshots.get(job["snapshot"])
+        if not job.get("prepare"):
+            _answer(store, job, stream)
 
     return answer
 

@@ -28,6 +28,8 @@ class SnapshotReader(Database, ReadOnly):
     Raises :class:`~kgbench.errors.StoreError` where there is none.
     """
 
+    is_snapshot = True  # what is read once is so for as long as this is open
+
     def __init__(self, path: Path) -> None:
         self.iris = Iris()
         self.location = str(path)

@@ -101,6 +101,7 @@ class StoreTools:
     def __init__(self, service: Service) -> None:
         self._service = service
         self._computing = Computing(service.analysts)
+        service.preparations.append(self._computing.prepare)
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

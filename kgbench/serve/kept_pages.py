@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pages that were rendered before, kept for as long as their snapshot is served.
+
+A page follows from its snapshot and its address alone, so whoever asks for it again gets the same.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kgbench.pages.snapshot import View
+
+MOST_BYTES = 32 << 20
+
+
+class Page(NamedTuple):
+    """The body and headers of a page."""
+
+    body: bytes
+    headers: Mapping[str, str]
+
+
+class KeptPages:
+    """Pages of one snapshot by their addresses, those that were asked for last.
+
+    Pages are rendered in several threads.
+    """
+
+    def __init__(self) -> None:
+        self._one = threading.Lock()
+        self._of = ""
+        self._pages: OrderedDict[str, Page] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, view: View, address: str) -> Page | None:
+        """The page at an address, if it was kept."""
+        with self._one:
+            if self._of != view.name or address not in self._pages:
+                return None
+            self._pages.move_to_end(address)
+            return self._pages[address]
+
+    def keep(self, view: View, address: str, page: Page) -> None:
+        """Keep a page; pages of another snapshot, and the oldest beyond a size, are forgotten."""
+        with self._one:
+            if self._of != view.name:
+                self._of, self._bytes = view.name, 0
+                self._pages.clear()
+            if address in self._pages:
+                return
+            self._pages[address] = page
+            self._bytes += len(page.body)
+            while self._bytes > MOST_BYTES:
+                self._bytes -= len(self._pages.popitem(last=False)[1].body)

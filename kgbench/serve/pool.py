@@ -8,8 +8,9 @@ sent before it is complete or its job has a heavy place.
 
 So that many heavy queries do not take the quick workers one after the other, jobs have lanes by
 what they cost before (:mod:`kgbench.serve.costs`): a query that was heavy waits for a heavy place
-from the start; light ones may use all quick workers, unknown ones all but one; and of the queries
-whose shape was heavy with other constants, one at a time is tried. The quick time is measured as
+from the start; light ones may use all quick workers, unknown ones all but one, and of those with
+the same new shape one is tried first, which tells what the others cost; of the queries whose shape
+was heavy with other constants, one at a time is tried. The quick time is measured as
 time of the processor where the system tells it, so that a light query on a busy machine stays one.
 """
 
@@ -20,7 +21,7 @@ import contextlib
 import json
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from kgbench.serve import worker as talk
@@ -110,6 +111,7 @@ class Pool:
         self._untried = asyncio.Semaphore(max(1, limits.quick - 1))
         self._suspects = asyncio.Semaphore(1)
         self._heavy = asyncio.Semaphore(limits.heavy)
+        self._trials: dict[str, asyncio.Future[None]] = {}  # of shapes
         self._waiting = {Cost.LIGHT: 0, Cost.UNKNOWN: 0, Cost.SUSPECT: 0, Cost.HEAVY: 0}
 
     async def start(self) -> None:
@@ -126,11 +128,13 @@ class Pool:
         ``key`` is that of its cost, ``held`` is kept until the answer has come.
         """
         job = {**job, "rows": self.limits.rows, "bytes": self.limits.answer_bytes}
-        expected = self.costs.expected(key)
+        expected = await self._expected(key)
         if expected is Cost.HEAVY:
             return await self._run_heavy(job, key, held)
         end = time.monotonic() + self.limits.seconds
         async with contextlib.AsyncExitStack() as places:
+            if key is not None and expected is Cost.UNKNOWN:
+                places.enter_context(self._trial(key.shape))
             if expected is Cost.SUSPECT:
                 await places.enter_async_context(self._place(self._suspects, expected))
             if expected is not Cost.LIGHT:
@@ -141,10 +145,7 @@ class Pool:
                 worker.send(job)
                 pieces, done = await _collect(worker, self.limits.quick_seconds)
             except BaseException as error:
-                if isinstance(error, Refused) and worker.alive:  # it said so itself, and goes on
-                    self.seats.give_back(worker)
-                else:
-                    await self.seats.replace(worker)
+                await self._failed(worker, error)
                 raise
             self.costs.note(key, light=done)
             if done:
@@ -157,6 +158,33 @@ class Pool:
                 return Answer(b"".join(pieces), Rest(self, worker, end, held))
             await self.seats.replace(worker)
         return await self._run_heavy(job, None, held)
+
+    async def _expected(self, key: Key | None) -> Cost:
+        """What a query is expected to cost; while one of its shape is tried first, wait for that.
+
+        Else those who came while their shape was unknown would wait for one of the places of
+        untried queries, long after all who come later are known to be light.
+        """
+        end = time.monotonic() + self.limits.patience
+        while key is not None and self.costs.expected(key) is Cost.UNKNOWN:
+            trial = self._trials.get(key.shape)
+            if trial is None:
+                break
+            with self._in_line(Cost.UNKNOWN):
+                done, _ = await asyncio.wait({trial}, timeout=end - time.monotonic())
+            if not done:
+                raise busy(self.limits.patience)
+        return self.costs.expected(key)
+
+    @contextlib.contextmanager
+    def _trial(self, shape: str) -> Iterator[None]:
+        """Try the first query of a shape."""
+        trial = self._trials[shape] = asyncio.get_running_loop().create_future()
+        try:
+            yield
+        finally:
+            del self._trials[shape]
+            trial.set_result(None)
 
     async def prepare(self, job: dict[str, Any]) -> None:
         """Have each quick worker at rest do ``job``, one after the other.
@@ -173,13 +201,19 @@ class Pool:
                 try:
                     worker.send(job)
                     _, done = await _collect(worker, self.limits.seconds)
-                except BaseException:
-                    await self.seats.replace(worker)
+                except BaseException as error:
+                    await self._failed(worker, error)
                     raise
                 if done:
                     self.seats.give_back(worker)
                 else:
                     await self.seats.replace(worker)
+
+    async def _failed(self, worker: Worker, error: BaseException) -> None:
+        if isinstance(error, Refused) and worker.alive:  # it said so itself, and goes on
+            self.seats.give_back(worker)
+        else:
+            await self.seats.replace(worker)
 
     async def _run_heavy(self, job: dict[str, Any], key: Key | None, held: object) -> Answer:
         """Run a job that is known not to be quick, as soon as there is a heavy place.
@@ -224,13 +258,20 @@ class Pool:
         if not places.locked():
             await places.acquire()
             return
+        with self._in_line(lane):
+            try:
+                await asyncio.wait_for(places.acquire(), self.limits.patience)
+            except TimeoutError:
+                raise busy(self.limits.patience) from None
+
+    @contextlib.contextmanager
+    def _in_line(self, lane: Cost) -> Iterator[None]:
+        """Wait, unless too many do; then 503."""
         if self._waiting[lane] >= self.limits.queue:
             raise busy(self.limits.patience)
         self._waiting[lane] += 1
         try:
-            await asyncio.wait_for(places.acquire(), self.limits.patience)
-        except TimeoutError:
-            raise busy(self.limits.patience) from None
+            yield
         finally:
             self._waiting[lane] -= 1
 

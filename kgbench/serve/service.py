@@ -23,7 +23,7 @@ from kgbench.vocab import PREFIXES
 
 _QUICK_PAGE = 2.0  # seconds of an analysis before it counts as heavy
 _GLANCE = 0.5  # seconds between looks for a new snapshot
-_PREPARING = 5.0  # seconds at most from finding a new snapshot to serving it
+_PREPARING = 15.0  # seconds at most from finding a new snapshot to serving it
 _log = logging.getLogger("kgbench.serve")
 
 

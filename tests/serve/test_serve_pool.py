@@ -290,6 +290,9 @@ class Idle:
     async def close(self):
         """Nothing is left."""
 
+    async def prepare(self, job):
+        """Nothing is opened."""
+
 
 def test_system_without_isolation_is_told(result_store, caplog):
     """Who starts a server where queries could reach the network reads it in the log."""

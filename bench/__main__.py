@@ -23,8 +23,9 @@ from kgbench.analysis.rendering import render
 from kgbench.store import open_store
 
 APART = {
-    *("__main__", "attack_kills", "clients", "drawing", "flames", "harness", "hot_paths"),
-    *("multiplied", "pandas_peer", "peers", "recording", "small_disk"),
+    *("__main__", "attack_kills", "beside_a_run", "clients", "crowds", "drawing", "flames"),
+    *("harness", "hot_paths", "multiplied", "page_times", "pandas_peer", "peers", "questions"),
+    *("recording", "small_disk"),
 }
 _STORE = Path(__file__).parents[1] / "store" / "benchmarks"
 

@@ -139,12 +139,12 @@ def serve(store: Path, dialogues: int) -> dict[str, object]:
 
     The leaders are computed by the command that keeps them, as the pages of large stores want it.
     """
-    from bench import clients, serving
+    from bench import clients, questions, serving
     from kgbench.store import open_reader
 
     with open_reader(str(store)) as opened:
         names = _some_dialogues(opened, 4 * _ASKED)
-    queries = [serving.look_up(name) for name in names]
+    queries = [questions.look_up(name) for name in names]
     keeping = [sys.executable, "-m", "kgbench", "analyze", "leaderboard", "--significance"]
     keeping += ["--store", str(store)]
     kept = _timed(lambda: subprocess.run(keeping, check=True, capture_output=True))  # noqa: S603

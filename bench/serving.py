@@ -4,12 +4,15 @@
 Peers: a bare Starlette handler on the same snapshot, rdflib-endpoint and the Oxigraph server, the
 last two in environments of their own (see :mod:`bench.peers`). All are asked the same over the same
 client, whose own time per request is noted: it shares the cores with the server. Queries are
-distinct and no answer is cached.
+distinct and no answer is cached. What follows the small numbers of connections: 64 and 256 of them
+(:mod:`bench.crowds`), a run that writes meanwhile (:mod:`bench.beside_a_run`), and pages
+(:mod:`bench.page_times`).
 """
 
 from __future__ import annotations
 
 import contextlib
+import shutil
 import socket
 import statistics
 import subprocess
@@ -18,16 +21,15 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from bench import peers
+import pyoxigraph as ox
+
+from bench import beside_a_run, crowds, page_times, peers, questions
 from bench.clients import Refused, ask, requests
 from bench.harness import Result
 
-if TYPE_CHECKING:
-    from kgbench.pages.snapshot import View
-
-OURS = "kgbench serve"
+OURS, BARE, OXIGRAPH = "kgbench serve", "bare Starlette", "Oxigraph server"
+CROWDED = (OURS, BARE, OXIGRAPH)  # servers that are asked over many connections, too
 CONNECTIONS = (1, 8, 32)
 REPETITIONS = 3  # after one that warms up, with queries of its own
 LOOKUPS = 1_500  # per repetition
@@ -58,18 +60,36 @@ uvicorn.run(app, port=int(sys.argv[2]), log_level="error", access_log=False)
 
 
 def run() -> list[Result]:
-    """Rates of every server, for look-ups and for the leaderboard's query, and their ratios."""
+    """Rates and times of every server, and ours as multiples of those of the others."""
+    from kgbench.pages.snapshot import newest
+    from kgbench.vocab import BASE
+
     with tempfile.TemporaryDirectory() as folder:
-        store = Path(folder) / "results"
+        store, other = Path(folder) / "results", Path(folder) / "other"
         _fill(store)
+        shutil.copytree(store, other)
         snapshot = max((store / "snapshots").glob("[0-9]*[0-9]"))
         dump = Path(folder) / "data.nq"
-        lookups, leaderboard = _questions(snapshot, dump)
+        view = newest(snapshot.parent, BASE)
+        view.database.dump(str(dump), ox.RdfFormat.N_QUADS)
+        lookups, pages = questions.look_ups(view), questions.pages(view)
         found: list[Result] = []
         for name, command, path in _servers(store, snapshot, dump, Path(folder)):
             with serving(command) as url:
-                found += _measure(name, url + path, lookups, leaderboard)
-        return found + _ratios(found)
+                found += _measure(name, url + path, lookups, questions.leaderboard(view))
+                if name not in CROWDED:
+                    continue
+                found += crowds.measure(name, url + path, lookups)
+                with beside_a_run.running(other):
+                    found += beside_a_run.measure(name, url + path, lookups, "a run elsewhere")
+        # The last, as it changes the store.
+        with serving(ours(store)) as url:
+            found += page_times.measure(OURS, url, pages)
+            with beside_a_run.running(store):
+                beside = "a run in its store"
+                found += beside_a_run.measure(OURS, url + "sparql", lookups, beside, url)
+                found += beside_a_run.measure_pages(OURS, url, pages, beside)
+        return found + crowds.ratios(found, OURS)
 
 
 def _fill(store: Path) -> None:
@@ -77,38 +97,12 @@ def _fill(store: Path) -> None:
     subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - fixed words
 
 
-def _questions(snapshot: Path, dump: Path) -> tuple[list[str], str]:
-    """A look-up for each thing of the store, and the query behind the leaderboard; fills dump."""
-    import pyoxigraph as ox
-
-    from kgbench.pages.snapshot import newest
-    from kgbench.vocab import BASE
-
-    view = newest(snapshot.parent, BASE)
-    view.database.dump(str(dump), ox.RdfFormat.N_QUADS)
-    quads = view.database.quads_for_pattern(None, None, None)
-    subjects = {quad.subject.value for quad in quads if isinstance(quad.subject, ox.NamedNode)}
-    return [look_up(iri) for iri in sorted(subjects)], _leaderboard(view)
-
-
-def look_up(iri: str) -> str:
-    """The query for all that is said of a thing."""
-    return f"SELECT ?p ?o {{ GRAPH ?g {{ <{iri}> ?p ?o }} }}"
-
-
-def _leaderboard(view: View) -> str:
-    """The query that the leaderboard rests on, over the main metrics of all tasks."""
-    from kgbench.serve.analyses import example
-
-    return example(view, {"name": "score-histograms"})
-
-
 def _servers(
     store: Path, snapshot: Path, dump: Path, folder: Path
 ) -> Iterator[tuple[str, list[str], str]]:
     """Name, command (``PORT`` stands for the port) and path of each server."""
     bare = [sys.executable, "-c", _BARE, str(snapshot), "PORT"]
-    yield "bare Starlette", bare, "sparql"
+    yield BARE, bare, "sparql"
     yield OURS, ours(store), "sparql"
     rdflib = peers.binaries("rdflib-endpoint") / "python"
     yield "rdflib-endpoint", [str(rdflib), "-c", _RDFLIB, str(dump), "PORT"], "sparql"
@@ -117,7 +111,7 @@ def _servers(
     loading = [oxigraph, "load", "--location", data, "--file", str(dump)]
     subprocess.run(loading, check=True, capture_output=True)  # noqa: S603 - fixed words
     serving = [oxigraph, "serve-read-only", "--location", data, "--bind", "127.0.0.1:PORT"]
-    yield "Oxigraph server", serving, "query"
+    yield OXIGRAPH, serving, "query"
 
 
 def ours(store: Path) -> list[str]:
@@ -185,15 +179,3 @@ def _rates(what: str, url: str, parts: list[list[str]], connections: int) -> lis
         Result(what, statistics.median(r.per_second for r in rates[1:]), "/s", "", goal, note),
         Result(f"{what}, p95", statistics.median(r.p95 for r in rates[1:]), "ms"),
     ]
-
-
-def _ratios(found: list[Result]) -> list[Result]:
-    """The ratio of our rates to those of each other server."""
-    rates = {result.what: result.value for result in found if result.unit == "/s"}
-    ratios = []
-    for what, value in rates.items():
-        name, _, which = what.partition(", ")
-        own = rates.get(f"{OURS}, {which}")
-        if name != OURS and own and value:
-            ratios.append(Result(f"{OURS}, {which}", own / value, "x", against=name))
-    return ratios

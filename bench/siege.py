@@ -25,7 +25,8 @@ from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
 from bench.harness import Result
-from bench.serving import look_up, ours, serving
+from bench.questions import AGGREGATES, look_up
+from bench.serving import ours, serving
 
 SECONDS = float(os.environ.get("KGBENCH_SIEGE_SECONDS", "20"))
 SIZES = (0, 50, 200)
@@ -55,11 +56,6 @@ HEAVY = (
     f"SELECT ?s (SUM(STRLEN(STR(?o)) + %d) AS ?n) {{ {_ALL} {_OTHER} }} GROUP BY ?s",
 )
 _KGB = "https://w3id.org/kgbench/ns#"
-AGGREGATES = (
-    f"SELECT ?g (COUNT(?d) AS ?n) {{ GRAPH ?g {{ ?d a <{_KGB}Dialogue> }} }} GROUP BY ?g",
-    f"SELECT ?m (COUNT(*) AS ?n) {{ GRAPH ?g {{ ?d <{_KGB}model> ?m }} }} GROUP BY ?m",
-    "SELECT ?c (COUNT(*) AS ?n) { GRAPH ?g { ?t a ?c } } GROUP BY ?c ORDER BY ?c",
-)
 
 
 class Kind(NamedTuple):

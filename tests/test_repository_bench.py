@@ -154,3 +154,33 @@ def test_flame_graph_has_the_boxes_of_the_samples():
     }
     texts = [text.get_text() for text in flames.flame(found, "import").axes[0].texts]
     assert texts == ["load.load", "import", "json.dumps", "x.item"]
+
+
+def test_rate_of_requests_has_its_shares():
+    """Half, 95 % and 99 % of the requests took no longer than is said, in milliseconds."""
+    clients = importlib.import_module("bench.clients")
+    times = [number / 1_000 for number in range(100)]
+    rate = clients.Rate.of(reversed(times), whole=4.0)
+
+    assert rate == (25.0, pytest.approx(50), pytest.approx(95), pytest.approx(99), rate.longest)
+    assert rate.longest == pytest.approx(99)
+
+
+def test_times_of_servers_are_told_as_multiples_of_ours(harness):
+    """Rates and times of ours are divided by those of each other server, line by line."""
+    crowds = importlib.import_module("bench.crowds")
+    rates = {"ours": (200.0, 4.0), "theirs": (100.0, 16.0)}
+    found = [
+        result
+        for name, (rate, p99) in rates.items()
+        for result in (
+            harness.Result(f"{name}, look-ups", rate, "/s"),
+            harness.Result(f"{name}, look-ups, p99", p99, "ms"),
+            harness.Result(f"{name}, look-ups, longest", p99, "ms"),
+        )
+    ]
+
+    assert [(one.what, one.value, one.against) for one in crowds.ratios(found, "ours")] == [
+        ("ours, look-ups", 2.0, "theirs"),
+        ("ours, look-ups, p99", 0.25, "theirs"),
+    ]

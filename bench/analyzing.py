@@ -39,6 +39,7 @@ from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
 from kgbench.rdf import queries
 from kgbench.store import OwnedStore, open_store
+from kgbench.store.protocol import Store
 
 DIALOGUES = 45_500
 _GOALS = {"leaderboard": "under 2 s", "every model x task x metric": "under 10 s"}
@@ -72,15 +73,15 @@ def run() -> list[Result]:
         return results + _beside_pandas(timings, place / "scores.csv")
 
 
-def analyses(store: OwnedStore, chosen: Selection) -> dict[str, Callable[[], object]]:
+def analyses(store: Store, chosen: Selection) -> dict[str, Callable[[], object]]:
     """What ``kgbench analyze`` and ``compare`` compute, by name."""
     models = sorted({model.id for model in scores.models(store).values()})
     a, b = sides(store, models[0], models[-1])
     metrics = list(scores.metrics(store))
 
-    def every() -> None:
-        for histogram in scores.histograms(store, chosen, metrics).values():
-            assert histogram.mean is not None
+    def every() -> dict[scores.Cell, float | None]:
+        found = scores.histograms(store, chosen, metrics)
+        return {cell: histogram.mean for cell, histogram in found.items()}
 
     return {
         "leaderboard": lambda: leaderboard(store, chosen),

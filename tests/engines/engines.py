@@ -150,8 +150,6 @@ def _virtuoso(dump: Path, queries: Mapping[str, str], work: Path, patience: int)
     file = work / "all.nq"
     shutil.copy(dump, file)
     graphs = [("named-graph-uri", iri) for iri in _named(file)]
-    said = subprocess.run(["virtuoso-t", "-?"], capture_output=True, text=True, check=False)
-    version = re.search(r"Version (\d+\.\d+)", said.stdout + said.stderr)
     with servers.Virtuoso(work, buffers=100_000) as server:
         begin = time.perf_counter()
         server.load(file, _START)
@@ -162,7 +160,7 @@ def _virtuoso(dump: Path, queries: Mapping[str, str], work: Path, patience: int)
             )
             for name, text in queries.items()
         }
-    return Asked("" if version is None else version[1], loading, answers)
+    return Asked(servers.virtuoso_version(), loading, answers)
 
 
 def _named(dump: Path) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -12,7 +13,9 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Self
 
 from tests.documented import free_port
 
@@ -47,14 +50,14 @@ ResultSetMaxRows = {rows}
 class Oxigraph:
     """An Oxigraph server over a folder, or in memory; on one port however often it is started."""
 
-    def __init__(self, folder, *options):
+    def __init__(self, folder: Path | None, *options: str) -> None:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._folder = folder
         self._options = options
-        self._process = None
+        self._process: subprocess.Popen[bytes] | None = None
 
-    def start(self):
+    def start(self) -> None:
         """Start the server and wait until it answers."""
         program = Path(sys.executable).with_name("oxigraph")
         bound = f"127.0.0.1:{self.port}"
@@ -67,25 +70,25 @@ class Oxigraph:
         )
         wait(f"{self.url}/query?query=ASK%7B%7D", self._process)
 
-    def stop(self, number=signal.SIGTERM):
+    def stop(self, number: int = signal.SIGTERM) -> None:
         """End the server; SIGKILL leaves it no time for anything."""
         if self._process is not None:
             self._process.send_signal(number)
             self._process.wait(PATIENCE)
             self._process = None
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         self.start()
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         self.stop()
 
 
 class Virtuoso:
     """A Virtuoso server with an empty database in ``folder``; each buffer takes 8 KB of memory."""
 
-    def __init__(self, folder, rows=1_000_000, buffers=10_000):
+    def __init__(self, folder: Path, rows: int = 1_000_000, buffers: int = 10_000) -> None:
         self.port, self.sql = free_port(), free_port()
         self.url = f"http://127.0.0.1:{self.port}/sparql"
         self._folder = folder
@@ -100,11 +103,11 @@ class Virtuoso:
                 dirty=buffers * 6 // 10,
             )
         )
-        self._process = None
+        self._process: subprocess.Popen[bytes] | None = None
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         self._process = subprocess.Popen(
-            [shutil.which("virtuoso-t"), "+foreground", "+configfile", self._settings],
+            ["virtuoso-t", "+foreground", "+configfile", self._settings],
             cwd=self._folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -117,23 +120,32 @@ class Virtuoso:
             raise
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
+        assert self._process is not None
         self._process.kill()
         self._process.wait(PATIENCE)
 
-    def load(self, file, seconds):
+    def load(self, file: Path, seconds: float) -> None:
         """Load a file of N-Quads in the folder of the database, as its manual recommends."""
         words = f"ld_dir('{file.parent}', '{file.name}', ''); rdf_loader_run(); checkpoint;"
         subprocess.run(
-            [shutil.which("isql-vt"), str(self.sql), "dba", "dba", f"EXEC={words}"],
+            ["isql-vt", str(self.sql), "dba", "dba", f"EXEC={words}"],
             check=True,
             capture_output=True,
             timeout=seconds,
         )
 
 
+def virtuoso_version() -> str:
+    """The version of the Virtuoso that is installed, such as 7.2."""
+    done = subprocess.run(["virtuoso-t", "-?"], capture_output=True, text=True, check=False)
+    found = re.search(r"Version (\d+\.\d+)", done.stdout + done.stderr)
+    assert found is not None, done.stderr
+    return found[1]
+
+
 @contextlib.contextmanager
-def virtuoso(folder, rows=1_000_000):
+def virtuoso(folder: Path, rows: int = 1_000_000) -> Iterator[str | None]:
     """A Virtuoso server with an empty database in ``folder``: its URL; ``None`` without one."""
     if shutil.which("virtuoso-t") is None:
         yield None
@@ -142,7 +154,7 @@ def virtuoso(folder, rows=1_000_000):
         yield server.url
 
 
-def wait(url, process):
+def wait(url: str, process: subprocess.Popen[bytes]) -> None:
     """Wait until a server that is starting answers at ``url``."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
@@ -158,7 +170,7 @@ def wait(url, process):
     raise AssertionError(f"{url} does not answer")
 
 
-def empty(url):
+def empty(url: str) -> None:
     """Remove everything from an Oxigraph server."""
     request = urllib.request.Request(
         f"{url}/update",
@@ -169,6 +181,6 @@ def empty(url):
         response.read()
 
 
-def environment():
+def environment() -> dict[str, str]:
     """The environment for a child process that opens stores."""
     return {name: value for name, value in os.environ.items() if name != "KGBENCH_STORE"}

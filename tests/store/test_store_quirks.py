@@ -51,11 +51,12 @@ def test_booleans_and_doubles_get_their_forms():
     ("value", "suspect"),
     [
         *(("0.333333", True), ("1.48756e+10", True), ("345379.0", True), ("123456", True)),
-        *(("0.5", False), ("100000", False), ("1.0", False), ("0.00001", False), ("nan", False)),
+        *(("0.5", True), ("100000", True), ("1", True), ("-1.0", True), ("0.00001", True)),
+        *(("nan", False), ("-INF", False)),
     ],
 )
-def test_rounded_doubles_are_noticed(value, suspect):
-    """A double that shows as many digits as are ever shown may have had more."""
+def test_doubles_that_may_be_rounded_are_noticed(value, suspect):
+    """Every finite double is asked for again: 1.0000000000000002 is shown as 1 by such a server."""
     document = table(x=(value, XSD.double), y=("0.333333", XSD.decimal))
 
     assert quirks.rounded(document) == (["x"] if suspect else [])

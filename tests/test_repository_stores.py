@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The benchmark of stores on servers says what is equal, and what is not."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+
+import pytest
+
+from kgbench import config
+from kgbench.analysis.leaderboard import leaderboard
+from kgbench.engine import Settings, run_plan
+from kgbench.errors import QueryError
+from kgbench.store import open_store
+from tests.store.in_process import InProcess
+
+
+@pytest.fixture
+def stores(monkeypatch, repository):
+    """The module under test."""
+    monkeypatch.syspath_prepend(str(repository))
+    return importlib.import_module("bench.stores")
+
+
+@pytest.fixture
+def source(tmp_path):
+    """The location of a store with a small run."""
+    models = ["baseline:oracle", "baseline:silent"]
+    plan = config.quick_start(tasks=["RdfFriendCount-*-1"], models=models, iterations=1)
+    with open_store(str(tmp_path / "source")) as store:
+        asyncio.run(run_plan(store, plan, Settings(executor="local:1")))
+    return str(tmp_path / "source")
+
+
+def measured(stores, source, tmp_path):
+    """What is measured of a server in this process."""
+    (tmp_path / "work").mkdir()
+    (one,) = stores.measured(source, tmp_path / "work", {"in process": True}.get)
+    return one
+
+
+@pytest.fixture
+def server(monkeypatch, stores):
+    """The only server that is known: one in this process."""
+
+    @contextlib.contextmanager
+    def started(work):
+        with InProcess() as process:
+            yield stores.Server(process.url, "1", work)
+
+    monkeypatch.setattr(stores, "SERVERS", {"in process": started})
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("server")
+def test_a_server_gives_the_tables_of_the_folder(stores, source, tmp_path):
+    """A copy on a server, whose counts hold, gives every table as the folder does."""
+    one = measured(stores, source, tmp_path)
+
+    assert one.faults == {}
+    assert one.triples > 0
+    cells = {row[0]: row[1] for row in stores.table([one]).rows}
+    assert float(cells["leaderboard"]) >= 0
+    assert "fails" not in cells.values()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("server")
+def test_other_rows_and_failures_are_faults(monkeypatch, stores, source, tmp_path):
+    """An analysis that gives another table on the server, or fails there, is named."""
+
+    def analyses(store, chosen):
+        def fails():
+            if store.location != source:
+                raise QueryError("not on a server")
+            return leaderboard(store, chosen)
+
+        return {"other": lambda: store.location, "fails": fails}
+
+    monkeypatch.setattr(stores, "analyses", analyses)
+    one = measured(stores, source, tmp_path)
+
+    assert one.faults == {"other": "other rows", "fails": "not on a server"}
+    cells = {row[0]: row[1] for row in stores.table([one]).rows}
+    assert (cells["other"], cells["fails"]) == ("other rows", "fails")

@@ -66,8 +66,8 @@ def _results(store: Store) -> Iterator[Result]:
             dialogues, took, own, answers = _judged(store, _Children(number, seconds, known))
             busy = answers * seconds / took
             note = (
-                f"{busy:.1f} cores kept busy; parent {own / dialogues * 1e3:.2f} ms of CPU "
-                "a dialogue"
+                f"{busy:.1f} cores kept busy, {answers * seconds / own:.1f} if nothing else had "
+                f"run here; parent {own / dialogues * 1e3:.2f} ms of CPU a dialogue"
             )
             what = f"{number} children of {seconds * 1e3:.1f} ms an answer"
             yield Result(what, dialogues / took, "dialogues/s", note=note)

@@ -33,6 +33,7 @@ from kgbench.policies.policy import Policy
 from kgbench.record import Recorder, reading
 from kgbench.record.aggregates import Aggregates
 from kgbench.record.reading import Execution, PassInfo, RunInfo, Seen
+from kgbench.recorded_cases import RecordedCases
 from kgbench.recorded_results import Asking, AskingTyped, as_recorded, asking_of
 from kgbench.run_selection import Selection, runs_with
 from kgbench.software import this_software
@@ -143,10 +144,11 @@ def reevaluate_each(
         limits = on_variants.limits(limits, variants)
     asking = None if endpoint is None else asking_of(Endpoint(endpoint, limits.seconds), policy)
     begin(executor, limits)
+    recorded = RecordedCases(store)
 
     def parts() -> Iterator[tuple[_Of, Part]]:
         for run, against in runs:
-            work = _Work(store, run, against, asking, policy, variants=variants)
+            work = _Work(recorded, run, against, asking, policy, variants=variants)
             yield work, ()
             yield from work.parts(selection or Selection())
             yield None, ()
@@ -189,7 +191,7 @@ class _Work:
 
     def __init__(
         self,
-        store: Store,
+        recorded: RecordedCases,
         run: RunInfo,
         against: PassInfo | None,
         asking: Asking | AskingTyped | None,
@@ -197,6 +199,7 @@ class _Work:
         *,
         variants: Variants | None,
     ) -> None:
+        store = recorded.store
         self.recorder = Recorder(store.iris, run.id, new_id())
         self.recorder.run = run.iri  # one that another group published may have another base
         self.aggregates = Aggregates(store, self.recorder.pass_graph, self.recorder)
@@ -206,6 +209,7 @@ class _Work:
         self._variants = None if variants is None else VariantPass(store, run, variants)
         self._superseded: dict[str, str] = {}
         self._store = store
+        self._cases = recorded
         self._run = run
         self._recorded = first_pass(store, run)
         self._base = against or self._recorded
@@ -214,7 +218,6 @@ class _Work:
         ]
         self.result = Reevaluated(self.recorder.evaluation_pass, self._base.iri)
         self._latest: dict[tuple[str, int | None], str] = {}
-        self._cases: dict[str, Case] = {}
         self._noted: dict[Execution, dict[str, dict[str, Json]]] = {}
         self.differing: list[Differing] = []
         self._models = reading.model_labels(store)
@@ -344,7 +347,7 @@ class _Work:
 
     def _executions(self, chosen: Selection) -> Iterator[tuple[Execution, Task]]:
         for execution in reading.executions(self._store, self._run.graph):
-            task = reading.task(self._store, execution.task)
+            task = self._cases.task(execution.task)
             model = self._models.get(execution.model, execution.model)
             if chosen.fits(task.label, model):
                 yield execution, task
@@ -365,7 +368,7 @@ class _Work:
         self._pass_over("no answer to judge", len(dialogues) - len(found))
         todo = []
         for dialogue in found:
-            case = self._case(dialogue.case)
+            case = self._cases.case(dialogue.case)
             if unfit := self._unfit(case):
                 self._pass_over(unfit, 1)
             elif missing := succession.lacking(case):
@@ -393,8 +396,3 @@ class _Work:
     def _pass_over(self, reason: str, count: int) -> None:
         if count:
             self.result.passed_over[reason] = self.result.passed_over.get(reason, 0) + count
-
-    def _case(self, iri: str) -> Case:
-        if iri not in self._cases:
-            self._cases[iri] = succession.case_judged_as(reading.case(self._store, iri))
-        return self._cases[iri]

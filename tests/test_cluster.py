@@ -11,8 +11,9 @@ import pytest
 
 from kgbench import config
 from kgbench.engine import Settings, run_plan
+from kgbench.errors import EvaluationError
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
-from kgbench.execution.pools import executor
+from kgbench.execution.pools import executor, workers
 from kgbench.model import Outcome
 from kgbench.record import reading
 from kgbench.reevaluation import reevaluate
@@ -71,15 +72,18 @@ def test_cluster_judges_a_remote_store_as_this_machine_does(running, tmp_path):
     assert not by_cluster.comparison.differing
 
 
-def test_nothing_is_lost_with_a_worker(running):
-    """Batches on a worker that is killed are judged by another one."""
+def batches_of_answers(number, of=20):
+    """As many batches of right answers to the same 20 cases."""
     name = "RdfFriendCount"
     task = catalogue.labelled_tasks()["RdfFriendCount-turtle-1"]
     cases = catalogue.module(name).cases(task, "kgbench-1", 0, 20)
-    batches = [
-        [JudgeRequest(case, (catalogue.module(name).reference(case),)) for case in cases] * 20
-        for _ in range(30)
-    ]
+    batch = [JudgeRequest(case, (catalogue.module(name).reference(case),)) for case in cases]
+    return [batch * of for _ in range(number)]
+
+
+def test_nothing_is_lost_with_a_worker(running):
+    """Batches on a worker that is killed are judged by another one."""
+    batches = batches_of_answers(30)
     with executor(f"dask:{running.address}") as pool:
         futures = [pool.submit(judge_batch, batch, JudgeLimits()) for batch in batches]
         begun = threading.Event()
@@ -92,3 +96,50 @@ def test_nothing_is_lost_with_a_worker(running):
     assert {verdict.outcome for verdict in verdicts} == {Outcome.SCORED}
     assert {verdict.scores["f1"] for verdict in verdicts} == {1.0}
     assert len(verdicts) == sum(map(len, batches))
+
+
+@pytest.mark.slow
+def test_workers_come_and_go(tmp_path):
+    """A worker that comes later is sent the cases it lacks, and judges when the first is gone."""
+    batches = batches_of_answers(4)
+    with cluster(tmp_path, workers=1) as started, executor(f"dask:{started.address}") as pool:
+        assert workers(pool) == 1
+        first = [pool.submit(judge_batch, batch, JudgeLimits()).result(120) for batch in batches]
+        started.add(1)
+        started.workers[0].kill()
+        then = [pool.submit(judge_batch, batch, JudgeLimits()).result(120) for batch in batches]
+    assert then == first
+    assert {verdict.scores["f1"] for verdicts in then for verdict in verdicts} == {1.0}
+
+
+@pytest.mark.slow
+def test_the_scheduler_ends_in_the_middle(tmp_path):
+    """It is told in words, the store is as before, and the same command does it afterwards."""
+    with open_store(str(tmp_path / "store")) as store:
+        run = recorded(store)
+        before = sorted(store.graphs())
+        (tmp_path / "first").mkdir()
+        with cluster(tmp_path / "first") as started:
+            ending = threading.Event()
+
+            def end(_):
+                if not ending.is_set():
+                    ending.set()
+                    started.scheduler.kill()
+                    started.scheduler.wait()
+
+            with executor(f"dask:{started.address}") as pool:
+                with pytest.raises(EvaluationError, match="has given up what it was to judge"):
+                    reevaluate(store, run, pool, JudgeLimits(), watch=end)
+                with pytest.raises(EvaluationError, match="repeat the command"):
+                    pool.submit(judge_batch, batches_of_answers(1)[0], JudgeLimits())
+        assert ending.is_set()
+        assert sorted(store.graphs()) == before
+        (tmp_path / "second").mkdir()
+        with (
+            cluster(tmp_path / "second", workers=1) as started,
+            executor(f"dask:{started.address}") as pool,
+        ):
+            found = reevaluate(store, run, pool, JudgeLimits())
+    assert found.comparison.dialogues > 0
+    assert not found.comparison.differing

@@ -12,7 +12,7 @@ import pytest
 from kgbench.errors import ConfigurationError, EvaluationError
 from kgbench.execution import judging
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
-from kgbench.execution.pools import begin, executor
+from kgbench.execution.pools import begin, executor, workers
 from kgbench.model import Outcome
 from kgbench.tasks import catalogue
 
@@ -87,6 +87,8 @@ def dask(monkeypatch):
     closed = []
 
     class Client:
+        status = "running"
+
         def __init__(self, address, timeout):
             assert (address, timeout) == ("tcp://127.0.0.1:8786", "10s")
 
@@ -94,8 +96,8 @@ def dask(monkeypatch):
             assert not pure
             return Workers(1)
 
-        def scheduler_info(self):
-            return {"workers": {"a": {}, "b": {}}}
+        def nthreads(self):
+            return {"a": 1, "b": 1}
 
         def close(self):
             closed.append(True)
@@ -108,7 +110,7 @@ def test_dask_pools_hand_batches_to_the_client(dask):
     """A Dask client's executor does the work; shutting down closes the client."""
     with executor("dask:tcp://127.0.0.1:8786") as pool:
         [verdict] = pool.submit(judge_batch, [friend_count()], JudgeLimits()).result()
-        assert pool._max_workers == 2
+        assert workers(pool) == 2
     assert verdict.scores["f1"] == 1.0
     assert dask == [True]
 

@@ -61,7 +61,7 @@ FLOORS = (
         "runs, passes, imports",
         (
             *("evaluation", "variant_outcomes", "comparison", "policy_causes", "causes"),
-            "recorded_results",
+            *("recorded_cases", "recorded_results"),
             *("variant_passes", "run_selection", "reevaluation", "tool_audit", "engine"),
             *("judges", "importers", "bridges"),
         ),

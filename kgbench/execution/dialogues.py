@@ -11,11 +11,13 @@ from itertools import islice
 from typing import TypeAlias, TypeVar
 
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
+from kgbench.execution.pools import workers
 from kgbench.model import Case, Dialogue, Verdict
 from kgbench.tool_calls import TOOL_RESULTS
 
 _BATCH = 64  # dialogues judged by one call of the executor
-_AHEAD = 8  # batches under way while an earlier one is used
+_AHEAD = 8  # batches under way while an earlier one is used, at least
+_EACH = 2  # batches for each worker: one that it judges, one that waits for it
 Part: TypeAlias = Sequence[tuple[Dialogue, Case]]
 Of = TypeVar("Of")
 
@@ -59,7 +61,7 @@ def judged_parts(
         requests = [request(dialogue, case, k) for dialogue, case in part for k in dialogue.judged]
         future = executor.submit(judge_batch, requests, limits) if requests else None
         waiting.append((of, part, future))
-        if len(waiting) > _AHEAD:
+        if len(waiting) > max(_AHEAD, _EACH * workers(executor)):
             yield _unpacked(*waiting.popleft())
     while waiting:
         yield _unpacked(*waiting.popleft())

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 import pyoxigraph as ox
 
@@ -26,6 +27,8 @@ TRIPLE = ("subject", "predicate", "object")
 """The variables of a CONSTRUCT's rows."""
 DEEPEST = 400  # brackets; the engine descends recursively and its stack holds about thrice as many
 
+_SHORT = 1 << 16  # characters of a document whose triples are kept
+_KEPT = 64  # documents
 _FORMATS = {
     "turtle": ox.RdfFormat.TURTLE,
     "json-ld": ox.RdfFormat.JSON_LD,
@@ -59,23 +62,10 @@ class OxigraphExecutor:
 
     def parse(self, text: str, rdf_format: str) -> ParsedGraph:
         """The triples of a document's default graph, each once, or the parser's message."""
-        try:
-            documents.refuse_surrogates(text)
-            if rdf_format == "xml":
-                text = documents.checked_xml(text)
-            quads = ox.parse(text.encode("utf-8"), _format(rdf_format), base_iri=documents.BASE_IRI)
-            default = ox.DefaultGraph()
-            lines = ox.serialize(
-                (quad.triple for quad in quads if quad.graph_name == default),
-                format=ox.RdfFormat.N_TRIPLES,
-            )
-        except documents.RefusedDocument as error:
-            return ParsedGraph(None, str(error))
-        except (SyntaxError, ValueError) as error:
-            return ParsedGraph(None, _message(text, error, rdf_format))
-        assert lines is not None
-        found = lines.decode("utf-8").split("\n")[:-1]
-        return ParsedGraph(tuple(dict.fromkeys(documents.relabelled(found))))
+        # The right document of a case comes again with every answer to it.
+        return (
+            _parsed_before(text, rdf_format) if len(text) <= _SHORT else _parsed(text, rdf_format)
+        )
 
     def check(self, query: str, prefixes: Mapping[str, str], *, update: bool = False) -> str | None:
         """The syntax error of a query or update, with line and column, or ``None``."""
@@ -241,6 +231,30 @@ class OxigraphExecutor:
             prefixes=dict(prefixes),
             custom_functions=dict(functions) if functions else None,
         )
+
+
+def _parsed(text: str, rdf_format: str) -> ParsedGraph:
+    try:
+        documents.refuse_surrogates(text)
+        if rdf_format == "xml":
+            text = documents.checked_xml(text)
+        parsed = ox.parse(text.encode("utf-8"), _format(rdf_format), base_iri=documents.BASE_IRI)
+        quads: Iterable[ox.Quad] = parsed
+        if rdf_format == "json-ld":  # the only one of the formats that has named graphs
+            default = ox.DefaultGraph()
+            quads = (quad for quad in parsed if quad.graph_name == default)
+        # As N-Quads, triples of the default graph are the lines of N-Triples.
+        lines = ox.serialize(quads, format=ox.RdfFormat.N_QUADS)
+    except documents.RefusedDocument as error:
+        return ParsedGraph(None, str(error))
+    except (SyntaxError, ValueError) as error:
+        return ParsedGraph(None, _message(text, error, rdf_format))
+    assert lines is not None
+    found = lines.decode("utf-8").split("\n")[:-1]
+    return ParsedGraph(tuple(dict.fromkeys(documents.relabelled(found))))
+
+
+_parsed_before = lru_cache(maxsize=_KEPT)(_parsed)
 
 
 def _said_of_update(update: str, message: str, known: Mapping[str, str]) -> str:

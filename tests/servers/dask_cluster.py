@@ -29,15 +29,23 @@ class Cluster:
         )
         self._wait(noted.exists)
         self.address: str = json.loads(noted.read_text(encoding="utf-8"))["address"]
-        self.workers = [
+        self.scheduler = self._processes[0]
+        self.workers: list[subprocess.Popen[bytes]] = []
+        self.add(workers)
+
+    def add(self, workers: int) -> None:
+        """Start more workers; returns when the scheduler knows them."""
+        first = len(self._logs)
+        self.workers += [
             self._start(
                 "dask_worker",
                 *(self.address, "--host", "127.0.0.1", "--nthreads", "1", "--no-nanny"),
-                *("--no-dashboard", "--local-directory", str(folder / f"worker{number}")),
+                *("--no-dashboard", "--local-directory", str(self._folder / f"worker{number}")),
             )
-            for number in range(workers)
+            for number in range(first, first + workers)
         ]
-        self._wait(lambda: all("Registered to" in self._log(k + 1) for k in range(workers)))
+        logs = range(first, len(self._logs))
+        self._wait(lambda: all("Registered to" in self._log(number) for number in logs), first)
 
     def _start(self, module: str, *arguments: str) -> subprocess.Popen[bytes]:
         log = self._folder / f"{len(self._logs)}.log"
@@ -56,11 +64,12 @@ class Cluster:
     def _log(self, number: int) -> str:
         return self._logs[number].read_text(encoding="utf-8", errors="replace")
 
-    def _wait(self, ready: object) -> None:
+    def _wait(self, ready: object, first: int = 0) -> None:
         assert callable(ready)
         until = time.monotonic() + _PATIENCE
         while not ready():
-            ended = [k for k, one in enumerate(self._processes) if one.poll() is not None]
+            started = enumerate(self._processes[first:], first)
+            ended = [number for number, one in started if one.poll() is not None]
             assert not ended, self._log(ended[0])
             assert time.monotonic() < until, "the cluster does not start"
             time.sleep(0.02)

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Re-evaluation on Dask clusters of this machine: more workers, a slow one, a lost one, bytes sent.
+
+All workers share the cores of one machine, so that more of them than cores cannot be faster: the
+curve shows what a cluster costs. Needs Dask, and the published data in the folder named by
+KGBENCH_EXTERNAL_DATA.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bench.growth import import_
+from bench.harness import Result
+from kgbench import reevaluation
+from kgbench.datasets import home
+from kgbench.execution.judging import JudgeLimits
+from kgbench.execution.pools import DaskPool, executor, workers
+from kgbench.record import reading
+from kgbench.store import open_store
+from kgbench.store.protocol import Store
+from kgbench.tasks import graphs
+
+DIALOGUES = 1_000
+WORKERS = (1, 2, 4, 8)
+STOPPED = 5.0  # seconds for which the slow worker stands still
+_NOTHING: Callable[[Any, int], None] = lambda _, __: None  # noqa: E731 - it does nothing
+
+
+class Done(NamedTuple):
+    """One re-evaluation: dialogues, seconds, processor seconds of all processes, bytes."""
+
+    dialogues: int
+    seconds: float
+    cpu: float
+    sent: int = 0
+    whole: int = 0
+
+
+def run() -> list[Result]:
+    """Seconds by number of workers, with a slow and a lost one, and bytes sent."""
+    folder = os.environ.get("KGBENCH_EXTERNAL_DATA")
+    if folder is None or find_spec("distributed") is None:
+        return [Result("cluster", 0, "", note="not run: it needs published data, and Dask")]
+    with tempfile.TemporaryDirectory() as scratch:
+        os.environ[home.VARIABLE] = str(Path(scratch) / "datasets")
+        graphs.install(Path(folder) / "text2sparql")
+        import_(Path(scratch) / "store", DIALOGUES)
+        with open_store(str(Path(scratch) / "store")) as store:
+            return list(_results(store))
+
+
+def _results(store: Store) -> Iterator[Result]:
+    for number in WORKERS:
+        with _cluster(number) as (cluster, pool):
+            done = _judged(store, pool, cluster, measured=number == max(WORKERS))
+        yield _result(f"{number} workers", done)
+        if done.sent:
+            note = f"{done.whole / 1e6:.1f} MB with the cases in each batch"
+            yield Result("sent to workers", done.sent / 1e6, "MB", note=note)
+            yield Result("sent to workers", done.sent / done.whole, "x", against="cases each time")
+    with _cluster(4) as (cluster, pool):
+        yield _result("4 workers, one stopped for 5 s", _judged(store, pool, cluster, _stop))
+    with _cluster(4) as (cluster, pool):
+        yield _result("4 workers, one killed", _judged(store, pool, cluster, _kill))
+    with _cluster(1) as (cluster, pool):
+        # Few batches wait at a time, and Dask adds workers for what would take longer than this.
+        cluster.adapt(minimum=1, maximum=4, interval="500ms", target_duration="200ms")
+        most: list[int] = []
+        done = _judged(store, pool, cluster, lambda _, __: most.append(workers(pool)), every=True)
+        yield _result(f"adaptive, 1 to {max(most)} workers", done)
+
+
+def _result(what: str, done: Done) -> Result:
+    note = f"{done.cpu / done.dialogues * 1e3:.2f} ms of CPU a dialogue, all processes"
+    rate = f"{done.dialogues:,} dialogues in {done.seconds:.1f} s; {note}"
+    return Result(what, done.dialogues / done.seconds, "dialogues/s", note=rate)
+
+
+def _judged(
+    store: Store,
+    pool: DaskPool,
+    cluster: Any,
+    then: Callable[[Any, int], None] = _NOTHING,
+    *,
+    every: bool = False,
+    measured: bool = False,
+) -> Done:
+    """All runs judged; ``then`` is called after a third of the dialogues, or after ``every`` one.
+
+    Children are started first, which is not counted. ``measured`` also counts the bytes of parcels.
+    """
+    limits = JudgeLimits()
+    todo = [(one, None) for one in reading.runs(store)]
+    list(reevaluation.reevaluate_each(store, todo[:1], pool, limits, explain=False))
+    sizes = _count_bytes(pool) if measured else [0, 0]
+    called = False
+
+    def watch(done: int) -> None:
+        nonlocal called
+        if every or (not called and done >= DIALOGUES // 3):
+            called = True
+            then(cluster, done)
+
+    cpu, begin = _cpu(), time.perf_counter()
+    found = list(
+        reevaluation.reevaluate_each(store, todo, pool, limits, explain=False, watch=watch)
+    )
+    seconds, cpu = time.perf_counter() - begin, _cpu() - cpu
+    return Done(sum(one.comparison.dialogues for one in found), seconds, cpu, *sizes)
+
+
+def _count_bytes(pool: DaskPool) -> list[int]:
+    """Bytes of the parcels from now on (cases known to workers left out), and of whole ones."""
+    sender, sizes = pool._sender, [0, 0]  # noqa: SLF001 - what is measured has no other handle
+    parcel = sender.parcel
+
+    def counted(batch: Any, *, whole: bool = False) -> Any:
+        made = parcel(batch, whole=whole)
+        sizes[0] += len(pickle.dumps(made))
+        sizes[1] += 0 if whole else len(pickle.dumps(batch))
+        return made
+
+    sender.parcel = counted  # type: ignore[method-assign]
+    return sizes
+
+
+@contextmanager
+def _cluster(number: int) -> Iterator[tuple[Any, DaskPool]]:
+    import dask
+    from distributed import LocalCluster
+
+    # Dask's profiler holds the frames of others, and what they hold of the engine with them, which
+    # only the thread that made it may free: it says so on standard error.
+    with (
+        dask.config.set({"distributed.worker.profile.enabled": False}),
+        LocalCluster(  # type: ignore[no-untyped-call]
+            n_workers=number, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        executor(f"dask:{cluster.scheduler_address}") as pool,
+    ):
+        assert isinstance(pool, DaskPool)
+        yield cluster, pool
+
+
+def _process(cluster: Any) -> int:
+    """The process id of a worker."""
+    return int(next(iter(cluster.workers.values())).pid)
+
+
+def _stop(cluster: Any, _: int) -> None:
+    number = _process(cluster)
+    os.kill(number, signal.SIGSTOP)
+    threading.Timer(STOPPED, os.kill, (number, signal.SIGCONT)).start()
+
+
+def _kill(cluster: Any, _: int) -> None:
+    os.kill(_process(cluster), signal.SIGKILL)
+
+
+def _cpu() -> float:
+    """Processor seconds of this process and of those below it that still run."""
+    import psutil  # type: ignore[import-untyped] # which Dask brings
+
+    total = 0.0
+    me = psutil.Process()
+    for process in (me, *me.children(recursive=True)):
+        try:
+            total += sum(process.cpu_times()[:4])
+        except psutil.NoSuchProcess:
+            continue
+    return total

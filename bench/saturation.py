@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many cores one process keeps busy with judging: children of which only the time is real.
+
+A re-evaluation runs as always, reading, comparing and writing. In place of children there is a
+stand-in: a batch goes through the same frames, and its verdicts, which were recorded before, come
+when that many children would have had time for it. So the parent's own work sets the limit, as it
+would on a machine of many cores. Needs published data in the folder named by KGBENCH_EXTERNAL_DATA.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+import resource
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future
+from pathlib import Path
+from typing import Any
+
+from bench.growth import import_
+from bench.harness import Result
+from kgbench import reevaluation
+from kgbench.datasets import home
+from kgbench.execution import frames
+from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
+from kgbench.execution.pools import executor
+from kgbench.model import Verdict
+from kgbench.record import reading
+from kgbench.store import open_store
+from kgbench.store.protocol import Store
+from kgbench.tasks import graphs
+
+DIALOGUES = 1_000
+CHILDREN = (1, 4, 16)
+SECONDS = (0.005, 0.02)  # an answer, beside what was measured
+
+
+def run() -> list[Result]:
+    """Dialogues a second and cores kept busy, by number of children and time of a judgement."""
+    folder = os.environ.get("KGBENCH_EXTERNAL_DATA")
+    if folder is None:
+        return [Result("saturation", 0, "", note="not run: KGBENCH_EXTERNAL_DATA is not set")]
+    with tempfile.TemporaryDirectory() as scratch:
+        os.environ[home.VARIABLE] = str(Path(scratch) / "datasets")
+        graphs.install(Path(folder) / "text2sparql")
+        import_(Path(scratch) / "store", DIALOGUES)
+        with open_store(str(Path(scratch) / "store")) as store:
+            return list(_results(store))
+
+
+def _results(store: Store) -> Iterator[Result]:
+    known: dict[tuple[str, tuple[str, ...]], bytes] = {}
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with executor("local:2") as pool:
+        _judged(store, _Recording(pool, known))
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    dialogues, _, _, answers = _judged(store, _Children(1, 0.0, known))
+    each = cpu / answers  # the start of the children included
+    yield Result("an answer in a child", each * 1e3, "ms", note="of CPU, start included")
+    for seconds in (each, *SECONDS):
+        for number in CHILDREN:
+            dialogues, took, own, answers = _judged(store, _Children(number, seconds, known))
+            busy = answers * seconds / took
+            note = (
+                f"{busy:.1f} cores kept busy, {answers * seconds / own:.1f} if nothing else had "
+                f"run here; parent {own / dialogues * 1e3:.2f} ms of CPU a dialogue"
+            )
+            what = f"{number} children of {seconds * 1e3:.1f} ms an answer"
+            yield Result(what, dialogues / took, "dialogues/s", note=note)
+
+
+def _judged(store: Store, pool: Executor) -> tuple[int, float, float, int]:
+    """Dialogues, seconds, processor seconds of this process, and answers."""
+    todo = [(one, None) for one in reading.runs(store)]
+    cpu, begin = time.process_time(), time.perf_counter()
+    done = reevaluation.reevaluate_each(store, todo, pool, JudgeLimits(), explain=False)
+    dialogues = sum(found.comparison.dialogues for found in done)
+    took, own = time.perf_counter() - begin, time.process_time() - cpu
+    answers = pool.answers if isinstance(pool, _Children) else 0
+    if isinstance(pool, _Children):
+        pool.shutdown()
+    return dialogues, took, own, answers
+
+
+def _key(request: JudgeRequest) -> tuple[str, tuple[str, ...]]:
+    return request.case.iri, request.answers
+
+
+class _Recording(Executor):
+    """Judges by another executor, and keeps the verdicts as a child would send them."""
+
+    def __init__(self, pool: Executor, known: dict[tuple[str, tuple[str, ...]], bytes]) -> None:
+        self._pool = pool
+        self._known = known
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        if fn is not judge_batch:
+            return self._pool.submit(fn, *args, **kwargs)
+        return self._pool.submit(self._kept, *args)
+
+    def _kept(self, batch: Sequence[JudgeRequest], limits: JudgeLimits) -> list[Verdict]:
+        verdicts = judge_batch(batch, limits)
+        for request, verdict in zip(batch, verdicts, strict=True):
+            self._known[_key(request)] = frames.encode({"verdict": frames.verdict_to_json(verdict)})
+        return verdicts
+
+
+class _Children(Executor):
+    """As many children as are named, of each of which an answer takes ``seconds``."""
+
+    def __init__(
+        self, number: int, seconds: float, known: dict[tuple[str, tuple[str, ...]], bytes]
+    ) -> None:
+        self._max_workers = number  # which is how the window of batches is found
+        self.answers = 0
+        self._seconds = seconds
+        self._known = known
+        self._free = [0.0] * number  # when each child has done what it has
+        self._due: list[tuple[float, int, Sequence[JudgeRequest], Future[Any]]] = []
+        self._waiting = threading.Condition()
+        self._ended = False
+        self._thread = threading.Thread(target=self._answer)
+        self._thread.start()
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **_: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        if fn is not judge_batch:  # the start of a child
+            future.set_result(None)
+            return future
+        batch = args[0]
+        for request in batch:
+            frames.encode({"expired": {}, "answers": request.answers, "number": 0})
+        with self._waiting:
+            begin = max(heapq.heappop(self._free), time.monotonic())
+            until = begin + len(batch) * self._seconds
+            heapq.heappush(self._free, until)
+            self.answers += len(batch)
+            heapq.heappush(self._due, (until, self.answers, batch, future))
+            self._waiting.notify()
+        return future
+
+    def _answer(self) -> None:
+        while True:
+            with self._waiting:
+                while not self._ended and (not self._due or self._due[0][0] > time.monotonic()):
+                    left = self._due[0][0] - time.monotonic() if self._due else None
+                    self._waiting.wait(left)
+                if self._ended:
+                    return
+                _, _, batch, future = heapq.heappop(self._due)
+            decoder = frames.Decoder()
+            sent = (decoder.feed(self._known[_key(request)]) for request in batch)
+            future.set_result(
+                [frames.verdict_from_json(one["verdict"]) for each in sent for one in each]
+            )
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002
+        with self._waiting:
+            self._ended = True
+            self._waiting.notify()
+        self._thread.join()

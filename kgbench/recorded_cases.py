@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tasks and cases of a store, each read once, though many runs have them."""
+
+from __future__ import annotations
+
+from kgbench.model import Case, Task
+from kgbench.record import reading
+from kgbench.store.protocol import Store
+from kgbench.tasks import succession
+
+_MOST_CASES = 4_096  # that are held in memory
+
+
+class RecordedCases:
+    """Reads tasks and cases of ``store`` by IRI and keeps them for the runs that follow.
+
+    Both raise :class:`~kgbench.errors.StoreError` for what the store lacks.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._tasks: dict[str, Task] = {}
+        self._cases: dict[str, Case] = {}
+
+    def task(self, iri: str) -> Task:
+        """The task as it was recorded."""
+        if iri not in self._tasks:
+            self._tasks[iri] = reading.task(self.store, iri)
+        return self._tasks[iri]
+
+    def case(self, iri: str) -> Case:
+        """The case as it is judged today."""
+        if iri not in self._cases:
+            if len(self._cases) >= _MOST_CASES:
+                self._cases.clear()
+            self._cases[iri] = succession.case_judged_as(reading.case(self.store, iri))
+        return self._cases[iri]

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Batches for a cluster: each case is sent once, and a worker without it says so."""
+
+import pickle
+
+from kgbench.execution.judging import JudgeLimits, JudgeRequest
+from kgbench.execution.parcels import Lacking, Sender, Shelf, opened
+from kgbench.model import Case
+
+
+def case(number, graph=""):
+    """A case that holds a graph."""
+    return Case(f"https://e.org/{number}", "s", "C", {}, {"graph": graph}, f"d{number}")
+
+
+def asked(*cases):
+    """A batch with an answer to each case."""
+    return [JudgeRequest(one, (f"to {one.iri}",)) for one in cases]
+
+
+def seen(batch, limits):
+    """A judge that says what it was given."""
+    assert limits == JudgeLimits()
+    return [(request.case.iri, request.case.data["graph"], request.answers) for request in batch]
+
+
+def test_a_large_case_is_sent_once():
+    """Batches after the first have hardly more than their answers."""
+    large = case(1, "x" * 1_000_000)
+    sender = Sender()
+    first, second = (len(pickle.dumps(sender.parcel(asked(large) * 64))) for _ in range(2))
+    assert 1_000_000 < first < 1_050_000
+    assert second < 20_000
+
+
+def test_equal_cases_are_one(monkeypatch):
+    """A case that was read again is not sent again; one with other data is."""
+    sender = Sender()
+    assert len(sender.parcel(asked(case(1, "a"))).cases) == 1
+    assert not sender.parcel(asked(case(1, "a"))).cases
+    assert len(sender.parcel(asked(case(1, "b"))).cases) == 1
+
+
+def test_a_worker_judges_by_what_it_kept(monkeypatch):
+    """Requests have their own cases again, also those that came with an earlier batch."""
+    monkeypatch.setattr("kgbench.execution.parcels._shelf", Shelf())
+    sender = Sender()
+    one, two = case(1, "a"), case(2, "b")
+    opened(seen, sender.parcel(asked(one)), JudgeLimits())
+    found = opened(seen, sender.parcel(asked(two, one, two)), JudgeLimits())
+    assert found == seen(asked(two, one, two), JudgeLimits())
+
+
+def test_a_worker_that_came_later_says_what_it_lacks(monkeypatch):
+    """The keys are those of the cases that the whole parcel brings."""
+    monkeypatch.setattr("kgbench.execution.parcels._shelf", Shelf())
+    sender = Sender()
+    batch = asked(case(1, "a"), case(2, "b"), case(1, "a"))
+    sender.parcel(batch)  # went to another worker
+    lacking = opened(seen, sender.parcel(batch), JudgeLimits())
+    assert isinstance(lacking, Lacking)
+    whole = sender.parcel(batch, whole=True)
+    assert lacking.keys == tuple(whole.cases)
+    assert opened(seen, whole, JudgeLimits()) == seen(batch, JudgeLimits())
+
+
+def test_a_shelf_keeps_what_was_used_last():
+    """Beyond its size the cases that were not used for longest go; one batch is always whole."""
+    contents = {bytes([k]): pickle.dumps(case(k, "x" * 1_000)) for k in range(4)}
+    shelf = Shelf(most=2_500)
+    for key in (0, 1, 0, 2):
+        shelf.take({bytes([key]): contents[bytes([key])]}, [bytes([key])])
+    assert set(shelf.take({}, contents)) == {b"\0", b"\2"}
+    assert set(shelf.take(contents, contents)) == set(contents)

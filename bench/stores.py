@@ -215,8 +215,7 @@ def _works(store: Store, chosen: Selection) -> dict[str, Callable[[], object]]:
         rows = queries.run(store, "score-histograms", passGraph=list(chosen.pass_graphs))
         found: Counter[tuple[Cell, float]] = Counter()
         for row in rows:
-            cell = Cell(row["model"].value, row["task"].value, row["metric"].value)
-            found[cell, float(row["value"].value)] += int(row["count"].value)
+            found[counted.cell_of(row), float(row["value"].value)] += int(row["count"].value)
         return found
 
     return {**analyses(store, chosen), _RAW: one_by_one}

@@ -8,7 +8,7 @@ and evaluations are read.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kgbench.analysis.selection import Selection
 from kgbench.rdf import queries
@@ -74,7 +74,7 @@ def values(
         given["round"] = round_
     name = "score-histograms" if round_ is None else "round-histograms"
     for row in queries.run(store, name, **given):
-        yield _cell(row), float(row["value"].value), int(row["count"].value)
+        yield counted.cell_of(row), float(row["value"].value), int(row["count"].value)
 
 
 def case_values(
@@ -110,7 +110,10 @@ def case_values(
     ):
         value, times = float(row["value"].value), int(row["count"].value)
         dialogue = row["dialogue"].value if with_dialogues else None
-        yield _cell(row), OnCase(row["case"].value, _round(row), value, times, dialogue)
+        yield (
+            counted.cell_of(row),
+            OnCase(row["case"].value, counted.round_of(row), value, times, dialogue),
+        )
 
 
 def single_values(
@@ -148,7 +151,10 @@ def single_values(
         latest=selection.latest,
     ):
         value, iteration = float(row["value"].value), int(row["iteration"].value)
-        yield _cell(row), Single(row["case"].value, iteration, _round(row), value, 1)
+        yield (
+            counted.cell_of(row),
+            Single(row["case"].value, iteration, counted.round_of(row), value, 1),
+        )
 
 
 def outcomes(
@@ -178,9 +184,7 @@ def outcomes(
         model=model,
         latest=latest,
     ):
-        outcome = row["outcome"].value.removeprefix(OUTCOME)
-        ended = Ended(row["model"].value, row["task"].value, _round(row), outcome)
-        yield ended, int(row["count"].value)
+        yield counted.ended_of(row), int(row["count"].value)
 
 
 def _parts(store: Store, pass_graphs: Sequence[str], latest: bool | None) -> _Parts:
@@ -189,11 +193,3 @@ def _parts(store: Store, pass_graphs: Sequence[str], latest: bool | None) -> _Pa
         tuple(known[graph] for graph in pass_graphs if graph in known),
         tuple(graph for graph in pass_graphs if graph not in known),
     )
-
-
-def _cell(row: Any) -> Cell:
-    return Cell(row["model"].value, row["task"].value, row["metric"].value)
-
-
-def _round(row: Any) -> int | None:
-    return None if row["round"] is None else int(row["round"].value)

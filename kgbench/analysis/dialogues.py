@@ -11,7 +11,7 @@ from typing import Any
 from kgbench.characters import one_line
 from kgbench.errors import QueryError
 from kgbench.rdf import iri, queries
-from kgbench.record import tool_uses
+from kgbench.record import counted, tool_uses
 from kgbench.record.withheld import removed
 from kgbench.store.protocol import Store
 from kgbench.tool_calls import TOOL_RESULTS, ToolUse
@@ -260,7 +260,7 @@ def _verdicts(store: Store, dialogue: str, wanted: str | None) -> tuple[VerdictV
 
 
 def _verdict(row: Any, scores: list[tuple[str, float]], infos: dict[str, Any]) -> VerdictView:
-    round_ = None if row["round"] is None else int(row["round"].value)
+    round_ = counted.round_of(row)
     about = "whole dialogue" if round_ is None else f"answer {round_}"
     evaluation_pass = row["pass"].value.removeprefix(BASE)
     return VerdictView(

@@ -18,6 +18,7 @@ from kgbench.analysis.superseded import Superseded
 from kgbench.comparison import TOLERANCE
 from kgbench.errors import QueryError
 from kgbench.rdf import queries
+from kgbench.record import counted
 from kgbench.store.protocol import Store
 
 #: The queries by which an analysis chooses its scores and names what they are of.
@@ -208,7 +209,7 @@ def score_rows(
             row["model"].value,
             task,
             later.of_task(task, row["metric"].value),
-            None if row["round"] is None else int(row["round"].value),
+            counted.round_of(row),
             row["case"].value,
             int(row["iteration"].value),
             float(row["value"].value),

@@ -12,7 +12,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from kgbench.model import Dialogue, Evaluation
 from kgbench.rdf import integer, queries
@@ -24,7 +24,6 @@ from kgbench.record.recorder import Recorder
 from kgbench.store.iris import Iris
 from kgbench.store.protocol import Block, Store
 from kgbench.store.templates import fill
-from kgbench.vocab import OUTCOME
 
 _FEW = 500  # dialogues that a query names; the counts of more are made anew
 
@@ -126,13 +125,12 @@ class Aggregates:
         about = {"pass": self._pass_graph, "which": which}
         for row in self._store.query(fill("judged-scores.rq", **about)):
             if row["dialogue"].value not in invalid:
-                cell = Cell(row["model"].value, row["task"].value, row["metric"].value)
                 iteration, value = int(row["iteration"].value), float(row["value"].value)
-                yield (cell, Reached(row["case"].value, iteration, _round(row), value)), 1
+                reached = Reached(row["case"].value, iteration, counted.round_of(row), value)
+                yield (counted.cell_of(row), reached), 1
         for row in self._store.query(fill("judged-outcomes.rq", **about)):
             if row["dialogue"].value not in invalid:
-                outcome = row["outcome"].value.removeprefix(OUTCOME)
-                yield Ended(row["model"].value, row["task"].value, _round(row), outcome), 1
+                yield counted.ended_of(row), 1
 
     def _invalid(self) -> set[str]:
         """The dialogues of the pass that are not to be counted."""
@@ -247,7 +245,3 @@ def _stamp(store: Store, graph: str) -> int | None:
     """The change stamp of a graph; ``None`` where it is not registered."""
     stamps = (stamp for _, stamp in queries.rows(store, "list-stamps", graph=graph))
     return max((int(stamp) for stamp in stamps if stamp is not None), default=None)
-
-
-def _round(row: Any) -> int | None:
-    return None if row["round"] is None else int(row["round"].value)

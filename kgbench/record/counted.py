@@ -86,6 +86,22 @@ def outcomes(
             yield Ended(models[model], tasks[task], round_, outcome), times
 
 
+def cell_of(row: Any) -> Cell:
+    """The cell that a row of scores is about."""
+    return Cell(row["model"].value, row["task"].value, row["metric"].value)
+
+
+def ended_of(row: Any) -> Ended:
+    """The outcome that a row is about."""
+    outcome = row["outcome"].value.removeprefix(OUTCOME)
+    return Ended(row["model"].value, row["task"].value, round_of(row), outcome)
+
+
+def round_of(row: Any) -> int | None:
+    """The round that a row is about; ``None`` is the dialogue as a whole."""
+    return None if row["round"] is None else int(row["round"].value)
+
+
 def _lists(store: Store, graphs_: Sequence[str]) -> dict[str, _Lists]:
     rows: Any = queries.run(store, "counted-lists", aggregatesGraph=list(graphs_))
     return {

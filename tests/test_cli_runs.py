@@ -158,6 +158,15 @@ def test_a_run_is_continued_by_its_name(store):
     assert isinstance(unknown.exception, StoreError)
 
 
+def test_a_run_is_not_continued_with_the_quick_start_unasked(store):
+    """A run's name says nothing of models and tasks; whoever gives no others is told so."""
+    begun = kgbench("run", "-m", "baseline:oracle", "-t", LABEL, "-n", "1", "--json")
+    refused = kgbench("run", "--run", json.loads(begun.stdout)["run"], "-n", "2", code=2)
+
+    assert "name the configuration" in " ".join(refused.stderr.replace("│", " ").split())
+    assert json.loads(kgbench("status", "--json").stdout)[0]["complete"] == 1
+
+
 def test_a_store_without_runs_says_so(store):
     """There is nothing to tell of an empty store."""
     assert kgbench("status").stdout == "The store holds no run yet.\n"

@@ -146,6 +146,12 @@ def run(  # noqa: PLR0917 - a command line has many options
     label). A run without CONFIG is named after its --model and --task. The same command continues
     the newest run of the same name; --new begins another.
     """
+    if run_id is not None and not (config or model or task or suite):
+        raise typer.BadParameter(
+            "this says which run goes on, not with what: name the configuration that it was begun "
+            "with, or its --model and --task",
+            param_hint="--run",
+        )
     from kgbench.engine import Journal, Settings
     from kgbench.engine.plans import continued
     from kgbench.execution.judging import JudgeLimits

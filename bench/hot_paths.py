@@ -71,7 +71,8 @@ def hot_paths(scratch: Path) -> Iterator[Mapping[str, Work]]:
         with open_store(str(location)) as store:
             asyncio.run(run_plan(store, _plan(_DIALOGUES), Settings(executor=judges)))
         with open_reader(str(location)) as reader:
-            found = _Paths(judges, reader, newest(location / "snapshots", reader.iris.base))
+            view = newest(location / "snapshots", reader.iris.base)
+            found = _Paths(judges, reader, view, str(location))
             yield {
                 "judging": found.judge,
                 "planning": found.plan,
@@ -85,11 +86,11 @@ def hot_paths(scratch: Path) -> Iterator[Mapping[str, Work]]:
 
 
 class _Paths:
-    """The work on the results in ``store``; ``view`` is a snapshot of it."""
+    """The work on the results in ``store`` at ``location``; ``view`` is a snapshot of it."""
 
-    def __init__(self, judges: Executor, store: Store, view: View) -> None:
+    def __init__(self, judges: Executor, store: Store, view: View, location: str) -> None:
         self._judges = judges
-        self._store = store
+        self._location = location
         self._view = view
         (run,) = reading.runs(store)
         states = reading.all_states(store, run.graph)
@@ -120,9 +121,12 @@ class _Paths:
                 assert load(store, imported).dialogues
 
     def analyse(self) -> None:
-        chosen = select(self._store)
-        assert leaderboard(self._store, chosen).rows
-        assert task_scores(self._store, chosen).rows
+        with open_reader(
+            self._location
+        ) as store:  # another one each time: it keeps what it has read
+            chosen = select(store)
+            assert leaderboard(store, chosen).rows
+            assert task_scores(store, chosen).rows
 
     def show(self) -> None:
         for iri in self._dialogues:

@@ -18,6 +18,7 @@ from tests.analysis_store import iri, owned
 app = typer.Typer()
 for module in (analyze, compare, query, show):
     module.command(app)
+analyze.subcommands()
 
 
 @pytest.fixture(scope="module")

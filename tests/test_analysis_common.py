@@ -22,6 +22,7 @@ from tests.analysis_store import altered, owned
 
 app = typer.Typer()
 analyze.command(app)
+analyze.subcommands()
 plot.command(app)
 
 

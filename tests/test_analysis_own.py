@@ -63,6 +63,7 @@ COMMANDS = {
 }
 app = typer.Typer()
 analyze.command(app)
+analyze.subcommands()
 plot.command(app)
 
 

@@ -11,25 +11,20 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.growth import import_
+from bench.growth import published
 from bench.harness import Result
 from kgbench import reevaluation
-from kgbench.datasets import home
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import DaskPool, executor, workers
 from kgbench.record import reading
-from kgbench.store import open_store
 from kgbench.store.protocol import Store
-from kgbench.tasks import graphs
 
 DIALOGUES = 1_000
 WORKERS = (1, 2, 4, 8)
@@ -49,15 +44,10 @@ class Done(NamedTuple):
 
 def run() -> list[Result]:
     """Seconds by number of workers, with a slow and a lost one, and bytes sent."""
-    folder = os.environ.get("KGBENCH_EXTERNAL_DATA")
-    if folder is None or find_spec("distributed") is None:
+    if "KGBENCH_EXTERNAL_DATA" not in os.environ or find_spec("distributed") is None:
         return [Result("cluster", 0, "", note="not run: it needs published data, and Dask")]
-    with tempfile.TemporaryDirectory() as scratch:
-        os.environ[home.VARIABLE] = str(Path(scratch) / "datasets")
-        graphs.install(Path(folder) / "text2sparql")
-        import_(Path(scratch) / "store", DIALOGUES)
-        with open_store(str(Path(scratch) / "store")) as store:
-            return list(_results(store))
+    with published(DIALOGUES) as store:
+        return list(_results(store))
 
 
 def _results(store: Store) -> Iterator[Result]:

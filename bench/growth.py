@@ -23,6 +23,7 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,7 @@ from kgbench.datasets import home
 from kgbench.tasks import graphs
 
 if TYPE_CHECKING:
-    from kgbench.store import Store
+    from kgbench.store import OwnedStore, Store
 
 SIZES = "KGBENCH_BENCH_SIZES"
 _DEFAULT = "5200,45500"
@@ -72,6 +73,19 @@ def _results(step: str, store: Path, size: int) -> Iterator[Result]:
     yield Result(f"{step}, {said['dialogues']:,} dialogues", said["seconds"], "s", note=note)
     for name, (value, unit) in said.get("parts", {}).items():
         yield Result(f"{name}, {said['dialogues']:,} dialogues", value, unit)
+
+
+@contextmanager
+def published(dialogues: int) -> Iterator[OwnedStore]:
+    """An open store with so many published dialogues; it goes afterwards, with its data sets."""
+    from kgbench.store import open_store
+
+    with tempfile.TemporaryDirectory() as scratch:
+        os.environ[home.VARIABLE] = str(Path(scratch) / "datasets")
+        graphs.install(Path(os.environ["KGBENCH_EXTERNAL_DATA"]) / "text2sparql")
+        import_(Path(scratch) / "store", dialogues)
+        with open_store(str(Path(scratch) / "store")) as store:
+            yield store
 
 
 # --- the steps ------------------------------------------------------------------------------

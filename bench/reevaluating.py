@@ -11,22 +11,17 @@ any.
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
-from bench.growth import import_
+from bench.growth import published
 from bench.harness import LEAST, Result, Timing
 from kgbench import reevaluation
-from kgbench.datasets import home
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor
 from kgbench.record import reading
 from kgbench.record.reading import RunInfo
-from kgbench.store import open_store
 from kgbench.store.protocol import Store
-from kgbench.tasks import graphs
 
 DIALOGUES = 5_200
 FEW = 4  # runs for rdflib
@@ -35,17 +30,12 @@ SECONDS = 10.0
 
 def run() -> list[Result]:
     """Seconds for all dialogues by each engine, and the ratio."""
-    folder = os.environ.get("KGBENCH_EXTERNAL_DATA")
-    if folder is None:
+    if "KGBENCH_EXTERNAL_DATA" not in os.environ:
         return [Result("re-evaluation", 0, "", note="not run: KGBENCH_EXTERNAL_DATA is not set")]
-    with tempfile.TemporaryDirectory() as scratch:
-        os.environ[home.VARIABLE] = str(Path(scratch) / "datasets")
-        graphs.install(Path(folder) / "text2sparql")
-        import_(Path(scratch) / "store", DIALOGUES)
-        with open_store(str(Path(scratch) / "store")) as store:
-            runs = reading.runs(store)
-            usual = [_judge(store, runs, "oxigraph") for _ in range(LEAST)]
-            other = _judge(store, runs[:FEW], "rdflib")
+    with published(DIALOGUES) as store:
+        runs = reading.runs(store)
+        usual = [_judge(store, runs, "oxigraph") for _ in range(LEAST)]
+        other = _judge(store, runs[:FEW], "rdflib")
     timing = Timing(tuple(seconds for _, seconds in usual))
     dialogues = usual[0][0]
     rate = dialogues / timing.median

@@ -12,26 +12,21 @@ from __future__ import annotations
 import heapq
 import os
 import resource
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
-from pathlib import Path
 from typing import Any
 
-from bench.growth import import_
+from bench.growth import published
 from bench.harness import Result
 from kgbench import reevaluation
-from kgbench.datasets import home
 from kgbench.execution import frames
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
 from kgbench.execution.pools import executor
 from kgbench.model import Verdict
 from kgbench.record import reading
-from kgbench.store import open_store
 from kgbench.store.protocol import Store
-from kgbench.tasks import graphs
 
 DIALOGUES = 1_000
 CHILDREN = (1, 4, 16)
@@ -40,15 +35,10 @@ SECONDS = (0.005, 0.02)  # an answer, beside what was measured
 
 def run() -> list[Result]:
     """Dialogues a second and cores kept busy, by number of children and time of a judgement."""
-    folder = os.environ.get("KGBENCH_EXTERNAL_DATA")
-    if folder is None:
+    if "KGBENCH_EXTERNAL_DATA" not in os.environ:
         return [Result("saturation", 0, "", note="not run: KGBENCH_EXTERNAL_DATA is not set")]
-    with tempfile.TemporaryDirectory() as scratch:
-        os.environ[home.VARIABLE] = str(Path(scratch) / "datasets")
-        graphs.install(Path(folder) / "text2sparql")
-        import_(Path(scratch) / "store", DIALOGUES)
-        with open_store(str(Path(scratch) / "store")) as store:
-            return list(_results(store))
+    with published(DIALOGUES) as store:
+        return list(_results(store))
 
 
 def _results(store: Store) -> Iterator[Result]:

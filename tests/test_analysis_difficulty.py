@@ -80,10 +80,26 @@ def test_choices_are_obeyed(store: Path) -> None:
     ]
     single = json.loads(command(*words, "--estimand", "dialogues"))
     assert single["context"]["estimand"] == "dialogues"
-    with pytest.raises(QueryError, match=r"no tasks that fit 'RdfFriend\*' have a level"):
-        command(*words, "--task", "RdfFriend*")
-    with pytest.raises(QueryError, match="have a level of difficulty"):
-        results(small()).difficulty()
+
+
+@pytest.mark.parametrize("name", ["contamination", "difficulty", "sizes"])
+def test_what_cannot_be_compared_is_an_empty_table(name: str) -> None:
+    """Where no scored task has what an analysis compares, a note says what is missing."""
+    table = getattr(results(small()), name)()
+
+    assert len(table) == 0
+    assert table.notes[-1].startswith("No model was scored on ")
+
+
+@pytest.mark.parametrize("name", ["agreement", "difficulty", "sizes", "tools"])
+def test_an_empty_table_has_no_figure(name: str, tmp_path: Path) -> None:
+    """The note of the table says why, and nothing is written."""
+    pytest.importorskip("matplotlib")
+    command("run", "-m", ORACLE, "-t", TASKS[-1], "-n", 1, "--store", tmp_path / "store")
+
+    with pytest.raises(QueryError, match="there is nothing to draw: No "):
+        command("plot", name, "--store", tmp_path / "store", "--out", tmp_path / "plots")
+    assert not (tmp_path / "plots").exists()
 
 
 @pytest.mark.slow

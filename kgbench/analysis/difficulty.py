@@ -21,7 +21,6 @@ from kgbench.analysis.inference import inference
 from kgbench.analysis.repetitions import Item, repetitions
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
-from kgbench.errors import QueryError
 from kgbench.model import Json
 from kgbench.rdf import queries
 from kgbench.store.protocol import Store
@@ -41,6 +40,10 @@ COLUMNS: Final = (
 )
 QUERIES: Final = (*fetch.CHOOSING, "task-parameters", *fetch.CASES)
 LEVEL: Final = "level"
+_NONE: Final = (
+    "No model was scored on a task with a level of difficulty: tasks about generated worlds have "
+    "one, such as ClaimCheckWorld-natural-1."
+)
 _ALL: Final = "all"
 
 
@@ -100,14 +103,11 @@ def difficulty(
     """One row per family, series, model and level: the mean with its interval at 95 %.
 
     ``about`` is the estimand of the intervals (:func:`~kgbench.analysis.case_means.claim`). Raises
-    :class:`~kgbench.errors.QueryError` where no task has a level, and for an unknown metric or
-    estimand.
+    :class:`~kgbench.errors.QueryError` for an unknown metric or estimand.
     """
     claims = Claims(inference(about))
     chosen = chosen_scores(store, tasks, metric, answers)
     known = {task: step for task, step in steps(store).items() if task in chosen}
-    if not known:
-        raise QueryError(f"no tasks that fit '{tasks}' have a level of difficulty")
     named, names = fetch.metrics(store), fetch.models(store)
     wanted = {task: chosen[task] for task in known}
     found: dict[tuple[Step, str, str], dict[Item, Histogram]] = defaultdict(dict)
@@ -124,7 +124,7 @@ def difficulty(
         title=f"Scores by level of difficulty ({selection.suite_name})",
         columns=COLUMNS,
         rows=tuple(_ordered(rows)),
-        notes=claims.notes,
+        notes=claims.notes if rows else (_NONE,),
         queries=QUERIES,
         context={
             **selection.context,

@@ -32,6 +32,10 @@ COLUMNS = (
 )
 QUERIES = (*fetch.CHOOSING, *fetch.CASES)
 INTERVALS = ("score", "student")
+_NONE = (
+    "No model was scored on tasks that differ in a declared problem size, such as "
+    "RdfFriendCount-turtle-1 and RdfFriendCount-turtle-2."
+)
 
 
 def series_of(task: TaskInfo) -> str | None:
@@ -58,8 +62,8 @@ def sizes(
     ``interval`` is ``score`` (inside the range of the metric, about the estimand ``about``:
     :func:`~kgbench.analysis.case_means.claim`) or ``student`` (Student's t over single dialogues,
     as DL4KG 2023 draws it, which can leave the range). Only tasks with a declared size count, and
-    only series of at least two sizes. Raises :class:`~kgbench.errors.QueryError` where there are
-    none, and for an unknown interval or estimand.
+    only series of at least two sizes. Raises :class:`~kgbench.errors.QueryError` for an unknown
+    interval or estimand.
     """
     claims = Claims(inference(about, "student" if interval == "student" else None))
     if interval not in INTERVALS:
@@ -72,8 +76,6 @@ def sizes(
         if series is not None:
             by_series.setdefault(series, {})[iri] = task
     grown = {s: t for s, t in by_series.items() if len({task.size for task in t.values()}) > 1}
-    if not grown:
-        raise QueryError(f"no tasks that fit '{tasks}' differ in a declared problem size")
     named = fetch.metrics(store)
     names = fetch.models(store)
     wanted = {iri: chosen[iri] for of_series in grown.values() for iri in of_series}
@@ -93,7 +95,7 @@ def sizes(
         title=f"Scores by problem size ({selection.suite_name})",
         columns=COLUMNS,
         rows=tuple(sorted(rows, key=lambda row: [str(v) for v in row[:3]] + [f"{row[3]:020}"])),
-        notes=claims.notes,
+        notes=claims.notes if rows else (_NONE,),
         queries=QUERIES,
         context={
             **selection.context,

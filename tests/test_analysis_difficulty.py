@@ -7,15 +7,14 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import kgbench
 from docs.reference_pages import difficulty as page_of_families
 from kgbench.analysis import difficulty as computed
-from kgbench.cli import app
 from kgbench.errors import QueryError
 from kgbench.tasks import catalogue
 from tests.analysis_store import results, small
+from tests.commands import printed as command
 
 ORACLE, SILENT = "baseline:oracle", "baseline:silent"
 TASKS = (
@@ -23,13 +22,6 @@ TASKS = (
     "Rdf12World-query-natural-3",
     "RdfFriendCount-turtle-1",
 )
-
-
-def command(*arguments: object) -> str:
-    """What a command prints."""
-    result = CliRunner().invoke(app, [str(one) for one in arguments], catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 @pytest.fixture(scope="module")

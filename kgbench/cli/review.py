@@ -71,7 +71,7 @@ def export(
         if reviewer is not None:
             found = [one for one in found if one.reviewer == reviewer]
         if not found:
-            raise StoreError("nobody has decided on such dialogues: `kgbench serve --review`")
+            raise StoreError("no person has given such a verdict: `kgbench serve --review` asks")
         if form is Written.TRIG:
             text = exported.trig(opened, found)
             if out is None:

@@ -256,6 +256,7 @@ def test_a_dialogue_is_shown_with_the_verdicts_of_people(tmp_path):
     (found,) = json.loads(shown("--json"))["judgements"]
     assert (found["reviewer"], found["chosen"], found["seconds"]) == ("owl", "right", 4.5)
     assert found["rubric"] == decided.rubric
+    assert "rubric_iri" not in found
     assert "owl (person)" in shown("--pass", decided.pass_iri)
     assert "owl (person)" not in shown("--pass", "https://example.org/pass")
     with TestClient(application(Settings(location=place))) as client:

@@ -66,7 +66,8 @@ def show(
 def _as_json(one: VerdictAbout) -> dict[str, Any]:
     """A verdict as JSON, with its rubric by IRI."""
     said = one._asdict() | {"call": None if one.call is None else one.call._asdict()}
-    return {**said, "rubric": said.pop("rubric_iri")}
+    rubric = said.pop("rubric_iri")
+    return {**said, "rubric": rubric}
 
 
 def _print(found: DialogueView, judged: Sequence[VerdictAbout]) -> None:

@@ -165,6 +165,10 @@ def test_any_query_from_a_file(run, tmp_path):
     run("query", "list-models", "-f", "turtle", code=2)
     with pytest.raises(QueryError, match="no query 'nothing'"):
         run("query", "nothing")
+    with pytest.raises(QueryError, match=r"there is no file nothing\.rq$"):
+        run("query", "nothing.rq")
+    with pytest.raises(QueryError, match="the query is empty"):
+        run("query", "-", input=" \n")
 
 
 def test_show_prints_one_dialogue(run):

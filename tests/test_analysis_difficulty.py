@@ -7,15 +7,14 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import kgbench
 from docs.reference_pages import difficulty as page_of_families
 from kgbench.analysis import difficulty as computed
-from kgbench.cli import app
 from kgbench.errors import QueryError
 from kgbench.tasks import catalogue
 from tests.analysis_store import results, small
+from tests.commands import printed as command
 
 ORACLE, SILENT = "baseline:oracle", "baseline:silent"
 TASKS = (
@@ -23,13 +22,6 @@ TASKS = (
     "Rdf12World-query-natural-3",
     "RdfFriendCount-turtle-1",
 )
-
-
-def command(*arguments: object) -> str:
-    """What a command prints."""
-    result = CliRunner().invoke(app, [str(one) for one in arguments], catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 @pytest.fixture(scope="module")
@@ -80,10 +72,26 @@ def test_choices_are_obeyed(store: Path) -> None:
     ]
     single = json.loads(command(*words, "--estimand", "dialogues"))
     assert single["context"]["estimand"] == "dialogues"
-    with pytest.raises(QueryError, match=r"no tasks that fit 'RdfFriend\*' have a level"):
-        command(*words, "--task", "RdfFriend*")
-    with pytest.raises(QueryError, match="have a level of difficulty"):
-        results(small()).difficulty()
+
+
+@pytest.mark.parametrize("name", ["contamination", "difficulty", "sizes"])
+def test_what_cannot_be_compared_is_an_empty_table(name: str) -> None:
+    """Where no scored task has what an analysis compares, a note says what is missing."""
+    table = getattr(results(small()), name)()
+
+    assert len(table) == 0
+    assert table.notes[-1].startswith("No model was scored on ")
+
+
+@pytest.mark.parametrize("name", ["agreement", "difficulty", "sizes", "tools"])
+def test_an_empty_table_has_no_figure(name: str, tmp_path: Path) -> None:
+    """The note of the table says why, and nothing is written."""
+    pytest.importorskip("matplotlib")
+    command("run", "-m", ORACLE, "-t", TASKS[-1], "-n", 1, "--store", tmp_path / "store")
+
+    with pytest.raises(QueryError, match="there is nothing to draw: No "):
+        command("plot", name, "--store", tmp_path / "store", "--out", tmp_path / "plots")
+    assert not (tmp_path / "plots").exists()
 
 
 @pytest.mark.slow

@@ -266,7 +266,6 @@ def test_analyses_from_python_are_the_same(name):
     [
         ("format_preference", "no tasks that 'turtle-jsonld' compares"),
         ("compass", "no model has scores on any axis of the compass 'eswc'"),
-        ("sizes", "differ in a declared problem size"),
         ("scaling", "no model record fits any of: Model A, Model B"),
     ],
 )

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 import typer.main
-from typer.testing import CliRunner
 
 from kgbench.cli import app
 from kgbench.datasets import blinkg, descriptions, home
@@ -23,6 +22,7 @@ from kgbench.tasks import blinkg_mappings, catalogue
 from kgbench.testing import contract
 from kgbench.testing.executor import PlainExecutor
 from kgbench.testing.hostile import NO_ANSWERS
+from tests.commands import printed as command
 
 NAME = "BlinkgMappings"
 PAGE = Path(__file__).parent.parent / "docs" / "blinkg.md"
@@ -61,13 +61,6 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     return tmp_path / "copy"
-
-
-def command(*arguments: str) -> str:
-    """What a command prints."""
-    result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 def install(copy: Path) -> dict[str, object]:
@@ -120,6 +113,8 @@ def test_what_is_no_copy_is_refused(copy: Path, tmp_path: Path) -> None:
     """No copy, a folder without scenarios and damaged files install nothing."""
     with pytest.raises(ImportRefused, match=r"clone https://github.com/citiususc/blinkg"):
         command("datasets", "install", "blinkg")
+    with pytest.raises(ImportRefused, match="there is neither file nor folder"):
+        install(tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()
     with pytest.raises(ImportRefused, match="has no scenarios"):
         install(tmp_path / "empty")

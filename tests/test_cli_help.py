@@ -79,3 +79,36 @@ def test_the_list_of_commands_needs_no_options_of_theirs(monkeypatch, capsys):
     assert not ended.value.code
     listed = capsys.readouterr().out
     assert listed.partition("Commands")[2] == helped(()).partition("Commands")[2] != ""
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in paths(ROOT) if hasattr(found(path), "commands")],
+    ids=lambda path: " ".join(path) or "kgbench",
+)
+def test_a_group_alone_prints_its_help(path):
+    """Who types only the name of a group is shown its commands, with the exit code of misuse."""
+    answer = CliRunner().invoke(app, list(path))
+
+    assert answer.exit_code == 2
+    assert answer.stdout == ""
+    assert answer.stderr.strip() == helped(path).strip()
+
+
+def test_the_program_alone_prints_the_list_of_commands(monkeypatch, capsys):
+    """The first thing that a newcomer types is answered."""
+    monkeypatch.setattr("sys.argv", ["kgbench"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+
+    assert ended.value.code == 2
+    assert "Run a benchmark, or continue it" in capsys.readouterr().err
+
+
+def test_wrong_choices_are_told_in_our_words():
+    """No phrase of the library that converts values stands before what there is to choose."""
+    answer = CliRunner().invoke(app, ["dialogues", "--outcome", "unparsed"])
+
+    assert answer.exit_code == 2
+    assert "Value error" not in answer.stderr
+    assert "'unparsed' is not one of" in answer.stderr

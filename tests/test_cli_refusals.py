@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from kgbench import cli
 from kgbench.cli import app, main
 from kgbench.cli.wording import count, missing
-from kgbench.errors import TaskError
+from kgbench.errors import StoreError, TaskError
 from kgbench.record import reading
 from kgbench.store import open_reader
 
@@ -140,3 +140,30 @@ def test_other_names_of_the_command_line_are_unknown():
 def test_only_the_command_that_is_named_is_made(words, made):
     """A command line that begins with a command needs no other; all else needs all of them."""
     assert cli._wanted(words) == made
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("invalidate", "run/x", "--reason", "wrong"),
+        ("judge", "--rubric", "correctness", "-m", "baseline:oracle"),
+        ("reevaluate",),
+        ("review", "import", "verdicts.csv"),
+        ("serve", "--review"),
+        *(("store", name) for name in ("compact", "migrate", "optimize")),
+    ],
+)
+@pytest.mark.parametrize("empty", [False, True])
+def test_a_mistyped_store_is_not_made(words, empty, tmp_path, monkeypatch):
+    """What works on results makes no store of a folder that is not there, or empty."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "verdicts.csv").write_text("verdict\n", encoding="utf-8")
+    place = tmp_path / "mistyped"
+    if empty:
+        place.mkdir()
+    done = CliRunner().invoke(app, [*words, "--store", str(place)])
+
+    assert isinstance(done.exception, StoreError)
+    assert f"there is no store at {place}" in str(done.exception)
+    assert place.exists() == empty
+    assert not empty or not list(place.iterdir())

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from kgbench.errors import ImportRefused, ResourceError, TaskError
 from kgbench.tasks import catalogue
 from kgbench.tasks.text2kg_cases import asked
 from tests import text2kg_data
+from tests.commands import printed
 from tests.servers.loopback import LoopbackServer
 from tests.servers.openai_server import OpenAISpeech
 
@@ -74,11 +76,7 @@ def files_below(folder: Path) -> Any:
     return Handler
 
 
-def run(*arguments: str) -> str:
-    """What the command prints."""
-    result = CliRunner().invoke(app, ["datasets", *arguments], catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.stdout
+run = partial(printed, "datasets")
 
 
 def test_declared_data_sets_are_described() -> None:

@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from pathlib import Path
-from typing import Any
 
 import pytest
 import typer.main
-from typer.testing import CliRunner
 
 from kgbench import config
 from kgbench.cli import app
@@ -19,6 +16,7 @@ from kgbench.datasets import home, text2sparql
 from kgbench.policies.policy import policy
 from kgbench.tasks import catalogue
 from tests import text2sparql_data as data
+from tests.commands import reported as command
 
 PAGE = (Path(__file__).parent.parent / "docs" / "text2sparql.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
@@ -32,14 +30,6 @@ def challenge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     copy = data.write_data_set(tmp_path / "copy")
     command("datasets", "install", "ck25", "--from", str(copy), "--unverified")
     return data.write_challenge(tmp_path / "docs")
-
-
-def command(*arguments: str) -> dict[str, Any]:
-    """What a command reports as JSON."""
-    result = CliRunner().invoke(app, [*arguments, "--json"], catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    found: dict[str, Any] = json.loads(result.stdout)
-    return found
 
 
 @pytest.mark.parametrize("line", COMMANDS)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,18 +15,9 @@ from kgbench.errors import ImportRefused
 from kgbench.record import reading
 from kgbench.store import open_reader
 from tests.archives import as_json, record_v1, record_v3, write_json, write_zip
+from tests.commands import printed
 
-
-def run(*arguments: object, env: dict[str, str] | None = None) -> str:
-    """What the command prints; errors are raised."""
-    result = CliRunner().invoke(
-        app,
-        ["import", "llm-kg-bench", *map(str, arguments)],
-        env=env or {},
-        catch_exceptions=False,
-    )
-    assert result.exit_code == 0, result.output
-    return result.stdout
+run = partial(printed, "import", "llm-kg-bench")
 
 
 def test_import_says_what_it_brought(tmp_path: Path) -> None:

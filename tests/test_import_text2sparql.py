@@ -20,6 +20,7 @@ from kgbench.importers import text2sparql_files
 from kgbench.store import open_reader
 from kgbench.vocab import KGB, OUTCOME
 from tests import text2sparql_data as data
+from tests.commands import reported as command
 from tests.validation import assert_conforms
 
 _opened: list[str] = []
@@ -49,14 +50,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The invented challenge; no data set is installed."""
     monkeypatch.setenv(home.VARIABLE, str(tmp_path / "home"))
     return data.write_challenge(tmp_path / "docs")
-
-
-def command(*arguments: object) -> dict[str, Any]:
-    """What a command reports as JSON."""
-    result = CliRunner().invoke(app, [*map(str, arguments), "--json"], catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    found: dict[str, Any] = json.loads(result.stdout)
-    return found
 
 
 def rows(store: str, query: str) -> list[list[str]]:

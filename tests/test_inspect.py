@@ -14,10 +14,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 from kgbench import testing
-from kgbench.cli import app
 from kgbench.errors import ImportRefused
 from kgbench.importers import inspect_files, inspect_logs, inspect_samples
 from kgbench.importers.load import load
@@ -25,6 +23,7 @@ from kgbench.store import EmbeddedStore, open_reader
 from kgbench.store.iris import Iris
 from kgbench.tasks import catalogue
 from tests import inspect_log
+from tests.commands import printed as command
 from tests.validation import assert_conforms
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -70,13 +69,6 @@ def imported(path):
     store = EmbeddedStore(None)
     found = inspect_logs.read_run(inspect_files.read(path), store.iris)
     return store, found, load(store, found.run)
-
-
-def command(*words):
-    """What a command prints."""
-    answer = CliRunner().invoke(app, [str(word) for word in words])
-    assert answer.exit_code == 0, (answer.output, answer.exception)
-    return answer.output
 
 
 # --- with Inspect itself ------------------------------------------------------------------------

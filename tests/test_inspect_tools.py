@@ -9,11 +9,10 @@ import subprocess
 import sys
 
 import pytest
-from typer.testing import CliRunner
 
-from kgbench.cli import app
 from kgbench.store import open_reader, open_store
 from kgbench.tools import wording
+from tests.commands import printed as command
 from tests.tool_runs import LABEL, NATIVE, OUTCOMES, held, loopbacks, plan_of, run, said, scores
 from tests.validation import assert_conforms
 
@@ -55,13 +54,6 @@ print(json.dumps({
     "errors": [m.error.type for m in sample.messages if getattr(m, "error", None)],
 }))
 """
-
-
-def command(*words):
-    """What a command prints."""
-    answer = CliRunner().invoke(app, [str(word) for word in words])
-    assert answer.exit_code == 0, (answer.output, answer.exception)
-    return answer.output
 
 
 def asked(folder, steps, **rest):

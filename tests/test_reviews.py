@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 
 import pyoxigraph as ox
 import pytest
 from typer.testing import CliRunner
 
+from kgbench.analysis.dialogues import view
 from kgbench.analysis.disagreements import disagreements
 from kgbench.analysis.judge_agreement import agreement
 from kgbench.analysis.panels import panels
@@ -19,6 +21,7 @@ from kgbench.cli import app
 from kgbench.errors import StoreError
 from kgbench.exports import reviews as exported
 from kgbench.importers.reviews import from_csv, from_rdf, imported
+from kgbench.judges.about import verdicts_about
 from kgbench.judges.dialogues import newest_judgeable
 from kgbench.judges.planning import Judging
 from kgbench.judges.rubrics import rubric
@@ -27,6 +30,7 @@ from kgbench.record import reviews as record
 from kgbench.run_selection import Selection
 from kgbench.serve.review.queue import ReviewQueue
 from kgbench.store import open_store
+from kgbench.vocab import BASE
 from tests.judge_runs import ask, judged_run
 from tests.servers.loopback import LoopbackServer, fixed
 from tests.servers.openai_server import OpenAISpeech
@@ -138,7 +142,8 @@ def test_verdicts_are_recorded_with_who_when_how_long_and_why(read):
         ("owl", "", 2.0),
     ]
     assert (first.queue, first.seed, first.executed) == ("random", 0, found[1].executed)
-    assert first.items[0].characters > 0
+    shown = view(read, first.items[0].dialogue).rounds[-1].answer  # the noise may have left nothing
+    assert first.items[0].characters == len(shown)
     assert found[3].revises == found[2].iri
     assert set(found[4].adjudicates) == {found[0].iri, found[1].iri}
     assert len(record.review_passes(read, newest_judgeable(read).iri)) == 2
@@ -204,6 +209,62 @@ def test_analyses_see_people_as_judges(read):
     assert {("owl (person)", "execution"), ("adjudication", "execution")} <= against
     assert people[0][4:6] == (2, 2)
     assert disagreements(read, select(read)).rows
+
+
+def test_a_dialogue_has_the_verdicts_of_people(read):
+    """They are in the order in which they were decided; revised ones are left out."""
+    first, second = (one.about[0] for one in queued(read).entries[:2])
+    people = [[v for v in verdicts_about(read, one) if v.reviewer] for one in (first, second)]
+
+    assert [[(v.reviewer, v.chosen, v.reason, v.settles) for v in given] for given in people] == [
+        [
+            ("owl", "right", "It is.", False),
+            ("fox", "wrong", "=1+1 <b>\u202e&", False),
+            ("owl", "right", "They overlooked it.", True),
+        ],
+        [("owl", "cannot-tell", "Looked again.", False)],
+    ]
+
+
+def test_a_dialogue_is_shown_with_the_verdicts_of_people(tmp_path):
+    """Command and page have who decided what and why, and send nothing harmful."""
+    pytest.importorskip("starlette")
+    from starlette.testclient import TestClient
+
+    from kgbench.serve.app import application
+    from kgbench.serve.settings import Settings
+
+    place = str(tmp_path / "store")
+    with open_store(place) as opened:
+        judged_run(opened, "baseline:oracle", iterations=1, labels=LABELS)
+        queue = queued(opened)
+        queue.decide(queue.entries[0], "owl", "right", "It is <b>\u202eso\x1b[2J.", 4.5)
+        (decided,) = record.reviews(opened)
+    dialogue = decided.items[0].dialogue
+
+    def shown(*words):
+        result = CliRunner().invoke(app, ["show", dialogue, "--store", place, *words])
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    said = shown()
+    assert "verdict of owl (person) by correctness" in said
+    assert "verdict right (execution: right)" in said
+    assert "It is <b>" in said
+    assert "\x1b" not in said
+    assert "\u202e" not in said
+    (found,) = json.loads(shown("--json"))["judgements"]
+    assert (found["reviewer"], found["chosen"], found["seconds"]) == ("owl", "right", 4.5)
+    assert found["rubric"] == decided.rubric
+    assert "rubric_iri" not in found
+    assert "owl (person)" in shown("--pass", decided.pass_iri)
+    assert "owl (person)" not in shown("--pass", "https://example.org/pass")
+    with TestClient(application(Settings(location=place))) as client:
+        page = client.get(dialogue.removeprefix(BASE), headers={"Accept": "text/html"}).text
+    assert "Verdict of owl" in page
+    assert "<strong>right</strong>" in page
+    assert "It is &lt;b&gt;" in page
+    assert "4.5 s after it was shown" in page
 
 
 # --- files ----------------------------------------------------------------------------------

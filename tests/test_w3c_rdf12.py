@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 import typer.main
-from typer.testing import CliRunner
 
 from kgbench.cli import app
 from kgbench.datasets import descriptions, home, w3c_tests
@@ -25,6 +24,7 @@ from kgbench.tasks import catalogue, w3c_rdf12
 from kgbench.testing import contract
 from kgbench.testing.executor import PlainExecutor
 from kgbench.testing.hostile import NO_ANSWERS
+from tests.commands import printed as command
 
 NAME = "W3cRdf12"
 PAGE = Path(__file__).parent.parent / "docs" / "w3c-tests.md"
@@ -95,13 +95,6 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     return tmp_path / "copy"
-
-
-def command(*arguments: str) -> str:
-    """What a command prints."""
-    result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 def install(copy: Path) -> dict[str, object]:

@@ -187,10 +187,9 @@ def difficulty(
 ) -> Asked:
     """A score against the level of difficulty of tasks, by family, with 95 % intervals.
 
-    >>> kgbench.open("kgbench-results").difficulty()
-    Traceback (most recent call last):
-        ...
-    kgbench.errors.QueryError: no tasks that fit '*' have a level of difficulty
+    >>> results = kgbench.open("kgbench-results")
+    >>> len(results.difficulty())
+    0
     """
     from kgbench.analysis import difficulty as computed
     from kgbench.analysis import explain

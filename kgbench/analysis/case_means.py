@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from kgbench.analysis.clusters import FEWEST_FOR_INTERVAL, Clusters, Value
 from kgbench.analysis.estimands import Estimand
 from kgbench.analysis.histogram import Histogram
-from kgbench.analysis.intervals import Bounds, score_interval
-from kgbench.analysis.repetitions import Item
+from kgbench.analysis.inference import Inference
+from kgbench.analysis.intervals import Bounds, method_note, score_interval
+from kgbench.analysis.repetitions import Item, Repetitions
 from kgbench.analysis.tables import Column, Kind
+from kgbench.analysis.tables import Value as Cell
 
 COLUMNS = (
     Column("clusters", "Clusters", Kind.COUNT),
@@ -64,13 +66,55 @@ def claim(
     return Claim(clusters.number, clusters.mean, clusters.error, missing=missing)
 
 
-def missing_note(claims: Iterable[Claim]) -> list[str]:
-    """A note on the rows of a table without an interval, with the reasons."""
-    reasons = Counter(one.missing for one in claims if one.missing is not None)
-    if not reasons:
-        return []
-    listed = ", ".join(f"{reason} ({number})" for reason, number in sorted(reasons.items()))
-    return [f"Rows without an interval, by reason: {listed}."]
+class Claims:
+    """The claims that the rows of a table make, and what the table says of them."""
+
+    def __init__(self, how: Inference) -> None:
+        self._how = how
+        self._missing = Counter[str]()
+        self._methods = set[str]()
+
+    def make(
+        self,
+        cases: Mapping[Item, Histogram],
+        bounds: Bounds,
+        weights: Mapping[str, float] | None = None,
+    ) -> Claim:
+        """The claim of a row, as :func:`claim` makes it."""
+        claimed = claim(self._how.about, cases, bounds, weights)
+        if claimed.missing is not None and cases:
+            self._missing[claimed.missing] += 1
+        if claimed.low is not None and not self._how.about.clustered:
+            self._methods.add(bounds.method(Histogram.pooled(cases.values())))
+        return claimed
+
+    def made_by(self, method: str, claimed: Claim) -> Claim:
+        """A claim that was made by another method, by its name."""
+        self._methods.add(method)
+        return claimed
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What intervals are about, how they are made, and why some rows have none."""
+        notes = [self._how.note, method_note(self._methods)]
+        if self._missing:
+            listed = ", ".join(f"{why} ({count})" for why, count in sorted(self._missing.items()))
+            notes.append(f"Rows without an interval, by reason: {listed}.")
+        return tuple(filter(None, notes))
+
+    @property
+    def context(self) -> dict[str, Cell]:
+        """The same for programs."""
+        return {"interval": " ".join(sorted(self._methods)) or None, **self._how.context}
+
+
+def by_task(reached: Repetitions) -> dict[tuple[str, str], dict[Item, Histogram]]:
+    """The values of each model on each task (both by IRI), case by case."""
+    values: dict[tuple[str, str], dict[Item, Histogram]] = defaultdict(dict)
+    for item, by_model in reached.items():
+        for model, answers in by_model.items():
+            values[model, item.task][item] = answers.values
+    return values
 
 
 def _values(

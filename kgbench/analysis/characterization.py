@@ -7,12 +7,12 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.case_means import Claim, claim, missing_note
+from kgbench.analysis.case_means import Claim, Claims
 from kgbench.analysis.choosing import chosen_scores
 from kgbench.analysis.estimands import CASES
 from kgbench.analysis.histogram import Histogram, mean
 from kgbench.analysis.inference import inference
-from kgbench.analysis.intervals import Bounds, method_note
+from kgbench.analysis.intervals import Bounds
 from kgbench.analysis.repetitions import Item, repetitions
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
@@ -52,7 +52,7 @@ def characterization(store: Store, selection: Selection, *, about: str = CASES) 
     characteristic counts in each of them. Raises :class:`~kgbench.errors.QueryError` where no
     scored task class is characterised, and for an unknown estimand.
     """
-    how = inference(about)
+    claims = Claims(inference(about))
     tasks, levels, named = fetch.tasks(store), levels_of(store), fetch.metrics(store)
     chosen = chosen_scores(store, "*", None)
     parts: dict[tuple[str, str, str], dict[str, dict[Item, Histogram]]] = defaultdict(
@@ -70,34 +70,25 @@ def characterization(store: Store, selection: Selection, *, about: str = CASES) 
     if not parts:
         raise QueryError("no task class with scores is characterised")
     names = fetch.models(store)
-    rows, methods, claims = [], set(), []
+    rows = []
     for (c, level, model), of_tasks in parts.items():
         pooled = {task: Histogram.pooled(cases.values()) for task, cases in of_tasks.items()}
         every = Histogram.pooled(pooled.values())
         bounds = Bounds.around(named[chosen[task].metric].bounds for task in of_tasks)
-        claimed = claim(
-            how.about,
+        claimed = claims.make(
             {item: values for cases in of_tasks.values() for item, values in cases.items()},
             bounds,
             {task: 1 / values.n for task, values in pooled.items()},
         )
-        claims.append(claimed)
-        if every.n > 1 and not how.about.clustered:
-            methods.add(bounds.method(every))
         rows.append((c, level, names.name(model), *_statistics(pooled, every, claimed)))
     notes = [f"Not characterised: {', '.join(sorted(bare))}."] if bare else []
-    notes += [how.note, *filter(None, [method_note(methods)]), *missing_note(claims)]
     return Table(
         title=f"Scores by characteristics of tasks ({selection.suite_name})",
         columns=COLUMNS,
         rows=tuple(sorted(rows, key=lambda row: [str(value) for value in row[:3]])),
-        notes=tuple(notes),
+        notes=(*notes, *claims.notes),
         queries=QUERIES,
-        context={
-            **selection.context,
-            "interval": " ".join(sorted(methods)) or None,
-            **how.context,
-        },
+        context={**selection.context, **claims.context},
     )
 
 

@@ -13,16 +13,14 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.case_means import Claim, claim, missing_note
+from kgbench.analysis.case_means import Claim, Claims, by_task
 from kgbench.analysis.choosing import chosen_scores, score_name
 from kgbench.analysis.estimands import CASES
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.inference import inference
-from kgbench.analysis.intervals import method_note
 from kgbench.analysis.repetitions import Item, repetitions
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
-from kgbench.errors import QueryError
 from kgbench.model import Json
 from kgbench.rdf import queries
 from kgbench.store.protocol import Store
@@ -42,6 +40,10 @@ COLUMNS: Final = (
 )
 QUERIES: Final = (*fetch.CHOOSING, "task-parameters", *fetch.CASES)
 LEVEL: Final = "level"
+_NONE: Final = (
+    "No model was scored on a task with a level of difficulty: tasks about generated worlds have "
+    "one, such as ClaimCheckWorld-natural-1."
+)
 _ALL: Final = "all"
 
 
@@ -101,45 +103,34 @@ def difficulty(
     """One row per family, series, model and level: the mean with its interval at 95 %.
 
     ``about`` is the estimand of the intervals (:func:`~kgbench.analysis.case_means.claim`). Raises
-    :class:`~kgbench.errors.QueryError` where no task has a level, and for an unknown metric or
-    estimand.
+    :class:`~kgbench.errors.QueryError` for an unknown metric or estimand.
     """
-    how = inference(about)
+    claims = Claims(inference(about))
     chosen = chosen_scores(store, tasks, metric, answers)
     known = {task: step for task, step in steps(store).items() if task in chosen}
-    if not known:
-        raise QueryError(f"no tasks that fit '{tasks}' have a level of difficulty")
     named, names = fetch.metrics(store), fetch.models(store)
     wanted = {task: chosen[task] for task in known}
     found: dict[tuple[Step, str, str], dict[Item, Histogram]] = defaultdict(dict)
-    for item, by_model in repetitions(store, selection, wanted).items():
-        for model, given in by_model.items():
-            if names.fits(model, models):
-                key = (known[item.task], chosen[item.task].metric, model)
-                found[key][item] = given.values
+    for (model, task), cases in by_task(repetitions(store, selection, wanted)).items():
+        if names.fits(model, models):
+            found[known[task], chosen[task].metric, model] |= cases
     labels = {chosen[task].metric: score_name(chosen[task], named) for task in known}
-    claims: list[Claim] = []
-    methods: set[str] = set()
     rows: list[tuple[Value, ...]] = []
     for (step, measured, model), cases in found.items():
-        pooled, bounds = Histogram.pooled(cases.values()), named[measured].bounds
-        claimed = claim(how.about, cases, bounds)
-        claims.append(claimed)
-        methods |= set() if how.about.clustered else {bounds.method(pooled)}
+        claimed = claims.make(cases, named[measured].bounds)
         what = (step.family, step.series, labels[measured], names.name(model), step.level)
-        rows.append((*what, *_statistics(pooled, claimed)))
+        rows.append((*what, *_statistics(Histogram.pooled(cases.values()), claimed)))
     return Table(
         title=f"Scores by level of difficulty ({selection.suite_name})",
         columns=COLUMNS,
         rows=tuple(_ordered(rows)),
-        notes=(how.note, *filter(None, [method_note(methods)]), *missing_note(claims)),
+        notes=claims.notes if rows else (_NONE,),
         queries=QUERIES,
         context={
             **selection.context,
             "metric": metric or "main",
             "round": answers,
-            "interval": " ".join(sorted(methods)) or None,
-            **how.context,
+            **claims.context,
         },
     )
 

@@ -11,7 +11,7 @@ from kgbench.analysis.estimands import ASKED, CASES, Estimand, estimand
 from kgbench.analysis.intervals import CONFIDENCE
 from kgbench.analysis.tables import Table, Value
 from kgbench.errors import QueryError
-from kgbench.nearest import nearest
+from kgbench.nearest import close
 from kgbench.rdf import double
 from kgbench.rdf.declared import shipped
 from kgbench.vocab import DCTERMS, KGB, RDFS, SKOS
@@ -103,9 +103,9 @@ def inference(
     for, and for an unknown method.
     """
     if about not in ASKED:
+        hint = f" ({near})" if (near := close(about, ASKED)) else ""
         raise QueryError(
-            f"no estimand '{about}' can be asked for; there are: {', '.join(ASKED)} "
-            f"({nearest(about, ASKED)})"
+            f"no estimand '{about}' can be asked for; there are: {', '.join(ASKED)}{hint}"
         )
     if by is None:
         by = INDEPENDENT if not estimand(about).clustered else CLUSTERED

@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.case_means import Claim, claim, missing_note
+from kgbench.analysis.case_means import Claim, Claims, by_task
 from kgbench.analysis.choosing import chosen_scores, score_name
 from kgbench.analysis.estimands import CASES
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.inference import inference
-from kgbench.analysis.intervals import mean_interval, method_note
-from kgbench.analysis.repetitions import Item, repetitions
+from kgbench.analysis.intervals import mean_interval
+from kgbench.analysis.repetitions import repetitions
 from kgbench.analysis.scores import TaskInfo
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
@@ -34,6 +32,10 @@ COLUMNS = (
 )
 QUERIES = (*fetch.CHOOSING, *fetch.CASES)
 INTERVALS = ("score", "student")
+_NONE = (
+    "No model was scored on tasks that differ in a declared problem size, such as "
+    "RdfFriendCount-turtle-1 and RdfFriendCount-turtle-2."
+)
 
 
 def series_of(task: TaskInfo) -> str | None:
@@ -60,10 +62,10 @@ def sizes(
     ``interval`` is ``score`` (inside the range of the metric, about the estimand ``about``:
     :func:`~kgbench.analysis.case_means.claim`) or ``student`` (Student's t over single dialogues,
     as DL4KG 2023 draws it, which can leave the range). Only tasks with a declared size count, and
-    only series of at least two sizes. Raises :class:`~kgbench.errors.QueryError` where there are
-    none, and for an unknown interval or estimand.
+    only series of at least two sizes. Raises :class:`~kgbench.errors.QueryError` for an unknown
+    interval or estimand.
     """
-    how = inference(about, "student" if interval == "student" else None)
+    claims = Claims(inference(about, "student" if interval == "student" else None))
     if interval not in INTERVALS:
         raise QueryError(f"there is no interval '{interval}'; there are: {', '.join(INTERVALS)}")
     chosen = chosen_scores(store, tasks, metric, answers)
@@ -74,28 +76,18 @@ def sizes(
         if series is not None:
             by_series.setdefault(series, {})[iri] = task
     grown = {s: t for s, t in by_series.items() if len({task.size for task in t.values()}) > 1}
-    if not grown:
-        raise QueryError(f"no tasks that fit '{tasks}' differ in a declared problem size")
     named = fetch.metrics(store)
     names = fetch.models(store)
     wanted = {iri: chosen[iri] for of_series in grown.values() for iri in of_series}
-    found: dict[tuple[str, str], dict[Item, Histogram]] = defaultdict(dict)
-    for item, by_model in repetitions(store, selection, wanted).items():
-        for model, given in by_model.items():
-            if names.fits(model, models):
-                found[model, item.task][item] = given.values
     rows: list[tuple[Value, ...]] = []
-    methods, claims = set(), []
-    for (model, iri), cases in found.items():
+    for (model, iri), cases in by_task(repetitions(store, selection, wanted)).items():
+        if not names.fits(model, models):
+            continue
         pooled = Histogram.pooled(cases.values())
-        bounds = named[chosen[iri].metric].bounds
         if interval == "student":
-            claimed = _student(pooled)
-            methods.add("student")
+            claimed = claims.made_by("student", _student(pooled))
         else:
-            claimed = claim(how.about, cases, bounds)
-            methods |= set() if how.about.clustered else {bounds.method(pooled)}
-        claims.append(claimed)
+            claimed = claims.make(cases, named[chosen[iri].metric].bounds)
         label = score_name(chosen[iri], named)
         what = (series_of(known[iri]), label, names.name(model), known[iri].size)
         rows.append((*what, *_statistics(pooled, claimed)))
@@ -103,14 +95,13 @@ def sizes(
         title=f"Scores by problem size ({selection.suite_name})",
         columns=COLUMNS,
         rows=tuple(sorted(rows, key=lambda row: [str(v) for v in row[:3]] + [f"{row[3]:020}"])),
-        notes=(how.note, *filter(None, [method_note(methods)]), *missing_note(claims)),
+        notes=claims.notes if rows else (_NONE,),
         queries=QUERIES,
         context={
             **selection.context,
             "metric": metric or "main",
             "round": answers,
-            "interval": " ".join(sorted(methods)) or None,
-            **how.context,
+            **claims.context,
         },
     )
 

@@ -3,17 +3,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 from kgbench.analysis import case_means
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.case_means import Claim, claim, missing_note
+from kgbench.analysis.case_means import Claim, Claims, by_task
 from kgbench.analysis.choosing import chosen_scores, score_name
 from kgbench.analysis.estimands import CASES
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.inference import inference
-from kgbench.analysis.intervals import method_note
-from kgbench.analysis.repetitions import Item, repetitions
+from kgbench.analysis.repetitions import repetitions
 from kgbench.analysis.scores import Errors
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
@@ -58,39 +55,28 @@ def task_scores(
     :func:`~kgbench.analysis.case_means.claim` can say. Raises
     :class:`~kgbench.errors.QueryError` when no task or metric fits, and for an unknown estimand.
     """
-    how = inference(about)
+    claims = Claims(inference(about))
     chosen = chosen_scores(store, tasks, metric, answers)
     names = fetch.models(store)
-    found: dict[tuple[str, str], dict[Item, Histogram]] = defaultdict(dict)
-    for item, by_model in repetitions(store, selection, chosen).items():
-        for model, given in by_model.items():
-            found[model, item.task][item] = given.values
+    values = by_task(repetitions(store, selection, chosen))
     wrong = fetch.errors(store, selection, fetch.tasks(store))
     metrics = fetch.metrics(store)
     known = {t.iri: t for t in fetch.tasks(store).values()}
-    cells = {*found} | {key for key in wrong if key[1] in chosen}
-    rows, claims = [], []
-    methods = set()
+    cells = {*values} | {key for key in wrong if key[1] in chosen}
+    rows = []
     iris: dict[str, dict[str, str]] = {"model": {}, "task": {}}
     for model, task in sorted(cells):
         if not names.fits(model, models):
             continue
-        cases = found.get((model, task), {})
-        histogram = Histogram.pooled(cases.values())
-        bounds = metrics[chosen[task].metric].bounds
-        claimed = claim(how.about, cases, bounds)
-        if histogram.n:
-            claims.append(claimed)
-        if histogram.n > 1 and not how.about.clustered:
-            methods.add(bounds.method(histogram))
+        cases = values.get((model, task), {})
         name = names.name(model)
         iris["model"][name] = model
         iris["task"][known[task].name] = task
         rows.append(
             _row(
                 (known[task].name, name, score_name(chosen[task], metrics)),
-                histogram,
-                claimed,
+                Histogram.pooled(cases.values()),
+                claims.make(cases, metrics[chosen[task].metric].bounds),
                 wrong.get((model, task), Errors()),
             )
         )
@@ -98,14 +84,13 @@ def task_scores(
         title=f"Scores by task ({selection.suite_name})",
         columns=COLUMNS,
         rows=tuple(sorted(rows, key=lambda row: (str(row[0]), str(row[1])))),
-        notes=(how.note, *filter(None, [method_note(methods)]), *missing_note(claims)),
+        notes=claims.notes,
         queries=QUERIES,
         context={
             **selection.context,
             "metric": metric or "main",
             "round": answers,
-            "interval": " ".join(sorted(methods)) or None,
-            **how.context,
+            **claims.context,
         },
         iris=iris,
     )

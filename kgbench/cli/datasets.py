@@ -108,8 +108,11 @@ def install(
     'kgbench datasets show NAME'.
     """
     from kgbench.datasets import descriptions, text2sparql
+    from kgbench.errors import ImportRefused
 
     described = descriptions.describe(name)
+    if copy is not None and "://" not in copy and not Path(copy).exists():
+        raise ImportRefused(f"there is neither file nor folder {copy}")
     if unverified and name not in text2sparql.NAMES:
         raise typer.BadParameter(
             f"{name} needs no such word: see 'datasets install --help'", param_hint="--unverified"

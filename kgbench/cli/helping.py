@@ -73,9 +73,23 @@ class _Helping:
 class HelpedCommand(_Helping, TyperCommand):
     """A command with readable help."""
 
+    def make_context(self, *given: Any, **named: Any) -> Any:
+        """Read the words of the command line."""
+        try:
+            return super().make_context(*given, **named)
+        except typer.BadParameter as error:  # typer leaves in it what its library for types says
+            error.message = error.message.removeprefix("Value error, ")
+            raise
+
 
 class HelpedGroup(_Helping, TyperGroup):
     """A group of commands with readable help."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words of the command line; without any, print the help on standard error."""
+        if not args and self.no_args_is_help and not ctx.resilient_parsing:
+            typer.echo(ctx.get_help(), err=True)  # typer relies on its own help to print itself
+        return super().parse_args(ctx, args)
 
 
 def helped(app: typer.Typer) -> typer.Typer:

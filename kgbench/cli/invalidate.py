@@ -42,9 +42,9 @@ def invalidate(
     They stay recorded, and no analysis counts them. ``kgbench run --redo-invalidated`` asks again.
     """
     from kgbench.record import invalidation
-    from kgbench.store import open_store
+    from kgbench.store import open_existing
 
-    with open_store(store) as opened:
+    with open_existing(store) as opened:
         done = invalidation.invalidate(
             opened, name, reason, by or getpass.getuser(), person=by is not None
         )

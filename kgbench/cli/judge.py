@@ -94,7 +94,7 @@ def judge(  # noqa: PLR0917 - a command line has many options
     from kgbench.judges.rubrics import rubric as rubric_called
     from kgbench.record import reading
     from kgbench.run_selection import Selection
-    from kgbench.store import open_store
+    from kgbench.store import open_existing
 
     if rubric is None:
         _list_rubrics(json_=json_)
@@ -118,7 +118,7 @@ def judge(  # noqa: PLR0917 - a command line has many options
         seed,
         repeat,
     )
-    with open_store(store) as opened:
+    with open_existing(store) as opened:
         of = newest_judgeable(opened) if run is None else reading.find_run(opened, run)
         asked = questions(opened, of, judging)
         plan = judging_plan(of, judging, model, **wanted)

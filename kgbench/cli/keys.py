@@ -14,7 +14,10 @@ KeyFile = Annotated[Path, typer.Argument(metavar="KEYFILE", help="The file of a 
 
 def command(app: typer.Typer) -> None:
     """Register the commands."""
-    keys = typer.Typer(help="Make, follow and revoke the keys that publications are signed with.")
+    keys = typer.Typer(
+        help="Make, follow and revoke the keys that publications are signed with.",
+        no_args_is_help=True,
+    )
     keys.command("new")(new)
     keys.command("revoke")(revoke)
     keys.command("list")(listed)

@@ -227,10 +227,13 @@ def _tables(kind: Kind, results: Results, arguments: dict[str, Any]) -> Iterator
         found = distributions(results.store, results.selection, **arguments)
         yield from (((task,), table) for task, table in found.items())
         return
+    from kgbench.errors import QueryError
     from kgbench.plots.kinds import KINDS
 
     analysis = getattr(results, kind.replace("-", "_"))
     table = analysis(**arguments, **KINDS[kind].fixed)
+    if not table.rows:
+        raise QueryError(": ".join(("there is nothing to draw", *table.notes[:1])))
     if kind is Kind.DIFFICULTY:
         for family in dict.fromkeys(map(str, table.column("family"))):
             of_family = table.where("family", family)

@@ -70,6 +70,7 @@ def query(
 
     Parameters passGraph and runGraph, where not given, follow from --suite and --pass.
     """
+    from kgbench.errors import QueryError
     from kgbench.rdf import queries
     from kgbench.store import open_reader
 
@@ -81,10 +82,14 @@ def query(
     if declared is None and given:
         raise typer.BadParameter("only declared queries have parameters", param_hint="--param")
     if declared is None and name != "-" and not Path(name).is_file():
+        if "/" in name or "." in name:
+            raise QueryError(f"there is no file {name}")
         queries.load(name)  # says what there is
     with open_reader(store) as opened:
         if declared is None:
             asked = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+            if not asked.strip():
+                raise QueryError("the query is empty")
         else:
             given = _complete(opened, declared, given, suite, choice)
             asked = queries.bind(declared, **given)

@@ -102,7 +102,7 @@ def reevaluate(  # noqa: PLR0917 - a command line has many options
     from kgbench.policies.policy import ON_VARIANTS
     from kgbench.reevaluation import reevaluate_stored
     from kgbench.run_selection import Selection
-    from kgbench.store import open_reader, open_store
+    from kgbench.store import open_existing, open_reader
     from kgbench.tool_audit import audit
 
     if variants is not None and policy is not None:
@@ -136,7 +136,7 @@ def reevaluate(  # noqa: PLR0917 - a command line has many options
         kinds = tuple(dict.fromkeys(kind or [VariantKind.SHUFFLED]))
         asked = Variants(variants, seed, kinds)
     with (
-        open_store(store) as opened,
+        open_existing(store) as opened,
         make_executor(executor) as pool,
         progress("judging", None, quiet=json_) as advance,
     ):

@@ -71,7 +71,7 @@ def export(
         if reviewer is not None:
             found = [one for one in found if one.reviewer == reviewer]
         if not found:
-            raise StoreError("nobody has decided on such dialogues: `kgbench serve --review`")
+            raise StoreError("no person has given such a verdict: `kgbench serve --review` asks")
         if form is Written.TRIG:
             text = exported.trig(opened, found)
             if out is None:
@@ -98,14 +98,14 @@ def import_(
 
     from kgbench.errors import StoreError
     from kgbench.importers import reviews as importing
-    from kgbench.store import open_store
+    from kgbench.store import open_existing
 
     if file.suffix not in (".csv", *_RDF):
         raise StoreError(f"{file}: a file of verdicts ends in {', '.join(('.csv', *_RDF))}")
     if file.stat().st_size > importing.LARGEST:
         raise StoreError(f"{file} is larger than {importing.LARGEST >> 20} MiB")
     data = file.read_bytes()
-    with open_store(store) as opened:
+    with open_existing(store) as opened:
         try:
             if file.suffix in _RDF:
                 found = importing.from_rdf(data, getattr(ox.RdfFormat, _RDF[file.suffix]))

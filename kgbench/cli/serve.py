@@ -219,7 +219,7 @@ def _review(wanted: Wanted, host: str, port: int, public: str | None, location: 
     from kgbench.judges.rubrics import rubric
     from kgbench.record import reading
     from kgbench.run_selection import Selection
-    from kgbench.store import EmbeddedStore, default_location, embedded_only
+    from kgbench.store import default_location, embedded_only, open_existing
 
     try:
         from kgbench.serve.review.access import Access, new_key
@@ -232,7 +232,7 @@ def _review(wanted: Wanted, host: str, port: int, public: str | None, location: 
     selection = Selection(tuple(wanted.tasks), tuple(wanted.judged))
     judging = Judging(rubric(wanted.rubric), selection, wanted.sample, wanted.seed)
     place = location or default_location()
-    with EmbeddedStore(embedded_only(place, "reviewing")) as store:
+    with open_existing(str(embedded_only(place, "reviewing"))) as store:
         of = newest_judgeable(store) if wanted.run is None else reading.find_run(store, wanted.run)
         queue = ReviewQueue(store, of, judging, wanted.order)
         access = Access(os.environ.get(REVIEW_KEY) or new_key(), public)

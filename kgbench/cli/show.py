@@ -4,16 +4,19 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kgbench.cli import options
+from kgbench.vocab import BASE
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from kgbench.analysis.dialogues import DialogueView, RoundView, ToolView, VerdictView
+    from kgbench.judges.about import VerdictAbout
 
 
 _LINES = 12  # of the result of a tool
@@ -38,21 +41,36 @@ def show(
 ) -> None:
     """Show one dialogue: prompts, answers, verdicts and where it comes from.
 
-    What could steer a terminal is shown as an escape, never sent.
+    Verdicts of judges and of people come last. What could steer a terminal is shown as an escape,
+    never sent.
     """
     from kgbench.analysis.dialogues import view
+    from kgbench.judges.about import verdicts_about
     from kgbench.store import open_reader
 
     with open_reader(store) as opened:
         iri = dialogue if "://" in dialogue else opened.iris.base + dialogue.lstrip("/")
         found = view(opened, iri, pass_)
+        judged = [
+            one
+            for one in verdicts_about(opened, iri)
+            if pass_ is None or one.verdict.startswith(f"{pass_}/")
+        ]
     if json_:
-        typer.echo(json.dumps(found.as_json(), indent=2, ensure_ascii=True))
+        said = {**found.as_json(), "judgements": [_as_json(one) for one in judged]}
+        typer.echo(json.dumps(said, indent=2, ensure_ascii=True))
     else:
-        _print(found)
+        _print(found, judged)
 
 
-def _print(found: DialogueView) -> None:
+def _as_json(one: VerdictAbout) -> dict[str, Any]:
+    """A verdict as JSON, with its rubric by IRI."""
+    said = one._asdict() | {"call": None if one.call is None else one.call._asdict()}
+    rubric = said.pop("rubric_iri")
+    return {**said, "rubric": rubric}
+
+
+def _print(found: DialogueView, judged: Sequence[VerdictAbout]) -> None:
     from rich.console import Console
 
     from kgbench.characters import one_line
@@ -66,6 +84,8 @@ def _print(found: DialogueView) -> None:
         _print_round(console, one)
     for verdict in found.verdicts:
         _print_verdict(console, verdict)
+    for each in judged:
+        _print_judgement(console, each)
 
 
 def _print_round(console: Console, one: RoundView) -> None:
@@ -125,3 +145,23 @@ def _print_verdict(console: Console, verdict: VerdictView) -> None:
         console.print(f"{one_line(metric):<24} {score!r}")
     for info, value in verdict.infos:
         console.print(f"{one_line(info):<24} {one_line(value)}", style="dim")
+
+
+def _print_judgement(console: Console, one: VerdictAbout) -> None:
+    """What a judge or a person decided, and why."""
+    from kgbench.characters import one_line, visible
+
+    who = f"{one.reviewer} (person)" if one.reviewer else one.judge.removeprefix(BASE)
+    rubric = one.rubric_iri if one.rubric is None else f"{one.rubric.name} {one.rubric.version}"
+    place = f", as the {one.shown}" if one.shown else ""
+    console.print()
+    console.rule(f"verdict of {one_line(who)} by {one_line(rubric)}{place}", align="left")
+    implied = f" (execution: {one_line(one.executed)})" if one.executed else ""
+    console.print(f"verdict {one_line(one.chosen)}{implied}")
+    if one.reason:
+        console.print(visible(one.reason))
+    if one.call is not None:
+        console.print(f"asked in {one_line(one.call.asked)}", style="dim")
+    else:
+        settles = ", to settle earlier verdicts" if one.settles else ""
+        console.print(f"decided {one_line(str(one.decided))}{settles}", style="dim")

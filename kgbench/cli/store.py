@@ -112,9 +112,9 @@ def check(
 def _check_aggregates(store: str | None, *, json_: bool) -> None:
     from kgbench.cli.progress import progress
     from kgbench.record import aggregates
-    from kgbench.store import open_store
+    from kgbench.store import open_existing
 
-    with open_store(store) as owned, progress("passes", None, quiet=json_) as advance:
+    with open_existing(store) as owned, progress("passes", None, quiet=json_) as advance:
         found = aggregates.check(owned, lambda iri: advance(1, iri))
         location = owned.location
     if json_:
@@ -232,20 +232,20 @@ def backup(
 
 def optimize(store: options.Store = None) -> None:
     """Put the database of an embedded store in order: aggregates become about twice as fast."""
-    from kgbench.store import default_location, embedded_only, open_store
+    from kgbench.store import default_location, embedded_only, open_existing
 
     location = store or default_location()
     embedded_only(location, "putting a database in order (a server does so itself)")
-    with open_store(location) as owned:
+    with open_existing(location) as owned:
         owned.optimize()
     typer.echo(f"store  {location}")
 
 
 def compact(store: options.Store = None, json_: options.AsJson = False) -> None:
     """Remove stored analyses that no longer hold, and graphs that belong to nothing."""
-    from kgbench.store import maintenance, open_store
+    from kgbench.store import maintenance, open_existing
 
-    with open_store(store) as owned:
+    with open_existing(store) as owned:
         done = maintenance.compact(owned)
         location = owned.location
     if json_:
@@ -261,9 +261,9 @@ def compact(store: options.Store = None, json_: options.AsJson = False) -> None:
 
 def migrate(store: options.Store = None) -> None:
     """Bring a store of an earlier kgbench up to the layout of this one."""
-    from kgbench.store import default_location, layouts, open_store
+    from kgbench.store import layouts, open_existing
 
-    with open_store(store or default_location()) as owned:  # whoever opens it, migrates it
+    with open_existing(store) as owned:  # whoever opens it, migrates it
         typer.echo(f"layout {layouts.version(owned)}\nstore  {owned.location}")
 
 
@@ -286,9 +286,9 @@ def drop(
     """
     from kgbench.record import reading
     from kgbench.record.removal import removal
-    from kgbench.store import declared, open_store
+    from kgbench.store import declared, open_existing
 
-    with open_store(store) as owned:
+    with open_existing(store) as owned:
         found = reading.find_run(owned, run)
         going = removal(owned, found)
         what = (

@@ -4,53 +4,39 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kgbench.config.specs import WITHOUT_PROVIDER
 from kgbench.engine.spending import recorded_price, total
-from kgbench.judges.rubrics import Option, Rubric, every_rubric
+from kgbench.judges.about import Call, VerdictAbout, verdicts_about
 from kgbench.pages import things
 from kgbench.pages.snapshot import View
-from kgbench.rdf import queries
+from kgbench.pages.words import moment
 from kgbench.record import accounts
 from kgbench.record.accounts import Paid, Usage
-from kgbench.record.withheld import removed
 from kgbench.vocab import KGB
 
 _MOST = 200  # verdicts about one dialogue that are shown
 
 
 class JudgementView(NamedTuple):
-    """A verdict of a judge about a dialogue, with its rubric, its reason and what it cost.
+    """A verdict about a dialogue, and in words what a model's cost or when a person decided."""
 
-    ``shown`` says which answer of a pair the dialogue was to the judge. ``agrees`` compares the
-    verdict with ``executed``, the option that execution implies; both are ``None`` without one.
-    ``rubric`` is ``None`` where it is not declared here.
-    """
-
-    verdict: str
-    judge: str
-    asked: str
-    rubric_iri: str
-    rubric: Rubric | None
-    chosen: str
-    executed: str | None
-    agrees: bool | None
-    shown: str | None
-    options: tuple[str, ...]
-    reason: str
-    cost: str
+    said: VerdictAbout
+    took: str
 
 
 def judgements(view: View, dialogue: str) -> list[JudgementView]:
-    """The verdicts about a dialogue by rubric and judge, at most 200."""
-    known = {rubric.iri: rubric for rubric in every_rubric()}
-    rows = list(queries.run(view, "verdicts-about", dialogue=dialogue))[:_MOST]
-    graphs = {row["runGraph"].value for row in rows}
+    """The verdicts of models, then of people, about a dialogue, by rubric; at most 200."""
+    given = verdicts_about(view, dialogue)[:_MOST]
+    graphs = {one.call.graph for one in given if one.call is not None}
     paid = {graph: accounts.prices(view, graph) for graph in graphs}
     return [
-        _judgement(view, row, known.get(row["rubric"].value), paid[row["runGraph"].value])
-        for row in rows
+        JudgementView(
+            one,
+            _decided(one) if one.call is None else _cost(view, one.judge, one.call, paid),
+        )
+        for one in given
     ]
 
 
@@ -67,47 +53,28 @@ def judged_by(view: View, dialogue: str) -> list[str]:
     return [iri for iri in found if iri is not None]
 
 
-def _judgement(
-    view: View, row: Any, rubric: Rubric | None, prices: dict[str, Paid]
-) -> JudgementView:
-    options = {} if rubric is None else {option.iri: option for option in rubric.options}
-    chosen, executed = row["chosen"].value, row["executed"]
-    compared = rubric is not None and rubric.kind == "compare"
-    text = row["answerText"]
-    return JudgementView(
-        verdict=row["verdict"].value,
-        judge=row["judge"].value,
-        asked=row["asked"].value,
-        rubric_iri=row["rubric"].value,
-        rubric=rubric,
-        chosen=_name(options, chosen),
-        executed=None if executed is None else _name(options, executed.value),
-        agrees=None if executed is None else executed.value == chosen,
-        shown=("first answer", "second answer")[int(row["place"].value)] if compared else None,
-        options=tuple(row["optionOrder"].value.split()),
-        reason=removed(row["answerNode"].value) if text is None else str(text.value),
-        cost=_cost(view, row, prices),
-    )
+def _decided(one: VerdictAbout) -> str:
+    """When a person decided, and after how long."""
+    after = "" if one.seconds is None else f", {one.seconds:,.1f} s after it was shown"
+    settled = ", to settle earlier verdicts" if one.settles else ""
+    return f"decided {moment(one.decided)}{after}{settled}"
 
 
-def _name(options: dict[str, Option], iri: str) -> str:
-    return options[iri].name if iri in options else iri.rpartition("/")[2]
-
-
-def _cost(view: View, row: Any, prices: dict[str, Paid]) -> str:
+def _cost(view: View, judge: str, call: Call, paid: dict[str, dict[str, Paid]]) -> str:
     """The tokens of a call, and USD where its price is known."""
-    judge = row["judge"].value
     free = things.text(view, judge, KGB.connector) in WITHOUT_PROVIDER
-    read, written, cached = (
-        None if row[name] is None else int(row[name].value)
-        for name in ("inputTokens", "outputTokens", "cachedTokens")
-    )
-    usage = Usage(answers=1, uncounted=int(read is None))
-    usage.input, usage.output, usage.cached = read or 0, written or 0, cached or 0
-    if row["batched"].value == "true":
+    usage = Usage(answers=1, uncounted=int(call.read is None))
+    usage.input, usage.output = call.read or 0, call.written or 0
+    usage.cached = call.cached or 0
+    if call.batched:
         usage.batch_input, usage.batch_output = usage.input, usage.output
         usage.batch_cached = usage.cached
+    prices = paid[call.graph]
     price = recorded_price(prices[judge]) if judge in prices else None
     cost: Decimal | None = total(usage, price, free=free).cost
-    tokens = "tokens unknown" if read is None else f"{read:,} tokens in, {written or 0:,} out"
+    tokens = (
+        "tokens unknown"
+        if call.read is None
+        else f"{call.read:,} tokens in, {call.written or 0:,} out"
+    )
     return tokens if cost is None else f"{tokens}, {cost.normalize():f} USD"

@@ -26,6 +26,7 @@ import pyoxigraph as ox
 
 from kgbench import resources
 from kgbench.errors import QueryError, ResourceError
+from kgbench.nearest import nearest
 from kgbench.rdf import terms
 from kgbench.rdf.declared import Declared
 from kgbench.vocab import DCTERMS, PREFIXES, RDFS, SCHEMA, SH, SKOS, XSD, Namespace
@@ -100,7 +101,7 @@ def load(name: str) -> Query:
     :class:`~kgbench.errors.ResourceError` where its description is missing or disagrees with it.
     """
     if name not in names():
-        raise QueryError(f"there is no query '{name}'; there are: {', '.join(names())}")
+        raise QueryError(f"there is no query '{name}': {nearest(name, names())}")
     text = resources.text("queries", f"{name}.rq")
     described = _Description(name)
     columns = _projected(text)

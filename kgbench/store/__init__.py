@@ -12,6 +12,7 @@ from pathlib import Path
 from kgbench import resources
 from kgbench.errors import StoreError
 from kgbench.store import back_ends
+from kgbench.store.databases import no_store
 from kgbench.store.embedded import EmbeddedStore
 from kgbench.store.iris import Iris, id_from, new_id, slug
 from kgbench.store.protocol import Block, OwnedStore, Store
@@ -28,6 +29,7 @@ __all__ = [
     "embedded_only",
     "id_from",
     "new_id",
+    "open_existing",
     "open_reader",
     "open_store",
     "slug",
@@ -51,6 +53,20 @@ def open_store(location: str | None = None) -> OwnedStore:
 
         return RemoteStore(back_ends.find(found))
     return EmbeddedStore(None if found == "memory:" else Path(found))
+
+
+def open_existing(location: str | None = None) -> OwnedStore:
+    """Open a store as its one owner, for what needs results: a mistyped folder makes no store.
+
+    Raises what :func:`open_store` raises, and :class:`~kgbench.errors.StoreError` where a folder is
+    not there or empty.
+    """
+    found = default_location() if location is None else location
+    if found != "memory:" and not back_ends.is_remote(found):
+        path = Path(found)
+        if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+            raise no_store(path)
+    return open_store(found)
 
 
 def open_reader(location: str | None = None) -> Store:

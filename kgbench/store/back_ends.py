@@ -19,10 +19,10 @@ from urllib.parse import SplitResult, parse_qsl, quote, urljoin, urlsplit, urlun
 
 import pyoxigraph as ox
 
-from kgbench import resources
 from kgbench.errors import StoreError
+from kgbench.rdf.declared import shipped
 from kgbench.store.iris import slug
-from kgbench.vocab import KGB, RDF, SKOS
+from kgbench.vocab import KGB, RDF, SH, SKOS
 
 VARIABLES = {
     "query": "KGBENCH_STORE_QUERY_URL",
@@ -180,13 +180,17 @@ def _kind_named(name: str) -> _Values:
 
 @cache
 def _kinds() -> dict[str, _Values]:
-    """The known kinds in the order of the file: the first whose pattern matches counts."""
-    found: dict[str, dict[str, ox.NamedNode | ox.Literal]] = {}
-    content = resources.path("store", "back-ends.ttl").read_bytes()
-    for quad in ox.parse(content, ox.RdfFormat.TURTLE):
-        described = found.setdefault(quad.subject.value, {})
-        described[quad.predicate.value] = quad.object
-    return {_text(kind, SKOS.notation): kind for kind in found.values()}
+    """The known kinds in their declared order: the first whose pattern matches counts."""
+    source = shipped("store", "back-ends.ttl")
+    kinds = source.instances(KGB.BackEnd)
+    return {
+        source.required(kind, SKOS.notation): {
+            quad.predicate.value: quad.object
+            for quad in source.graph.quads_for_pattern(kind, None, None)
+            if isinstance(quad.object, (ox.NamedNode, ox.Literal))
+        }
+        for kind in sorted(kinds, key=lambda kind: source.needed(kind, SH.order, int))
+    }
 
 
 # --- by description -------------------------------------------------------------------------------

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from kgbench.errors import StoreError
 from kgbench.store import checksums, snapshots
+from kgbench.store.databases import no_store
 from kgbench.store.examination import Examined, examine
 from kgbench.store.iris import Iris
 from kgbench.store.maintenance import Checked
@@ -54,7 +54,7 @@ def check(path: Path) -> Checked:
 def unowned(path: Path) -> Iterator[str | None]:
     """Keep the store at ``path`` from being opened for writing; or name the process that has it."""
     if not (path / "lock").is_file():
-        raise StoreError(f"there is no store at {path}: `kgbench run` makes one")
+        raise no_store(path)
     with (path / "lock").open(encoding="ascii", errors="replace") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)

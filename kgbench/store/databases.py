@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pyoxigraph as ox
@@ -112,3 +113,10 @@ def damaged(location: str, error: BaseException) -> Damaged:
 def shortened(error: BaseException) -> str:
     """The words of the engine on one line, without addresses in the source of the engine."""
     return " ".join(str(error).split())[:_LONGEST]
+
+
+def no_store(path: Path) -> StoreError:
+    """The error for a path without a store."""
+    if path.is_file():
+        return StoreError(f"{path} is a file, and a store is a folder: name a folder")
+    return StoreError(f"there is no store at {path}: `kgbench run` makes one")

@@ -12,7 +12,14 @@ import pyoxigraph as ox
 
 from kgbench.errors import StoreError, StoreInUse
 from kgbench.store import layouts, snapshots, watching
-from kgbench.store.databases import Damaged, Database, damaged, failures_in_words, is_damage
+from kgbench.store.databases import (
+    Damaged,
+    Database,
+    damaged,
+    failures_in_words,
+    is_damage,
+    no_store,
+)
 from kgbench.store.embedded import EmbeddedStore
 from kgbench.store.iris import Iris
 from kgbench.store.read_only import ReadOnly
@@ -36,7 +43,7 @@ class SnapshotReader(Database, ReadOnly):
         self._held: IO[bytes] | None = None
         self._db: ox.Store | None = None
         if not (path / "lock").exists():
-            raise StoreError(f"there is no store at {path}: `kgbench run` makes one")
+            raise no_store(path)
         folder = path / "snapshots"
         _complete(path)
         for snapshot, held in sound(folder):

@@ -5,19 +5,12 @@ from __future__ import annotations
 
 import pyoxigraph as ox
 import pytest
-from typer.testing import CliRunner
 
-from kgbench.cli import app
 from kgbench.store import open_reader
 from kgbench.vocab import BASE, RDF
+from tests.commands import printed
 
-
-def call(*arguments, env=None):
-    """Run a command of kgbench; its errors are raised."""
-    given = [str(argument) for argument in arguments]
-    result = CliRunner().invoke(app, given, env=env or {}, catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.stdout
+call = printed
 
 
 def quads(location):

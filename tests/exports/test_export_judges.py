@@ -103,13 +103,13 @@ def test_pages_of_dialogues_show_judges(place):
     dialogue = min(about)
     found = judgements(view, dialogue)
     assert conversation(view, dialogue, reveal=False)["judgements"] == found
-    assert {one.rubric.name for one in found} >= {"correctness", "preference"}
-    for one in found:
+    assert {one.said.rubric.name for one in found} >= {"correctness", "preference"}
+    for one, took in found:
         assert one.reason.startswith("VERDICT: ")
         assert one.reason.endswith(one.chosen)
         assert one.agrees in (True, None)
-        assert one.cost.endswith("0 USD")
-        assert dialogue in judged_by(view, one.asked)
-    places = {one.shown for one in found if one.rubric.name == "preference"}
+        assert took.endswith("0 USD")
+        assert dialogue in judged_by(view, one.call.asked)
+    places = {one.said.shown for one in found if one.said.rubric.name == "preference"}
     assert places == {"first answer", "second answer"}
     assert judged_by(view, dialogue) == []

@@ -13,7 +13,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -47,28 +47,29 @@ ResultSetMaxRows = {rows}
 """
 
 
-class Oxigraph:
-    """An Oxigraph server over a folder, or in memory; on one port however often it is started."""
+class Server:
+    """A server process; ``alive`` is a URL at which it answers once it has started."""
 
-    def __init__(self, folder: Path | None, *options: str) -> None:
-        self.port = free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
+    def __init__(self, command: Sequence[object], alive: str, folder: Path | None = None) -> None:
+        self._command = [str(word) for word in command]
+        self._alive = alive
         self._folder = folder
-        self._options = options
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start the server and wait until it answers."""
-        program = Path(sys.executable).with_name("oxigraph")
-        bound = f"127.0.0.1:{self.port}"
-        place = () if self._folder is None else ("--location", self._folder)
+        """Start the server and wait until it answers; it is on one port however often."""
         self._process = subprocess.Popen(
-            [program, "serve", *place, "--bind", bound, *self._options],
+            self._command,
+            cwd=self._folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        wait(f"{self.url}/query?query=ASK%7B%7D", self._process)
+        try:
+            wait(self._alive, self._process)
+        except BaseException:
+            self.stop(signal.SIGKILL)
+            raise
 
     def stop(self, number: int = signal.SIGTERM) -> None:
         """End the server; SIGKILL leaves it no time for anything."""
@@ -85,15 +86,28 @@ class Oxigraph:
         self.stop()
 
 
-class Virtuoso:
+class Oxigraph(Server):
+    """An Oxigraph server over a folder, or in memory."""
+
+    def __init__(self, folder: Path | None, *options: str) -> None:
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        program = Path(sys.executable).with_name("oxigraph")
+        place = () if folder is None else ("--location", folder)
+        super().__init__(
+            [program, "serve", *place, "--bind", f"127.0.0.1:{self.port}", *options],
+            f"{self.url}/query?query=ASK%7B%7D",
+        )
+
+
+class Virtuoso(Server):
     """A Virtuoso server with an empty database in ``folder``; each buffer takes 8 KB of memory."""
 
     def __init__(self, folder: Path, rows: int = 1_000_000, buffers: int = 10_000) -> None:
         self.port, self.sql = free_port(), free_port()
         self.url = f"http://127.0.0.1:{self.port}/sparql"
-        self._folder = folder
-        self._settings = folder / "virtuoso.ini"
-        self._settings.write_text(
+        settings = folder / "virtuoso.ini"
+        settings.write_text(
             _VIRTUOSO.format(
                 folder=folder,
                 port=self.port,
@@ -103,27 +117,15 @@ class Virtuoso:
                 dirty=buffers * 6 // 10,
             )
         )
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def __enter__(self) -> Self:
-        self._process = subprocess.Popen(
-            ["virtuoso-t", "+foreground", "+configfile", self._settings],
-            cwd=self._folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+        super().__init__(
+            ["virtuoso-t", "+foreground", "+configfile", settings],
+            f"{self.url}?query=ASK%7B%7D",
+            folder,
         )
-        try:
-            wait(f"{self.url}?query=ASK%7B%7D", self._process)
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
 
-    def __exit__(self, *exception: object) -> None:
-        assert self._process is not None
-        self._process.kill()
-        self._process.wait(PATIENCE)
+    def stop(self, number: int = signal.SIGKILL) -> None:
+        """End the server at once: its database is thrown away."""
+        super().stop(number)
 
     def load(self, file: Path, seconds: float) -> None:
         """Load a file of N-Quads in the folder of the database, as its manual recommends."""

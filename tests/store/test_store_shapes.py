@@ -39,6 +39,7 @@ def test_descriptions_conform(text):
         (OURS, "kgb:ofKind", "kgb:engine"),
         (KINDS, 'kgb:resultFormat "tsv"', 'kgb:resultFormat "csv"'),
         (KINDS, "skos:notation", "rdfs:comment"),
+        (KINDS, "sh:order 1 ;", ""),
         (KINDS, "$value", "value"),
         (KINDS, "kgb:updatePath", "kgb:dataPath"),
     ],

@@ -27,6 +27,7 @@ from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor
 from kgbench.record import Recorder, aggregates, counted, counts, invalidation, reading
 from kgbench.record.aggregates import Aggregates
+from kgbench.record.live_counts import LiveCounts
 from kgbench.record.removal import removal
 from kgbench.reevaluation import reevaluate
 from kgbench.store import Block, open_store
@@ -131,10 +132,8 @@ def test_reevaluation_is_counted(store):
     assert_same(store, done.evaluation_pass)
 
 
-@pytest.mark.parametrize("few", [500, 0], ids=["taken back", "counted anew"])
-def test_invalidated_dialogue_is_not_counted(store, monkeypatch, few):
+def test_invalidated_dialogue_is_not_counted(store):
     """Counts hold after an invalidation, too, and without the dialogue."""
-    monkeypatch.setattr(aggregates, "_FEW", few)
     (info,) = reading.runs(store)
     states = reading.all_states(store, info.graph).values()
     first = min(one.iri for found in states for one in found)
@@ -145,8 +144,10 @@ def test_invalidated_dialogue_is_not_counted(store, monkeypatch, few):
     assert_same(store)
 
 
-def test_invalidated_run_leaves_nothing(store):
+@pytest.mark.parametrize("few", [500, 2], ids=["at once", "in parts"])
+def test_invalidated_run_leaves_nothing(store, monkeypatch, few):
     """Where everything is invalid, counts are there, and empty."""
+    monkeypatch.setattr(aggregates, "_FEW", few)
     (info,) = reading.runs(store)
     invalidation.invalidate(store, info.iri, "another model answered", "Ada")
     kept = counted.graphs(store)
@@ -211,3 +212,29 @@ def test_counts_go_with_their_run(store):
     (info,) = reading.runs(store)
     store.drop(removal(store, info).graphs)
     assert [graph for graph in store.graphs() if "/aggregates/" in graph] == []
+
+
+def test_killed_run_is_counted(store, monkeypatch):
+    """What a session leaves that never ended is read, and the next session goes on from it."""
+    monkeypatch.setattr(LiveCounts, "seal", lambda _: None)
+    run(store, iterations=3)
+    (kept,) = counted.graphs(store).values()
+    assert counted.waiting(store, [kept])
+    assert_conforms(store)
+    found = tables(store)
+    monkeypatch.undo()
+    monkeypatch.setattr(Aggregates, "rebuild", lambda _: pytest.fail("everything counted anew"))
+    run(store, iterations=4)
+    assert counted.waiting(store, [kept]) == []
+    assert tables(store) != found
+    assert_conforms(store)
+    assert_same(store)
+
+
+def test_marks_of_a_killed_run_are_counted_by_a_check(store, monkeypatch):
+    """A check finds counts with marks right, and counts what is marked."""
+    monkeypatch.setattr(LiveCounts, "seal", lambda _: None)
+    run(store, iterations=3)
+    assert len(aggregates.check(store).right) == 1
+    assert counted.waiting(store, list(counted.graphs(store).values())) == []
+    assert_same(store)

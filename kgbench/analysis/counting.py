@@ -18,10 +18,11 @@ from kgbench.store.protocol import Store
 from kgbench.vocab import OUTCOME
 
 LISTED = "list-aggregates"
-VALUES = (LISTED, "counted-lists", "counted-scores", "score-histograms", "round-histograms")
-CASES = (LISTED, "counted-lists", "counted-cases", "case-histograms")
-SINGLE = (LISTED, "counted-lists", "counted-cases", "score-rows")
-OUTCOMES = (LISTED, "counted-lists", "counted-outcomes", "outcome-counts")
+COUNTED = (LISTED, "counted-lists", "uncounted-evaluations")
+VALUES = (*COUNTED, "counted-scores", "score-histograms", "round-histograms")
+CASES = (*COUNTED, "counted-cases", "case-histograms")
+SINGLE = (*COUNTED, "counted-cases", "score-rows")
+OUTCOMES = (*COUNTED, "counted-outcomes", "outcome-counts")
 _FEW = 40  # metrics that an engine finds sooner one by one than by reading all scores
 
 

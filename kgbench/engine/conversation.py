@@ -10,7 +10,7 @@ same evaluations come out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -30,6 +30,7 @@ from kgbench.execution.dialogues import request as judge_request
 from kgbench.model import Call, Dialogue, Outcome, Request, TaskClass, Turn, Usage, Verdict
 from kgbench.rdf import digest
 from kgbench.record import Recorder
+from kgbench.record.live_counts import Due, LiveCounts
 from kgbench.record.reuse import Answers
 from kgbench.store.protocol import Block
 from kgbench.tasks import catalogue, succession
@@ -69,19 +70,22 @@ class Conversed:
 class Stored:
     """What the store has of a dialogue already: its answered turns, and calls per round.
 
+    ``evaluations`` are the IRIs of those of its answers that are there.
     ``again`` is how many dialogues of the same identity have been invalidated.
     """
 
     turns: Sequence[Turn] = ()
     calls: Mapping[int, int] = field(default_factory=dict)
     again: int = 0
+    evaluations: Collection[str] = ()
 
 
 class Conversations:
     """Holds the dialogues of a run; everything that they share.
 
     ``costs`` give what tokens of a model (IRI) cost, for dialogues that may not exceed a cost.
-    ``due`` is asked at the end of each dialogue for what else is to be written with it.
+    ``counts`` mark evaluations, and are asked at the end of each dialogue for what else is to be
+    written with it.
     """
 
     def __init__(
@@ -94,8 +98,8 @@ class Conversations:
         earlier: Answers,
         replies: Replies,
         servers: ToolServers,
+        counts: LiveCounts,
         costs: Mapping[str, Cost] | None = None,
-        due: Callable[[], list[Block]] = list,
     ) -> None:
         self._recorder = recorder
         self._writer = writer
@@ -105,7 +109,7 @@ class Conversations:
         self._replies = replies
         self._servers = servers
         self._costs = costs or {}
-        self._due = due
+        self._counts = counts
 
     async def hold(self, planned: Planned, line: Channel, stored: Stored) -> Conversed:
         """Hold one dialogue to its end, or until a call fails for good, or the run stops."""
@@ -167,9 +171,9 @@ class Conversations:
             verdicts.append(verdict)
             if verdict.next_prompt is None or len(verdicts) == task_class.max_rounds:
                 break
-            self._writer.post([self._judged(task_class, dialogue, verdict)])
+            self._writer.post(self._judged(task_class, dialogue, verdict, stored))
             prompt, feedback = verdict.next_prompt, verdict.feedback
-        await self._writer.put(self._closing(task_class, dialogue, verdicts))
+        await self._writer.put(*self._closing(task_class, dialogue, verdicts, stored))
         return _conversed(Ending.COMPLETE, made, recovered)
 
     async def _equipped(self, planned: Planned) -> tuple[Planned, ToolTurns]:
@@ -254,25 +258,34 @@ class Conversations:
         lines = self._recorder.tool_uses(dialogue, k, before + len(turn.calls) - 1, uses)
         self._writer.post([Block(self._recorder.run_graph, lines)])
 
-    def _judged(self, task_class: TaskClass, dialogue: Dialogue, verdict: Verdict) -> Block:
-        """The evaluation of the last turn of ``dialogue``."""
+    def _judged(
+        self, task_class: TaskClass, dialogue: Dialogue, verdict: Verdict, stored: Stored
+    ) -> list[Block]:
+        """The evaluation of the last turn of ``dialogue``, unless the store has it."""
         k = len(dialogue.turns) - 1
         iri = self._recorder.evaluation_iri(dialogue.iri, k)
+        if iri in stored.evaluations:
+            return []
         found = answer_evaluation(task_class, dialogue, k, verdict, iri)
-        return Block(self._recorder.pass_graph, self._recorder.evaluation(found, dialogue))
+        return self._counts.judged(found, dialogue)
 
     def _closing(
-        self, task_class: TaskClass, dialogue: Dialogue, verdicts: Sequence[Verdict]
-    ) -> list[Block]:
+        self,
+        task_class: TaskClass,
+        dialogue: Dialogue,
+        verdicts: Sequence[Verdict],
+        stored: Stored,
+    ) -> Due:
         """The evaluations of the last turn and of the whole, and the end of the dialogue."""
         recorder = self._recorder
-        blocks = [self._judged(task_class, dialogue, verdicts[-1])]
+        blocks = self._judged(task_class, dialogue, verdicts[-1], stored)
         iri = recorder.evaluation_iri(dialogue.iri, None)
         whole = dialogue_evaluation(task_class, dialogue, verdicts, iri)
         if whole is not None:
-            blocks.append(Block(recorder.pass_graph, recorder.evaluation(whole, dialogue)))
+            blocks += self._counts.judged(whole, dialogue)
         ended = recorder.dialogue_end(dialogue, datetime.now(UTC))
-        return [*blocks, Block(recorder.run_graph, [ended]), *self._due()]
+        due = self._counts.folded()
+        return Due([*blocks, Block(recorder.run_graph, [ended]), *due.blocks], due.then)
 
 
 def _protocol(planned: Planned) -> str | None:

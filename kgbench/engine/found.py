@@ -13,6 +13,7 @@ from kgbench.record import accounts, invalidation, reading, turns
 from kgbench.record.dialogues import dialogues
 from kgbench.record.reading import DialogueState
 from kgbench.store.protocol import Store
+from kgbench.store.templates import fill
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +29,8 @@ class Found:
     invalid: Mapping[str, int]
     usage: Mapping[str, accounts.Usage]
 
-    def stored(self, planned: Planned, store: Store, graph: str) -> Stored:
-        """What the run's ``graph`` has of a planned dialogue."""
+    def stored(self, planned: Planned, store: Store, graph: str, pass_graph: str) -> Stored:
+        """What the graphs of the run and of its live pass have of a planned dialogue."""
         state = self.states.get(planned.digest)
         again = self.invalid.get(planned.digest, 0)
         if state is None:
@@ -39,7 +40,10 @@ class Found:
             answered = tuple(turn for turn in whole.turns if turn.answer is not None)
         else:
             answered = turns.of_dialogue(store, graph, state.iri)
-        return Stored(answered, reading.call_counts(store, graph, state.iri), again)
+        calls = reading.call_counts(store, graph, state.iri)
+        which = f"VALUES ?dialogue {{ <{state.iri}> }}"
+        rows = store.query(fill("dialogue-evaluations.rq", graph=pass_graph, which=which))
+        return Stored(answered, calls, again, {row["entity"].value for row in rows})
 
 
 def found_before(store: Store, settings: Settings) -> Found:

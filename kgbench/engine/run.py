@@ -333,7 +333,8 @@ class _Work:
 
     async def _hold(self, planned: Planned, channel: Channel) -> None:
         session = self._session
-        known = (planned, session.store, session.recorder.run_graph)
+        recorder = session.recorder
+        known = (planned, session.store, recorder.run_graph, recorder.pass_graph)
         if planned.digest in self._found.states:  # queries: replies are read meanwhile
             stored = await asyncio.to_thread(self._found.stored, *known)
         else:

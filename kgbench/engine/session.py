@@ -26,7 +26,7 @@ from kgbench.execution.pools import begin, executor, workers
 from kgbench.model import Dialogue, Plan
 from kgbench.record import Recorder, case_entry, model_entry, reading, task_entry
 from kgbench.record.accounts import Paid
-from kgbench.record.aggregates import Aggregates
+from kgbench.record.live_counts import LiveCounts
 from kgbench.record.reading import RunInfo
 from kgbench.record.reuse import Answers
 from kgbench.recorded_results import Asking, Results, recorded
@@ -113,7 +113,7 @@ async def session(
         opened(store, run_id, sync=settings.fsync, failed=failed) as replies,
     ):
         async with _judging(store, recorder, plan, settings) as desk:
-            aggregates = Aggregates(store, recorder.pass_graph, recorder)
+            counts = LiveCounts(store, recorder)
             blocks = _opening(store, recorder, plan, settings)
             if later_metrics:
                 blocks.append(recorder.pass_metrics(later_metrics))
@@ -123,7 +123,7 @@ async def session(
             number = 0 if run is None else reading.session_count(store, run.iri, run.graph)
             lines = _start(store, recorder, plan, number=number, dialogues=dialogues)
             lines += [line for paid in prices for line in recorder.session_price(number, paid)]
-            store.write([*blocks, Block(recorder.run_graph, lines)])
+            store.write([*counts.beside(blocks), Block(recorder.run_graph, lines)])
             loop = asyncio.get_running_loop()
             writer = Writer(store, loop, failed)
             models = [model.iri for model in plan.models] if settings.reuse_answers else []
@@ -136,7 +136,7 @@ async def session(
                 replies=replies,
                 servers=servers,
                 costs=costs,
-                due=aggregates.due,
+                counts=counts,
             )
             ended = False
             try:
@@ -147,8 +147,8 @@ async def session(
                 end = recorder.session_end(number, datetime.now(UTC))
                 writer.post([Block(recorder.run_graph, [end])])
                 await writer.close()
-                if not writer.has_failed and (ended or aggregates.is_whole):
-                    await loop.run_in_executor(None, aggregates.seal)
+                if not writer.has_failed and (ended or counts.is_whole):
+                    await loop.run_in_executor(None, counts.seal)
                 store.publish_soon()
 
 

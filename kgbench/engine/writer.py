@@ -50,10 +50,12 @@ class Writer:
         """
         self._items.put(_Item(blocks, then=then))
 
-    def put(self, blocks: Sequence[Block]) -> asyncio.Future[None]:
-        """Queue ``blocks``; the future is done when they are durable."""
+    def put(
+        self, blocks: Sequence[Block], then: Callable[[], None] | None = None
+    ) -> asyncio.Future[None]:
+        """Queue ``blocks``; the future is done when they are durable. ``then`` is as in `post`."""
         done: asyncio.Future[None] = self._loop.create_future()
-        self._items.put(_Item(blocks, done))
+        self._items.put(_Item(blocks, done, then))
         return done
 
     @property

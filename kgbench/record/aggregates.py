@@ -4,6 +4,7 @@
 Counts are written beside the evaluations and sealed with the change stamp that the pass's graph has
 then. A graph that changes afterwards has another stamp, and its counts are used no longer, until
 they are sealed again: whatever writes to a pass without counting makes tables slower, not wrong.
+What keeps counts right in the same write gives both graphs one stamp, which says so.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import NamedTuple, TypeAlias
 
 from kgbench.model import Dialogue, Evaluation
@@ -21,11 +21,11 @@ from kgbench.record import terms as t
 from kgbench.record.counts import Cell, Counts, Ended, Reached
 from kgbench.record.entries import registry_entry
 from kgbench.record.recorder import Recorder
-from kgbench.store.iris import Iris
+from kgbench.store.iris import Iris, new_id
 from kgbench.store.protocol import Block, Store
 from kgbench.store.templates import fill
 
-_FEW = 500  # dialogues that a query names; the counts of more are made anew
+_FEW = 500  # dialogues that a query names
 
 _Entry: TypeAlias = tuple[Cell, Reached] | Ended
 """What is counted."""
@@ -48,14 +48,14 @@ class Aggregates:
         self.graph = graph_of(store.iris, pass_graph)
         self._node = store.iris.mint("aggregates", **{"pass": pass_graph.rpartition("/")[2]})
         self._counts = Counts()
+        self._added = f"{self._node}/{new_id()}"
         self._parts = 0
-        stamp = _stamp(store, pass_graph)
-        if stamp is None and _stamp(store, self.graph) is not None:
+        stamp, own = _stamp(store, pass_graph), _stamp(store, self.graph)
+        if stamp is None and own is not None:
             store.drop([self.graph])  # what an interrupted pass has left
-        sealed = self._sealed_at()
-        self._sealings = len(sealed)
-        #: Whether all evaluations that are there were counted, so that only new ones are to be.
-        self.is_whole = stamp is None or stamp in sealed
+        #: Whether all evaluations that are there were counted or marked, so that only new ones are
+        #: to be.
+        self.is_whole = stamp is None or stamp == own or stamp in self._sealed_at()
         self._recorder = recorder
         if recorder is not None and self.is_whole:
             recorder.counts = self._counts
@@ -92,14 +92,33 @@ class Aggregates:
     def rebuild(self) -> None:
         """Count all evaluations of the pass anew."""
         self._store.drop([self.graph])
-        self._sealings = self._parts = 0
         self._store.bulk_load(self._counted_anew())
         self._store.write(self._sealed())
 
-    def take_back(self, dialogues: Sequence[str]) -> None:
-        """Count what ``dialogues`` reached once less; :meth:`seal` writes it."""
+    def finish(self) -> None:
+        """Count the evaluations that an interrupted session has marked, where there are any."""
+        marked = counted.waiting(self._store, [self.graph])
+        there = counted.lists(self._store, [self.graph])
+        found: dict[str, Counts] = defaultdict(Counts)
+        for one in marked:
+            if one.part not in there:
+                found[one.part].outcome(one.ended)
+                for cell, reached in one.cells():
+                    found[one.part].score(cell, reached)
+        if found:
+            lines = [line for part, counts in found.items() for line in counts.taken(part)]
+            self._store.write([Block(self.graph, lines), *self._sealed()])
+        if marked:
+            self._sweep()
+
+    def without(self, dialogues: Sequence[str]) -> list[Block]:
+        """What counts all that ``dialogues`` reached once less.
+
+        It is to be written together with what invalidates them and the pass's graph.
+        """
         for entry, times in self._raw(dialogues):
             self._count(entry, -times)
+        return [Block(self.graph, []), *self._taken()]
 
     def is_right(self) -> bool:
         """Whether the counts are what the evaluations add up to, value by value."""
@@ -125,9 +144,7 @@ class Aggregates:
         about = {"pass": self._pass_graph, "which": which}
         for row in self._store.query(fill("judged-scores.rq", **about)):
             if row["dialogue"].value not in invalid:
-                iteration, value = int(row["iteration"].value), float(row["value"].value)
-                reached = Reached(row["case"].value, iteration, counted.round_of(row), value)
-                yield (counted.cell_of(row), reached), 1
+                yield (counted.cell_of(row), counted.reached_of(row)), 1
         for row in self._store.query(fill("judged-outcomes.rq", **about)):
             if row["dialogue"].value not in invalid:
                 yield counted.ended_of(row), 1
@@ -149,9 +166,18 @@ class Aggregates:
         return {int(row["stamp"].value) for row in self._store.query(text)}
 
     def _taken(self) -> list[Block]:
-        lines = self._counts.taken(f"{self._node}/{self._sealings}.{self._parts}")
+        lines = self._counts.taken(self._next)
         self._parts += 1
         return [*self._opening(), Block(self.graph, lines)] if lines else []
+
+    @property
+    def _next(self) -> str:
+        """The list of the counts that are written next."""
+        return f"{self._added}.{self._parts}"
+
+    def _sweep(self) -> None:
+        """Remove the marks of evaluations that are counted by now."""
+        self._store.update(fill("sweep-marks.ru", graph=self.graph))
 
     def _opening(self) -> list[Block]:
         lines = [
@@ -174,21 +200,16 @@ def graph_of(iris: Iris, pass_graph: str) -> str:
     return iris.mint("aggregatesGraph", **{"pass": pass_graph.rpartition("/")[2]})
 
 
-@contextmanager
-def taken_back(store: Store, graphs: Iterable[str], dialogues: Sequence[str]) -> Iterator[None]:
-    """Keep the counts of passes (their graphs) right while ``dialogues`` are invalidated within."""
+def taken_back(store: Store, graphs: Iterable[str], dialogues: Sequence[str]) -> list[Block]:
+    """What keeps the counts of passes (their graphs) right when ``dialogues`` are invalidated.
+
+    It is to be written with what invalidates them, and with the graphs. Nothing is counted anew,
+    which a session that writes one of the passes at the time would not know of.
+    """
     valid = counted.graphs(store)
     kept = [Aggregates(store, graph) for graph in graphs if graph in valid]
-    few = len(dialogues) <= _FEW
-    if few:
-        for one in kept:
-            one.take_back(dialogues)
-    yield
-    for one in kept:
-        if few:
-            one.seal()
-        else:
-            one.rebuild()
+    parts = [dialogues[at : at + _FEW] for at in range(0, len(dialogues), _FEW)]
+    return [block for one in kept for part in parts for block in one.without(part)]
 
 
 def seal(store: Store, graphs: Iterable[str]) -> None:
@@ -215,7 +236,9 @@ def check(store: Store, watch: Callable[[str], None] = lambda _: None) -> Verifi
             known = one.graph in valid
             right = known and kept.is_right()
             found["right" if right else "wrong" if known else "missing"].append(one.iri)
-            if not right:
+            if right:
+                kept.finish()
+            else:
                 kept.rebuild()
     return Verified(*(tuple(found[name]) for name in Verified._fields))
 

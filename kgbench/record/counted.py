@@ -1,19 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading what evaluations of passes add up to: counts of values and outcomes."""
+"""Reading what evaluations of passes add up to: counts of values and outcomes.
+
+While a run is under way, its last evaluations are marked and not yet counted. They are read first,
+and left out where the list of counts that they wait for is there when counts are read: so each
+evaluation counts once, also where somebody writes between two queries.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kgbench.rdf import queries
-from kgbench.record.counts import Cell, Ended, Repeated
+from kgbench.record.counts import Cell, Ended, Reached, Repeated
 from kgbench.store.protocol import Store
-from kgbench.vocab import OUTCOME
+from kgbench.vocab import KGB, OUTCOME
+
+_DESCRIBED = frozenset((KGB.model, KGB.task, KGB.case, KGB.iteration, KGB.round, KGB.outcome))
+_FEW = 20  # metrics that an engine finds sooner one by one than by reading whole evaluations
 
 
-class _Lists(NamedTuple):
+class Waiting(NamedTuple):
+    """An evaluation that is to be counted with a list (IRI)."""
+
+    part: str
+    case: str
+    iteration: int
+    ended: Ended
+    scores: list[tuple[str, float]]
+
+    def cells(self) -> Iterator[tuple[Cell, Reached]]:
+        """Its scores as what is counted."""
+        ended = self.ended
+        for metric, value in self.scores:
+            cell = Cell(ended.model, ended.task, metric)
+            yield cell, Reached(self.case, self.iteration, ended.round, value)
+
+
+class Lists(NamedTuple):
     """The IRIs that counts refer to by their places."""
 
     models: list[str]
@@ -34,12 +60,16 @@ def scores(
     """
     if not graphs_:
         return
-    lists = _lists(store, graphs_)
+    marked = waiting(store, graphs_, metrics)
     given = {"aggregatesGraph": list(graphs_), "metric": sorted(metrics)}
-    for row in queries.run(store, "counted-scores", **given):
-        metric, (models, tasks) = row["metric"].value, lists[row["list"].value]
+    rows = queries.run(store, "counted-scores", **given)
+    known = lists(store, graphs_)
+    for row in rows:
+        metric, (models, tasks) = row["metric"].value, known[row["list"].value]
         for model, task, round_, value, times in json.loads(row["counts"].value):
             yield Cell(models[model], tasks[task], metric), round_, float(value), times
+    for cell, reached in _scores(marked, known, metrics):
+        yield cell, reached.round, reached.value, 1
 
 
 def cases(
@@ -51,20 +81,24 @@ def cases(
     """
     if not graphs_:
         return
-    lists = _lists(store, graphs_)
+    marked = waiting(store, graphs_, metrics)
     listed, of = "", []  # rows come list by list, and a list of cases may be long
     given = {
         "aggregatesGraph": list(graphs_),
         "metric": None if metrics is None else sorted(metrics),
     }
-    for row in queries.run(store, "counted-cases", **given):
-        metric, (models, tasks) = row["metric"].value, lists[row["list"].value]
+    rows = queries.run(store, "counted-cases", **given)
+    known = lists(store, graphs_)
+    for row in rows:
+        metric, (models, tasks) = row["metric"].value, known[row["list"].value]
         if row["caseList"].value != listed:
             listed = row["caseList"].value
             of = json.loads(listed)
         for case, model, task, round_, value, times, iterations in json.loads(row["counts"].value):
             cell = Cell(models[model], tasks[task], metric)
             yield cell, Repeated(of[case], round_, float(value), times, iterations)
+    for cell, (case, iteration, round_, value) in _scores(marked, known, metrics):
+        yield cell, Repeated(case, round_, value, 1, [iteration])
 
 
 def outcomes(
@@ -76,19 +110,75 @@ def outcomes(
     """
     if not graphs_:
         return
-    lists = _lists(store, graphs_)
+    marked = waiting(store, graphs_, ())
     wanted = None if only is None else [OUTCOME[name] for name in sorted(only)]
     given = {"aggregatesGraph": list(graphs_), "outcome": wanted}
-    for row in queries.run(store, "counted-outcomes", **given):
+    rows = queries.run(store, "counted-outcomes", **given)
+    known = lists(store, graphs_)
+    for row in rows:
         outcome = row["outcome"].value.removeprefix(OUTCOME)
-        models, tasks = lists[row["list"].value]
+        models, tasks = known[row["list"].value]
         for model, task, round_, times in json.loads(row["counts"].value):
             yield Ended(models[model], tasks[task], round_, outcome), times
+    for one in marked:
+        if one.part not in known and (only is None or one.ended.outcome in only):
+            yield one.ended, 1
+
+
+def waiting(
+    store: Store, graphs_: Sequence[str], metrics: Collection[str] | None = None
+) -> list[Waiting]:
+    """The evaluations that are marked in graphs of counts: few, and often none.
+
+    ``metrics`` are the IRIs of those whose scores are wanted, ``None`` all.
+    """
+    described: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+    scores: dict[tuple[str, str], list[tuple[str, float]]] = defaultdict(list)
+    given = {
+        "aggregatesGraph": list(graphs_),
+        "property": None
+        if metrics is None or len(metrics) > _FEW
+        else sorted({*_DESCRIBED, *metrics}),
+    }
+    rows: Any = queries.run(store, "uncounted-evaluations", **given)
+    for row in rows:
+        key = row["list"].value, row["evaluation"].value
+        property_, value = row["property"].value, row["value"]
+        if property_ in _DESCRIBED:
+            described[key][property_] = value.value
+        else:
+            scores[key].append((property_, float(value.value)))
+    return [
+        Waiting(list_, of[KGB.case], int(of[KGB.iteration]), _ended(of), scores[list_, evaluation])
+        for (list_, evaluation), of in described.items()
+    ]
+
+
+def _scores(
+    marked: Iterable[Waiting], known: Collection[str], metrics: Collection[str] | None
+) -> Iterator[tuple[Cell, Reached]]:
+    """The scores of evaluations that are not among the counts with ``known`` lists."""
+    for one in marked:
+        if one.part not in known:
+            for cell, reached in one.cells():
+                if metrics is None or cell.metric in metrics:
+                    yield cell, reached
+
+
+def _ended(of: Mapping[str, str]) -> Ended:
+    round_ = int(of[KGB.round]) if KGB.round in of else None
+    return Ended(of[KGB.model], of[KGB.task], round_, of[KGB.outcome].removeprefix(OUTCOME))
 
 
 def cell_of(row: Any) -> Cell:
     """The cell that a row of scores is about."""
     return Cell(row["model"].value, row["task"].value, row["metric"].value)
+
+
+def reached_of(row: Any) -> Reached:
+    """What was reached by a row of scores."""
+    iteration, value = int(row["iteration"].value), float(row["value"].value)
+    return Reached(row["case"].value, iteration, round_of(row), value)
 
 
 def ended_of(row: Any) -> Ended:
@@ -102,10 +192,11 @@ def round_of(row: Any) -> int | None:
     return None if row["round"] is None else int(row["round"].value)
 
 
-def _lists(store: Store, graphs_: Sequence[str]) -> dict[str, _Lists]:
+def lists(store: Store, graphs_: Sequence[str]) -> dict[str, Lists]:
+    """The lists whose places the counts in ``graphs_`` name, by IRI."""
     rows: Any = queries.run(store, "counted-lists", aggregatesGraph=list(graphs_))
     return {
-        row["list"].value: _Lists(
+        row["list"].value: Lists(
             json.loads(row["modelList"].value), json.loads(row["taskList"].value)
         )
         for row in rows

@@ -55,8 +55,8 @@ def invalidate(
     touched = sorted({*found.values(), *entities.values()})
     blocks = [Block(graph, lines), Block(store.iris.catalogue, registry_entry(graph, node))]
     stamped = [Block(one, []) for one in touched]  # analyses that read them hold no longer
-    with taken_back(store, touched, sorted(found)):
-        store.write([*blocks, *stamped])
+    counts = taken_back(store, touched, sorted(found))
+    store.write([*blocks, *stamped, *counts])
     return Invalidated(node, len(found), len(entities))
 
 

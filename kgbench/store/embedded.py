@@ -6,7 +6,6 @@ from __future__ import annotations
 import fcntl
 import os
 import threading
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -78,9 +77,10 @@ class EmbeddedStore(Database):
             catalogue = self.iris.catalogue
             old, new = [], []
             registered = self._registered + 1
-            for graph in {block.graph for block in blocks}:
+            graphs = {block.graph for block in blocks}
+            after = registry.next_stamp(self._stamps, graphs)
+            for graph in graphs:
                 before = self._stamps.get(graph)
-                after = max(time.time_ns(), (before or 0) + 1)
                 if before is not None:
                     old.append(_stamp(graph, before))
                 elif graph != catalogue:

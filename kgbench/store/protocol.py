@@ -22,7 +22,8 @@ class Store(Protocol):
     """Reads and writes one result store.
 
     Content graphs and what the registry says of them change together: every write also replaces
-    the change stamps of the graphs it touches, in the same atomic operation.
+    the change stamps of the graphs it touches, in the same atomic operation. They all get the same
+    stamp, so that graphs with equal stamps were last changed together.
     """
 
     iris: Iris
@@ -59,6 +60,10 @@ class Store(Protocol):
         """Remove graphs with their registry entries, atomically; absent ones are passed over."""
         ...
 
+    def update(self, text: str) -> None:
+        """Run one of the maintenance updates in ``store/``, atomically, without change stamps."""
+        ...
+
     def publish_soon(self) -> None:
         """Have readers see what was written until now as soon as can be; does not wait for it."""
         ...
@@ -78,10 +83,6 @@ class Store(Protocol):
 
 class OwnedStore(Store, Protocol):
     """A store that was opened by its one owner, with what maintenance needs."""
-
-    def update(self, text: str) -> None:
-        """Run one of the maintenance updates in ``store/``; without change stamps."""
-        ...
 
     def optimize(self) -> None:
         """Put the database in order, where that is in our hands."""

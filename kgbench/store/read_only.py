@@ -27,6 +27,10 @@ class ReadOnly:
         """Refused: a reader does not own the store."""
         self._refuse()
 
+    def update(self, text: str) -> NoReturn:  # noqa: ARG002 - refused
+        """Refused: a reader does not own the store."""
+        self._refuse()
+
     def publish_soon(self) -> NoReturn:
         """Refused: a reader does not own the store."""
         self._refuse()

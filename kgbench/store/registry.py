@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from kgbench.store.iris import Iris
@@ -22,6 +24,14 @@ def stamps(store: _Store) -> dict[str, int]:
         graph = row["graph"].value
         found[graph] = max(found.get(graph, 0), int(row["stamp"].value))
     return found
+
+
+def next_stamp(stamps: Mapping[str, int], graphs: Iterable[str]) -> int:
+    """The change stamp of a write to ``graphs``: later than any stamp that one of them has.
+
+    All graphs of one write get the same stamp, and no graph of another write has it.
+    """
+    return max((time.time_ns(), *(stamps.get(graph, 0) + 1 for graph in graphs)))
 
 
 def last_registration(store: _Store) -> int:

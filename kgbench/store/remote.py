@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -138,6 +137,7 @@ class RemoteStore:
             self._held()
             rest = blocks
             if batching.size(blocks) > self._limit:
+                self._part({block.graph for block in blocks})
                 rest = self._large(blocks)
             content = [
                 f"GRAPH <{graph}> {{\n{chr(10).join(lines)}\n}}" for graph, lines in rest if lines
@@ -145,7 +145,7 @@ class RemoteStore:
             parts = [fill("remote-write.ru", content="\n".join(content))] if content else []
             graphs = sorted({block.graph for block in blocks})
             parts += self._numbered(graphs)
-            parts += [self._stamped(graph) for graph in graphs]
+            parts += self._stamped(graphs)
             if parts:
                 self._client.update(" ;\n".join(parts))
 
@@ -238,11 +238,22 @@ class RemoteStore:
             fill("register.ru", catalogue=catalogue, graph=graph, number=number) for graph in new
         ]
 
-    def _stamped(self, graph: str) -> str:
-        after = max(time.time_ns(), self._stamps.get(graph, 0) + 1)
-        self._stamps[graph] = after
-        stamp = integer(after)
-        return fill("stamp.ru", catalogue=self.iris.catalogue, graph=graph, stamp=stamp)
+    def _stamped(self, graphs: Sequence[str]) -> list[str]:
+        """The updates that give ``graphs`` one new change stamp, which is that of this write."""
+        after = registry.next_stamp(self._stamps, graphs)
+        catalogue, stamp = self.iris.catalogue, integer(after)
+        self._stamps.update(dict.fromkeys(graphs, after))
+        return [fill("stamp.ru", catalogue=catalogue, graph=one, stamp=stamp) for one in graphs]
+
+    def _part(self, graphs: Iterable[str]) -> None:
+        """Give the graphs of a write that goes in pieces a change stamp each.
+
+        They are not in one state until the last piece has come.
+        """
+        known = sorted(graph for graph in graphs if graph in self._stamps)
+        parts = [part for graph in known for part in self._stamped([graph])]
+        if parts:
+            self._client.update(" ;\n".join(parts))
 
     def _sweep(self) -> None:
         """Remove graphs that were loaded in bulk and that nobody came to register."""

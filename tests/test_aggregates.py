@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kgbench import config
+from kgbench.analysis import counting
 from kgbench.analysis.characterization import characterization
 from kgbench.analysis.compass import compass_table
 from kgbench.analysis.format_preference import format_preference
@@ -18,7 +19,7 @@ from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.leaders import leaders
 from kgbench.analysis.outcomes import outcomes
 from kgbench.analysis.reliability import reliability
-from kgbench.analysis.scores import histograms, metrics
+from kgbench.analysis.scores import histograms, metrics, score_rows
 from kgbench.analysis.selection import select
 from kgbench.analysis.task_scores import task_scores
 from kgbench.cli import app
@@ -86,6 +87,15 @@ def assert_same(store, choice="first"):
     assert set(counted.graphs(store)) == set(passes(store))
     found = tables(store, choice)
     assert found == from_evaluations(store, choice)
+
+
+def test_all_metrics_may_be_read(store, monkeypatch):
+    """Tables are the same where a query cannot name each pair of a pass and a metric."""
+    known = from_evaluations(store)
+    monkeypatch.setattr(counting, "_MOST", 0)
+    assert tables(store) == known
+    (one,) = (iri for iri in metrics(store) if iri.endswith("FixList/0.3-testing/contentF1"))
+    assert {row.metric for row in score_rows(store, select(store), [one])} == {one}
 
 
 def test_run_is_counted(store):

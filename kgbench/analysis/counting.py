@@ -24,6 +24,7 @@ CASES = (*COUNTED, "counted-cases", "case-histograms")
 SINGLE = (*COUNTED, "counted-cases", "score-rows")
 OUTCOMES = (*COUNTED, "counted-outcomes", "outcome-counts")
 _FEW = 40  # metrics that an engine finds sooner one by one than by reading all scores
+_MOST = 5_000  # pairs of graphs and metrics in a query: an engine takes 10 kB of memory for each
 
 
 class OnCase(NamedTuple):
@@ -68,7 +69,7 @@ def values(
         return
     given: dict[str, queries.Value | list[str] | None] = {
         "passGraph": list(parts.uncounted),
-        "metric": list(metrics) if len(metrics) <= _FEW else None,
+        "metric": named(metrics, parts.uncounted) if len(metrics) <= _FEW else None,
         "latest": selection.latest,
     }
     if round_ is not None:
@@ -100,15 +101,18 @@ def case_values(
         yield cell, OnCase(found.case, found.round, found.value, times)
     if not parts.uncounted:
         return
+    wanted = set(metrics)
     for row in queries.run(
         store,
         "case-histograms",
         passGraph=list(parts.uncounted),
-        metric=metrics,
+        metric=named(metrics, parts.uncounted),
         model=model,
         task=task,
         latest=selection.latest,
     ):
+        if row["metric"].value not in wanted:
+            continue
         value, times = float(row["value"].value), int(row["count"].value)
         dialogue = row["dialogue"].value if with_dialogues else None
         yield (
@@ -142,15 +146,18 @@ def single_values(
     yield from taken_back
     if not parts.uncounted:
         return
+    wanted = set(metrics)
     for row in queries.run(
         store,
         "score-rows",
         passGraph=list(parts.uncounted),
-        metric=metrics,
+        metric=named(metrics, parts.uncounted),
         model=model,
         task=task,
         latest=selection.latest,
     ):
+        if row["metric"].value not in wanted:
+            continue
         value, iteration = float(row["value"].value), int(row["iteration"].value)
         yield (
             counted.cell_of(row),
@@ -186,6 +193,14 @@ def outcomes(
         latest=latest,
     ):
         yield counted.ended_of(row), int(row["count"].value)
+
+
+def named(metrics: Sequence[str], graphs: Sequence[str]) -> list[str] | None:
+    """``metrics`` (IRIs) as the parameter of a query over ``graphs``, or ``None`` for all metrics.
+
+    A query names all pairs of both. Where that is too many, others may come than were wanted.
+    """
+    return list(metrics) if len(metrics) * len(graphs) <= _MOST else None
 
 
 def _parts(store: Store, pass_graphs: Sequence[str], latest: bool | None) -> _Parts:

@@ -193,22 +193,24 @@ def score_rows(
     later = Superseded(store, selection)
     selected = selection_test(store, selection)
     narrowed = narrowing(store, selection)
+    asked = later.with_later(metrics)
+    wanted = set(asked)
     for row in queries.run(
         store,
         "score-rows",
         passGraph=list(selection.pass_graphs),
-        metric=later.with_later(metrics),
+        metric=counting.named(asked, selection.pass_graphs),
         model=narrowed["model"] if model is None else model,
         task=narrowed["task"],
         latest=selection.latest,
     ):
-        task = row["task"].value
-        if not selected(row["model"].value, task):
+        task, metric = row["task"].value, row["metric"].value
+        if metric not in wanted or not selected(row["model"].value, task):
             continue
         yield ScoreRow(
             row["model"].value,
             task,
-            later.of_task(task, row["metric"].value),
+            later.of_task(task, metric),
             counted.round_of(row),
             row["case"].value,
             int(row["iteration"].value),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from kgbench.analysis.counting import LISTED
@@ -22,12 +22,11 @@ class Catalogue:
 
     Each table asks which tasks, metrics and models there are, and there are several tables for each
     run. The answers are as long as the catalogue, whatever the number of dialogues.
-    ``answers`` are known already, by the texts of their queries.
     """
 
-    def __init__(self, view: View, answers: Mapping[str, list[Any]] | None = None) -> None:
+    def __init__(self, view: View) -> None:
         self.view = view
-        self._answers: dict[str, list[Any]] = dict(answers or {})
+        self._answers: dict[str, list[Any]] = {}
 
     def query(self, text: str) -> Any:
         """The answer of the store."""

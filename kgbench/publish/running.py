@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, Protocol
 
 import pyoxigraph as ox
 
-from kgbench.pages.snapshot import Memory
 from kgbench.publish import framing, text_indexes
 from kgbench.publish.dialogues import TEXTS
 from kgbench.publish.dumps import Dumping, Packing, Writer
@@ -27,7 +26,6 @@ from kgbench.publish.parts import RunPart
 from kgbench.publish.presenting import Presenting
 from kgbench.publish.shown import RUN_LEVEL, run_level
 from kgbench.publish.void import Statistics
-from kgbench.rdf import queries
 from kgbench.vocab import KGB, PROV, RDF
 
 _CHUNK = 1 << 20
@@ -41,14 +39,10 @@ IN_DIALOGUES = frozenset(
 
 
 class MadeRun(NamedTuple):
-    """A run that was made: its unit, and how many files were changed.
-
-    ``answers`` are those of queries about it that take long on disk, by their texts.
-    """
+    """A run that was made: its unit, and how many files were changed."""
 
     unit: Unit
     changed: int
-    answers: dict[str, list[dict[str, Any]]]
 
 
 class Executions(Protocol):
@@ -224,11 +218,7 @@ def make_run(maker: Maker, part: RunPart, key: str, earlier: Unit | None) -> Mad
         unit = making.run(part, key, earlier, lambda _: None)
     finally:
         folder.close()
-    asked = queries.bind(queries.load("run-usage"), runGraph=part.graph)
-    found = Memory(holding.database, maker.setup.addresses.store).query(asked)
-    names = [variable.value for variable in found.variables]
-    rows = [{name: row[name] for name in names} for row in found]
-    return MadeRun(unit, folder.changed, {str(asked): rows})
+    return MadeRun(unit, folder.changed)
 
 
 def _of(before: dict[str, Dump], form: str) -> Dump | None:

@@ -110,7 +110,6 @@ class Publishing:
 
     def __post_init__(self) -> None:
         self.outgoing = Outgoing(self.view.database, self.addresses, self.rules)
-        self._answers: dict[str, list[Any]] = {}
         self.canaries = robots.canaries(self.view, self.parts.suites)
         self.packing = Packing(
             self.settings.compression, self.settings.password, "; ".join(self.canaries)
@@ -199,7 +198,7 @@ class Publishing:
                 presenting,
             )
             todo = [(part, keys[part.name], earlier.units.get(part.name)) for part in stale]
-            units |= make_runs(at_work, making, todo, hear, self._answers)
+            units |= make_runs(at_work, making, todo, hear)
             for name, subjects in self._without_dialogues():
                 units[name] = making.other(name, subjects, "", earlier.units.get(name))
         return dict(sorted(units.items()))
@@ -256,7 +255,7 @@ class Publishing:
             return earlier.units["things"]
         before = set(folder.written)
         whole = len(documents)
-        measuring = Measuring(self.view, self.parts, self.addresses, self.outgoing, self._answers)
+        measuring = Measuring(self.view, self.parts, self.addresses, self.outgoing)
         self.told(0, whole, "scores")
         standings = list(measuring.standings(lambda what: self.told(0, whole, what)))
         named = names(self.view, measuring)

@@ -70,7 +70,7 @@ class Standing:
 
 
 class Measuring:
-    """Takes the standings of the published runs; ``answers`` are those of queries asked before."""
+    """Takes the standings of the published runs."""
 
     def __init__(
         self,
@@ -78,10 +78,9 @@ class Measuring:
         parts: Parts,
         addresses: Addresses,
         outgoing: Outgoing,
-        answers: Mapping[str, list[Any]] | None = None,
     ) -> None:
         self._view = view
-        self.catalogue = Catalogue(view, answers)
+        self.catalogue = Catalogue(view)
         self._parts = parts
         self._addresses = addresses
         self._outgoing = outgoing

@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any
 
 from kgbench.errors import PublicationRefused
 from kgbench.publish.executions import Done, Maker, Setup
@@ -111,11 +110,10 @@ def make_runs(
     making: Making,
     todo: Iterable[tuple[RunPart, str, Unit | None]],
     told: Callable[[int], None],
-    answers: dict[str, list[Any]],
 ) -> dict[str, Unit]:
     """Make runs, given with their keys and what was made of them before: their units by name.
 
-    ``told`` hears of the dialogues that were made; ``answers`` gets those of queries about them.
+    ``told`` hears of the dialogues that were made.
     """
     large, waiting, units = [], [], {}
     for part, key, earlier in todo:
@@ -127,8 +125,7 @@ def make_runs(
     for part, key, earlier in large:
         units[part.name] = making.run(part, key, earlier, told)
     for part, dialogues, result in waiting:
-        unit, changed, of_run = result()
-        answers |= of_run
+        unit, changed = result()
         units[part.name] = unit
         making.folder.keep(unit.files)
         making.folder.changed += changed

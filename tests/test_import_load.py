@@ -47,6 +47,7 @@ def the_run(*records: dict[str, Any], suite: str | None = None) -> ImportedRun:
 
 
 STAMPED = re.compile(f"<(?:{KGB.changeStamp}|{KGB.stampAtUse})>")
+COUNTED = re.compile(r"(?<=/)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.(?=[0-9])")
 
 
 def content(store: EmbeddedStore) -> set[str]:
@@ -281,7 +282,8 @@ def test_interrupted_import_leaves_nothing_visible(
     with open_store("memory:") as fresh:
         load(fresh, run)
         held, expected = (
-            {quad for quad in content(one) if not STAMPED.search(quad)} for one in (store, fresh)
+            {COUNTED.sub("", quad) for quad in content(one) if not STAMPED.search(quad)}
+            for one in (store, fresh)
         )
         assert held == expected
 

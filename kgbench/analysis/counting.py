@@ -18,11 +18,11 @@ from kgbench.store.protocol import Store
 from kgbench.vocab import OUTCOME
 
 LISTED = "list-aggregates"
-COUNTED = (LISTED, "counted-lists", "uncounted-evaluations")
+OUTCOMES = (LISTED, "counted-lists", "uncounted-evaluations", "counted-outcomes", "outcome-counts")
+COUNTED = (LISTED, "counted-lists", "uncounted-evaluations", "uncounted-scores")
 VALUES = (*COUNTED, "counted-scores", "score-histograms", "round-histograms")
 CASES = (*COUNTED, "counted-cases", "case-histograms")
 SINGLE = (*COUNTED, "counted-cases", "score-rows")
-OUTCOMES = (*COUNTED, "counted-outcomes", "outcome-counts")
 _FEW = 40  # metrics that an engine finds sooner one by one than by reading all scores
 _MOST = 5_000  # pairs of graphs and metrics in a query: an engine takes 10 kB of memory for each
 

@@ -18,7 +18,6 @@ from kgbench.record.counts import Cell, Ended, Reached, Repeated
 from kgbench.store.protocol import Store
 from kgbench.vocab import KGB, OUTCOME
 
-_DESCRIBED = frozenset((KGB.model, KGB.task, KGB.case, KGB.iteration, KGB.round, KGB.outcome))
 _FEW = 20  # metrics that an engine finds sooner one by one than by reading whole evaluations
 
 
@@ -133,21 +132,16 @@ def waiting(
     ``metrics`` are the IRIs of those whose scores are wanted, ``None`` all.
     """
     described: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
-    scores: dict[tuple[str, str], list[tuple[str, float]]] = defaultdict(list)
-    given = {
-        "aggregatesGraph": list(graphs_),
-        "property": None
-        if metrics is None or len(metrics) > _FEW
-        else sorted({*_DESCRIBED, *metrics}),
-    }
-    rows: Any = queries.run(store, "uncounted-evaluations", **given)
-    for row in rows:
+    for row in queries.run(store, "uncounted-evaluations", aggregatesGraph=list(graphs_)):
         key = row["list"].value, row["evaluation"].value
-        property_, value = row["property"].value, row["value"]
-        if property_ in _DESCRIBED:
-            described[key][property_] = value.value
-        else:
-            scores[key].append((property_, float(value.value)))
+        described[key][row["property"].value] = row["value"].value
+    scores: dict[tuple[str, str], list[tuple[str, float]]] = defaultdict(list)
+    if described and (metrics is None or metrics):
+        few = None if metrics is None or len(metrics) > _FEW else sorted(metrics)
+        given = {"aggregatesGraph": list(graphs_), "metric": few}
+        for row in queries.run(store, "uncounted-scores", **given):
+            key = row["list"].value, row["evaluation"].value
+            scores[key].append((row["metric"].value, float(row["value"].value)))
     return [
         Waiting(list_, of[KGB.case], int(of[KGB.iteration]), _ended(of), scores[list_, evaluation])
         for (list_, evaluation), of in described.items()

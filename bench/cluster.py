@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 
 from bench.growth import published
 from bench.harness import Result
-from kgbench import reevaluation
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import DaskPool, executor, workers
 from kgbench.record import reading
+from kgbench.reevaluation import passes as reevaluation
 from kgbench.store.protocol import Store
 
 DIALOGUES = 1_000

@@ -160,7 +160,7 @@ def serve(store: Path, dialogues: int) -> dict[str, object]:
         names = _some_dialogues(opened, 4 * _ASKED)
     queries = [questions.look_up(name) for name in names]
     keeping = [sys.executable, "-m", "kgbench", "analyze", "leaderboard", "--significance"]
-    keeping += ["--store", str(store)]
+    keeping += ["--keep", "--store", str(store)]
     kept = _timed(lambda: subprocess.run(keeping, check=True, capture_output=True))  # noqa: S603
     with serving.serving(serving.ours(store)) as url:
         place = url + "sparql"
@@ -199,10 +199,10 @@ def publish(store: Path, dialogues: int) -> dict[str, object]:
 
 def reevaluate(store: Path, dialogues: int) -> dict[str, object]:  # noqa: ARG001 - it judges all
     """All dialogues judged again, in children, causes of differences left aside."""
-    from kgbench import reevaluation
     from kgbench.execution.judging import JudgeLimits
     from kgbench.execution.pools import executor
     from kgbench.record import reading
+    from kgbench.reevaluation import passes as reevaluation
     from kgbench.store import open_store
 
     with open_store(str(store)) as opened, executor("local") as pool:

@@ -16,11 +16,11 @@ from collections.abc import Sequence
 
 from bench.growth import published
 from bench.harness import LEAST, Result, Timing
-from kgbench import reevaluation
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor
 from kgbench.record import reading
 from kgbench.record.reading import RunInfo
+from kgbench.reevaluation import passes as reevaluation
 from kgbench.store.protocol import Store
 
 DIALOGUES = 5_200

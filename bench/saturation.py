@@ -20,12 +20,12 @@ from typing import Any
 
 from bench.growth import published
 from bench.harness import Result
-from kgbench import reevaluation
 from kgbench.execution import frames
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
 from kgbench.execution.pools import executor
 from kgbench.model import Verdict
 from kgbench.record import reading
+from kgbench.reevaluation import passes as reevaluation
 from kgbench.store.protocol import Store
 
 DIALOGUES = 1_000

@@ -15,7 +15,7 @@ from kgbench.engine import Settings, run_plan
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.on_variants import Variants
 from kgbench.execution.pools import executor
-from kgbench.reevaluation import reevaluate_stored
+from kgbench.reevaluation.passes import reevaluate_stored
 from kgbench.store import open_store
 from kgbench.store.protocol import Store
 

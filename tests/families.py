@@ -7,9 +7,10 @@ import hashlib
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
-from kgbench.model import Case
+from kgbench.model import Case, Outcome, Verdict
 from kgbench.tasks import catalogue
 
 _TELL = (
@@ -21,6 +22,20 @@ def cases(label: str, count: int, seed: int = 7) -> list[Case]:
     """The first cases of a labelled task."""
     task = catalogue.labelled_tasks()[label]
     return list(catalogue.module(task.task_class).cases(task, "own", seed, count))
+
+
+def answered(module: Any, judged: Callable[..., Verdict], found: list[Case], *scores: str) -> None:
+    """Cases and prompts differ; references reach 1.0 in ``scores`` (default: all), silence 0.0."""
+    prompts = {module.prompt(case) for case in found}
+    assert len({case.iri for case in found}) == len(prompts) == len(found)
+    for case in found:
+        right, silent = judged(case, module.reference(case)), judged(case, "")
+        names = scores or tuple(right.scores)
+        assert {right.scores[name] for name in names} == {1.0}, case.data
+        assert right.next_prompt is None
+        assert {silent.scores[name] for name in names} == {0.0}, case.data
+        assert silent.outcome is Outcome.EMPTY
+        assert silent.next_prompt
 
 
 def digest(labels: Iterable[str], count: int) -> str:

@@ -30,7 +30,7 @@ from kgbench.record import Recorder, aggregates, counted, counts, invalidation, 
 from kgbench.record.aggregates import Aggregates
 from kgbench.record.live_counts import LiveCounts
 from kgbench.record.removal import removal
-from kgbench.reevaluation import reevaluate
+from kgbench.reevaluation.passes import reevaluate
 from kgbench.store import Block, open_store
 from tests.validation import assert_conforms
 

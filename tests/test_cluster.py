@@ -16,7 +16,7 @@ from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
 from kgbench.execution.pools import executor, workers
 from kgbench.model import Outcome
 from kgbench.record import reading
-from kgbench.reevaluation import reevaluate
+from kgbench.reevaluation.passes import reevaluate
 from kgbench.store import open_store
 from kgbench.store.copying import copy
 from kgbench.tasks import catalogue

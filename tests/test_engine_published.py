@@ -22,7 +22,7 @@ from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
 from kgbench.record import accounts, reading
-from kgbench.reevaluation import reevaluate
+from kgbench.reevaluation.passes import reevaluate
 from kgbench.store import open_store
 from tests.archives import as_json, dialogue_v3, record_v2
 from tests.servers.sparql_server import sparql_server

@@ -23,10 +23,10 @@ from kgbench.importers.published_answers import imported_run
 from kgbench.model import Reply
 from kgbench.record import reading
 from kgbench.record.dialogues import dialogues
-from kgbench.reevaluation import reevaluate_stored
+from kgbench.reevaluation.passes import reevaluate_stored
+from kgbench.reevaluation.tool_audit import Audit, audit
 from kgbench.store.embedded import EmbeddedStore
 from kgbench.tasks import graphs, grasp_tools
-from kgbench.tool_audit import Audit, audit
 from kgbench.tool_calls import TOOL_RESULTS, ToolCall, ToolOutcome, ToolResult
 from kgbench.tools import wording
 from kgbench.worlds.generator import World

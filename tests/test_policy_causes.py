@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 
 from kgbench.model import Case, Outcome, Verdict
-from kgbench.policy_causes import likely, shown
 from kgbench.record.reading import Seen
+from kgbench.reevaluation.policy_causes import likely, shown
 
 PLAIN = "SELECT ?x { ?x <urn:p> 1 }"
 FOUND = {0: Seen("e", {"f1": 1.0})}

@@ -16,7 +16,7 @@ from kgbench.importers import spinach
 from kgbench.importers.load import load
 from kgbench.importers.published_answers import imported_run
 from kgbench.record import reading
-from kgbench.reevaluation import Reevaluated, reevaluate_stored
+from kgbench.reevaluation.passes import Reevaluated, reevaluate_stored
 from kgbench.store.embedded import EmbeddedStore
 from tests.servers.sparql_server import SparqlServer, sparql_server
 

@@ -25,7 +25,7 @@ from kgbench.importers.published_answers import imported_run
 from kgbench.model import Outcome
 from kgbench.policies.policy import policies
 from kgbench.record import reading
-from kgbench.reevaluation import Reevaluated, reevaluate_stored
+from kgbench.reevaluation.passes import Reevaluated, reevaluate_stored
 from kgbench.store import open_store
 from kgbench.store.embedded import EmbeddedStore
 from kgbench.tasks import catalogue

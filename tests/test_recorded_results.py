@@ -13,8 +13,8 @@ from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
 from kgbench.record import reading
-from kgbench.recorded_results import Asking
-from kgbench.reevaluation import reevaluate
+from kgbench.record.recorded_results import Asking
+from kgbench.reevaluation.passes import reevaluate
 from kgbench.store import EmbeddedStore
 from kgbench.tasks import catalogue
 from kgbench.vocab import KGB, OUTCOME

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from kgbench import causes
-from kgbench.causes import cause
 from kgbench.execution import scope
 from kgbench.execution.engines import engine
 from kgbench.model import Outcome, Verdict
 from kgbench.record.reading import Seen
+from kgbench.reevaluation import causes
+from kgbench.reevaluation.causes import cause
 
 PREFIXES = {"e": "http://example.org/"}
 SCORES = {"answerParse": 1.0, "combined": 1.0}

@@ -7,7 +7,6 @@ import json
 
 import pytest
 
-from kgbench import causes
 from kgbench.datasets import home
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor
@@ -15,7 +14,8 @@ from kgbench.importers.archives import open_results
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
 from kgbench.record import reading
-from kgbench.reevaluation import reevaluate
+from kgbench.reevaluation import causes
+from kgbench.reevaluation.passes import reevaluate
 from kgbench.store import open_store
 from kgbench.tasks import graphs
 

@@ -19,7 +19,7 @@ from kgbench.importers.archives import open_results
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
 from kgbench.record import reading
-from kgbench.reevaluation import reevaluate
+from kgbench.reevaluation.passes import reevaluate
 from kgbench.store import open_store
 from kgbench.store.iris import Iris
 from kgbench.tasks import catalogue, succession, tolerant_parsing

@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from kgbench.cli import app
-from kgbench.comparison import Comparison, lacking, same
 from kgbench.record.reading import Seen
+from kgbench.reevaluation.comparison import Comparison, lacking, same
 from tests.archives import record_v3, write_json
 
 NAMES = {"m/f1": "f1", "m/recall": "recall", "m/strict": "strict"}

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from kgbench.comparison import Reevaluated
 from kgbench.datasets import home
 from kgbench.errors import StoreError, TaskError
 from kgbench.execution.judging import JudgeLimits
@@ -17,7 +16,8 @@ from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
 from kgbench.record import reading
-from kgbench.reevaluation import first_pass, reevaluate, runs_with
+from kgbench.reevaluation.comparison import Reevaluated
+from kgbench.reevaluation.passes import first_pass, reevaluate, runs_with
 from kgbench.run_selection import Selection
 from kgbench.store import open_store
 from tests.analysis_store import GraphStore, graph, iri

@@ -10,18 +10,18 @@ from kgbench import config
 from kgbench.analysis.references import references
 from kgbench.analysis.selection import select
 from kgbench.cli import main
-from kgbench.comparison import report
 from kgbench.engine import Settings, run_plan
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.on_variants import Variants
 from kgbench.execution.pools import executor
 from kgbench.model import Case
 from kgbench.record import reading
-from kgbench.reevaluation import reevaluate_stored
+from kgbench.reevaluation.comparison import report
+from kgbench.reevaluation.passes import reevaluate_stored
+from kgbench.reevaluation.variant_outcomes import command, seen_on_variants
+from kgbench.reevaluation.variant_passes import no_variants, rules_of
 from kgbench.run_selection import Selection
 from kgbench.store import open_store
-from kgbench.variant_outcomes import command, seen_on_variants
-from kgbench.variant_passes import no_variants, rules_of
 from kgbench.variants.kinds import VariantKind
 from kgbench.vocab import KGB
 from tests.validation import assert_conforms

@@ -22,7 +22,7 @@ from kgbench.importers.load import load
 from kgbench.importers.text2kgbench_tasks import part_task
 from kgbench.rdf import queries
 from kgbench.record import reading
-from kgbench.reevaluation import reevaluate
+from kgbench.reevaluation.passes import reevaluate
 from kgbench.scoring import stems
 from kgbench.scoring.relation_triples import CLEANINGS, cleanings_of, parse
 from kgbench.store.embedded import EmbeddedStore

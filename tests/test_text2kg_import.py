@@ -20,7 +20,7 @@ from kgbench.execution.pools import executor
 from kgbench.importers import text2kgbench
 from kgbench.importers.load import load
 from kgbench.record import reading
-from kgbench.reevaluation import reevaluate
+from kgbench.reevaluation.passes import reevaluate
 from kgbench.store.embedded import EmbeddedStore
 from kgbench.store.iris import Iris
 from tests import text2kg_data

@@ -15,10 +15,10 @@ from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor
 from kgbench.execution.watched import REASONS
 from kgbench.rdf import digest, string
-from kgbench.reevaluation import reevaluate_stored
+from kgbench.reevaluation.passes import reevaluate_stored
+from kgbench.reevaluation.tool_audit import audit
 from kgbench.store import open_store
 from kgbench.store.protocol import Block
-from kgbench.tool_audit import audit
 from kgbench.tools import wording
 from tests.tool_runs import NATIVE, call, held, loopbacks, plan_of, run
 from tests.validation import assert_conforms

@@ -11,7 +11,7 @@ from kgbench.engine.tool_turns import ToolTurns
 from kgbench.errors import ModelSpecError
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor
-from kgbench.reevaluation import reevaluate_stored
+from kgbench.reevaluation.passes import reevaluate_stored
 from kgbench.store import open_store
 from kgbench.tool_calls import TOOL_RESULTS
 from tests.servers import scripts

@@ -21,8 +21,8 @@ from kgbench.engine import Settings, run_plan, run_to_continue
 from kgbench.errors import ModelSpecError, ProviderRefused
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor
+from kgbench.reevaluation.tool_audit import audit
 from kgbench.store import open_store
-from kgbench.tool_audit import audit
 from kgbench.tool_calls import ToolOutcome
 from kgbench.tool_servers.connection import Connection
 from kgbench.tool_servers.results import LONGEST

@@ -22,7 +22,7 @@ from kgbench.execution.engines import engine
 from kgbench.execution.on_variants import Variants
 from kgbench.model import Case
 from kgbench.rdf import canonical_json, digest
-from kgbench.variant_outcomes import counts, seen_on_variants, suspects
+from kgbench.reevaluation.variant_outcomes import counts, seen_on_variants, suspects
 from kgbench.variants.rules import NONE
 from tests.test_variants_judging import values_of
 

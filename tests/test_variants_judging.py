@@ -13,8 +13,14 @@ from kgbench.execution.on_variants import VariantOutcome, Variants
 from kgbench.execution.query_terms import reads_graph
 from kgbench.model import Case, QueryResult
 from kgbench.rdf import canonical_json, digest
+from kgbench.reevaluation.variant_outcomes import (
+    SUSPECT,
+    counts,
+    seen_on_variants,
+    suspects,
+    with_suspects,
+)
 from kgbench.tasks import catalogue, typed_answers
-from kgbench.variant_outcomes import SUSPECT, counts, seen_on_variants, suspects, with_suspects
 from kgbench.variants.kinds import VariantKind
 from kgbench.variants.rules import NONE
 from tests.test_variants import E, shop

@@ -8,14 +8,14 @@ import pytest
 
 from kgbench.analysis.references import references
 from kgbench.analysis.selection import select
-from kgbench.comparison import report
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.on_variants import Variants
 from kgbench.execution.pools import executor
 from kgbench.importers.archives import open_results
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
-from kgbench.reevaluation import reevaluate_stored
+from kgbench.reevaluation.comparison import report
+from kgbench.reevaluation.passes import reevaluate_stored
 from kgbench.run_selection import Selection
 from kgbench.store import open_store
 from kgbench.variants.kinds import VariantKind

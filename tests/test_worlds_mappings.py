@@ -12,7 +12,7 @@ from kgbench.tasks import world_mappings
 from kgbench.testing.executor import PlainExecutor
 from kgbench.worlds import mappings
 from kgbench.worlds.mapping_parts import FORMATS
-from tests.families import cases, digests
+from tests.families import answered, cases, digests
 
 NAME = world_mappings.NAME
 LEVELS = range(1, mappings.LEVELS + 1)
@@ -64,15 +64,8 @@ def test_thousand_cases_of_each_level(label):
 def _tried(label, count):
     level = int(label[-1])
     found = cases(label, count)
-    prompts = {world_mappings.prompt(case) for case in found}
-    assert len({case.iri for case in found}) == len(prompts) == count
+    answered(world_mappings, judged, found, "f1", "shownF1", "exact")
     for case in found:
-        right = judged(case, world_mappings.reference(case))
-        assert (right.scores["f1"], right.scores["shownF1"]) == (1.0, 1.0), case.data
-        assert (right.scores["exact"], right.next_prompt) == (1.0, None)
-        silent = judged(case, "")
-        assert (silent.scores["f1"], silent.outcome) == (0.0, Outcome.EMPTY)
-        assert silent.next_prompt
         assert NEW[level] & set(case.data["features"])
         said = world_mappings.prompt(case)
         assert case.data["mapping"] not in said

@@ -46,7 +46,7 @@ FLOORS = (
         "names, data, rules",
         (
             *("errors", "nearest", "vocab", "tool_calls", "outcomes", "model", "on_demand"),
-            *("resources", "rdf", "shapes", "characters", "files", "validation", "declared_terms"),
+            *("resources", "rdf", "shapes", "characters", "files", "validation"),
             *("secrets", "signing", "write_ahead", "net", "reasoning"),
         ),
     ),
@@ -60,9 +60,7 @@ FLOORS = (
     Floor(
         "runs, passes, imports",
         (
-            *("evaluation", "variant_outcomes", "comparison", "policy_causes", "causes"),
-            *("recorded_cases", "recorded_results"),
-            *("variant_passes", "run_selection", "reevaluation", "tool_audit", "engine"),
+            *("evaluation", "run_selection", "reevaluation", "engine"),
             *("judges", "importers", "bridges"),
         ),
     ),

@@ -13,21 +13,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kgbench import policy_causes
 from kgbench.analysis import policies as by_policies
 from kgbench.analysis import published_means as means
 from kgbench.analysis import references
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
-from kgbench.comparison import UNEXPLAINED, same
 from kgbench.execution.on_variants import VariantOutcome
 from kgbench.model import Case, Outcome, Verdict
 from kgbench.policies.policy import policy
 from kgbench.record import reading
 from kgbench.record.reading import Seen
+from kgbench.reevaluation import policy_causes
+from kgbench.reevaluation.comparison import UNEXPLAINED, same
+from kgbench.reevaluation.variant_outcomes import command
 from kgbench.store.protocol import Store
-from kgbench.variant_outcomes import command
 
 COLUMNS: Final = (
     *(Column("finding", "Finding"), Column("dataset", "Data set"), Column("model", "Model")),

@@ -7,8 +7,8 @@ and evaluations are read.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from kgbench.analysis.selection import Selection
 from kgbench.rdf import queries
@@ -99,20 +99,8 @@ def case_values(
     for cell, found in counted.cases(store, parts.counted, metrics):
         times = found.times * len(found.iterations)
         yield cell, OnCase(found.case, found.round, found.value, times)
-    if not parts.uncounted:
-        return
-    wanted = set(metrics)
-    for row in queries.run(
-        store,
-        "case-histograms",
-        passGraph=list(parts.uncounted),
-        metric=named(metrics, parts.uncounted),
-        model=model,
-        task=task,
-        latest=selection.latest,
-    ):
-        if row["metric"].value not in wanted:
-            continue
+    narrowed = {"model": model, "task": task, "latest": selection.latest}
+    for row in _rows(store, "case-histograms", parts, metrics, **narrowed):
         value, times = float(row["value"].value), int(row["count"].value)
         dialogue = row["dialogue"].value if with_dialogues else None
         yield (
@@ -144,25 +132,24 @@ def single_values(
             else:
                 taken_back.append(single)
     yield from taken_back
-    if not parts.uncounted:
-        return
-    wanted = set(metrics)
-    for row in queries.run(
-        store,
-        "score-rows",
-        passGraph=list(parts.uncounted),
-        metric=named(metrics, parts.uncounted),
-        model=model,
-        task=task,
-        latest=selection.latest,
-    ):
-        if row["metric"].value not in wanted:
-            continue
+    narrowed = {"model": model, "task": task, "latest": selection.latest}
+    for row in _rows(store, "score-rows", parts, metrics, **narrowed):
         value, iteration = float(row["value"].value), int(row["iteration"].value)
         yield (
             counted.cell_of(row),
             Single(row["case"].value, iteration, counted.round_of(row), value, 1),
         )
+
+
+def _rows(
+    store: Store, query: str, parts: _Parts, metrics: Sequence[str], **narrowed: Any
+) -> Iterator[Mapping[str, Any]]:
+    """The rows of a query about ``metrics`` (IRIs) in the passes that are not counted."""
+    if not parts.uncounted:
+        return
+    wanted, metric = set(metrics), named(metrics, parts.uncounted)
+    rows = queries.run(store, query, passGraph=list(parts.uncounted), metric=metric, **narrowed)
+    yield from (row for row in rows if row["metric"].value in wanted)
 
 
 def outcomes(

@@ -13,10 +13,10 @@ from kgbench import resources
 from kgbench.analysis.choosing import Score, Selector, answers_words, checked_answers
 from kgbench.analysis.estimands import CASES, estimands
 from kgbench.analysis.scores import MetricInfo, TaskInfo
-from kgbench.declared_terms import check_terms
 from kgbench.errors import ResourceError
 from kgbench.nearest import nearest
 from kgbench.rdf.declared import Declared, Node
+from kgbench.rdf.declared_terms import check_terms
 from kgbench.vocab import DCTERMS, KGB, RDFS, SKOS
 
 TESTS = ("clustered", "bootstrap", "paired")

@@ -25,8 +25,8 @@ from kgbench.analysis.repetitions import (
 from kgbench.analysis.scores import MetricInfo
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
-from kgbench.comparison import TOLERANCE
 from kgbench.errors import QueryError
+from kgbench.reevaluation.comparison import TOLERANCE
 from kgbench.store.protocol import Store
 
 if TYPE_CHECKING:

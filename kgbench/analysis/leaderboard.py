@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import inf
 
 from kgbench.analysis import scores as fetch
@@ -38,7 +39,7 @@ COLUMNS = (
 QUERIES = (*fetch.CHOOSING, *fetch.HISTOGRAMS, "round-histograms", *fetch.ERRORS)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Standing:
     """What one model (IRI) reached: its histogram per score of the set, and what went wrong.
 
@@ -52,14 +53,14 @@ class Standing:
     weights: Mapping[Score, Fraction] | None = None
     complete: bool = True
 
-    @property
+    @cached_property
     def score(self) -> float | None:
         """The mean over scores of the mean over dialogues; ``None`` where nothing was scored."""
         if self.weights is None:
             return mean(part.mean for part in self.parts.values() if part.mean is not None)
         return None if (found := self._mixture(self.weights)) is None else found[0]
 
-    @property
+    @cached_property
     def sd(self) -> float | None:
         """The deviation of all values, weighted as the score where the scores have weights."""
         if self.weights is None:
@@ -69,7 +70,7 @@ class Standing:
     def _mixture(self, weights: Mapping[Score, Fraction]) -> tuple[float, float] | None:
         return mixture((part, weights[score]) for score, part in self.parts.items())
 
-    @property
+    @cached_property
     def pooled(self) -> Histogram:
         """All values together."""
         return Histogram.pooled(self.parts.values())

@@ -9,9 +9,9 @@ from typing import TypeAlias
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.selection import Selection, select
 from kgbench.analysis.tables import Column, Kind, Table
-from kgbench.comparison import Comparison
 from kgbench.record import reading
 from kgbench.record.reading import Seen
+from kgbench.reevaluation.comparison import Comparison
 from kgbench.store.protocol import Store
 
 # Task, model and evaluations by round, of each dialogue.

@@ -19,8 +19,7 @@ from kgbench.execution.on_variants import FAILING, VariantOutcome
 from kgbench.policies.policy import ON_VARIANTS, policy
 from kgbench.rdf import queries
 from kgbench.record import reading
-from kgbench.store.protocol import Store
-from kgbench.variant_outcomes import (
+from kgbench.reevaluation.variant_outcomes import (
     SUSPECT,
     SeenOnVariants,
     command,
@@ -29,6 +28,7 @@ from kgbench.variant_outcomes import (
     suspects,
     with_suspects,
 )
+from kgbench.store.protocol import Store
 
 _NONE = (
     "no pass judges these dialogues on variants: 'kgbench reevaluate --variants 10 --seed 1' "

@@ -15,10 +15,10 @@ from kgbench.analysis.intervals import UNBOUNDED, Bounds
 from kgbench.analysis.once import once
 from kgbench.analysis.selection import ALL, Selection
 from kgbench.analysis.superseded import Superseded
-from kgbench.comparison import TOLERANCE
 from kgbench.errors import QueryError
 from kgbench.rdf import queries
 from kgbench.record import counted
+from kgbench.reevaluation.comparison import TOLERANCE
 from kgbench.store.protocol import Store
 
 #: The queries by which an analysis chooses its scores and names what they are of.

@@ -11,11 +11,11 @@ from kgbench.analysis.passes import changes
 from kgbench.analysis.rendering import as_html
 from kgbench.analysis.tables import Table
 from kgbench.api.connection import Connection
-from kgbench.comparison import report, together
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor as make_executor
 from kgbench.model import Json
-from kgbench.reevaluation import reevaluate_stored
+from kgbench.reevaluation.comparison import report, together
+from kgbench.reevaluation.passes import reevaluate_stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Reevaluation:
 def judge(
     connection: Connection, executor: str, limits: JudgeLimits, **options: Any
 ) -> Reevaluation:
-    """Judge stored dialogues again; see :func:`kgbench.reevaluation.reevaluate_stored`."""
+    """Judge stored dialogues again; see :func:`kgbench.reevaluation.passes.reevaluate_stored`."""
     with connection.owned() as owned, make_executor(executor) as pool:
         done = reevaluate_stored(owned, pool, limits, **options)
     passes = tuple(one.evaluation_pass for one in done)

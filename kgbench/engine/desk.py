@@ -17,7 +17,7 @@ from kgbench.execution.judging import (
     answer_batch,
 )
 from kgbench.model import Verdict
-from kgbench.recorded_results import Asking
+from kgbench.record.recorded_results import Asking
 
 _BATCH = 32
 _QUERIES = 4  # at once to an endpoint, which others use, too

@@ -17,10 +17,10 @@ from typing import Any
 
 from kgbench import resources
 from kgbench.config.specs import WITHOUT_PROVIDER
-from kgbench.declared_terms import check_terms
 from kgbench.errors import ResourceError
 from kgbench.model import ModelSetup, Usage
 from kgbench.rdf.declared import Declared
+from kgbench.rdf.declared_terms import check_terms
 from kgbench.vocab import DCTERMS, KGB, SKOS
 
 _MILLION = Decimal(1_000_000)

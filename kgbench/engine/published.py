@@ -25,7 +25,7 @@ from kgbench.nearest import nearest
 from kgbench.rdf import digest
 from kgbench.record import reading
 from kgbench.record.reading import StoredPrompt
-from kgbench.recorded_results import needs_results
+from kgbench.record.recorded_results import needs_results
 from kgbench.store.protocol import Store
 from kgbench.tasks import catalogue, graphs, sealed_classes, succession
 

@@ -28,8 +28,8 @@ from kgbench.record import Recorder, case_entry, model_entry, reading, task_entr
 from kgbench.record.accounts import Paid
 from kgbench.record.live_counts import LiveCounts
 from kgbench.record.reading import RunInfo
+from kgbench.record.recorded_results import Asking, Results, recorded
 from kgbench.record.reuse import Answers
-from kgbench.recorded_results import Asking, Results, recorded
 from kgbench.software import this_software
 from kgbench.store.iris import id_from, new_id
 from kgbench.store.protocol import Block, Store

@@ -31,7 +31,7 @@ _LONGEST_SEARCH = 200
 _LONGEST_NAME = 2_000  # characters
 _MOST_SHOWN = 10  # models and runs on the front page
 _PATIENCE = 5.0  # seconds that the front page waits for its leaderboard
-_KEEP = "`kgbench analyze leaderboard --significance` computes it once and keeps it in the store"
+_KEEP = "`kgbench analyze leaderboard --significance --keep` keeps it in the store"
 
 
 class Pages:

@@ -10,7 +10,7 @@ class cannot be used, and says why (:func:`unusable`), and all others can.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -21,6 +21,7 @@ from kgbench.datasets import home
 from kgbench.errors import ResourceError, TaskError
 from kgbench.model import Case, Json, Task, TaskClass, TaskModule
 from kgbench.nearest import nearest
+from kgbench.on_demand import OnDemand
 from kgbench.rdf import canonical_json, digest
 from kgbench.store.iris import Iris, slug
 from kgbench.tasks import declaration
@@ -121,6 +122,17 @@ def make_case(
         digest=of_content[:_CASE_DIGEST],
     )
     return Case(iri, suite, task_class, dict(parameters), dict(data), of_content, uid)
+
+
+def generated(
+    task: Task, suite: str, count: int, data: Callable[[int], Mapping[str, Json]]
+) -> Sequence[Case]:
+    """``count`` cases of a task, each made from the ``data`` of its iteration when it is needed."""
+
+    def made(iteration: int) -> Case:
+        return make_case(suite, task.task_class, task.parameters, data(iteration))
+
+    return OnDemand(count, made)
 
 
 def metric_iris(class_name: str) -> dict[str, str]:

@@ -9,13 +9,12 @@ ontologies, and the reasoner (:mod:`kgbench.reasoning.coherence`) tries the whol
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import pyoxigraph as ox
 
 from kgbench.model import Case, Executor, Json, Task, Verdict
-from kgbench.on_demand import OnDemand
 from kgbench.reasoning.closure import TooMuchWork
 from kgbench.reasoning.coherence import SOMETHING, incoherence
 from kgbench.reasoning.rules import Atom
@@ -60,9 +59,9 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     chosen = task.parameters
     world = world_of(task, seed)
 
-    def generated(iteration: int) -> Case:
+    def data(iteration: int) -> Mapping[str, Json]:
         found = alignments.alignment(world, chosen["level"], iteration)
-        data = {
+        return {
             "version": alignments.VERSION,
             "first": found.texts[0],
             "second": found.texts[1],
@@ -70,9 +69,8 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
             "axioms": list(found.axioms),
             "misleading": list(found.misleading),
         }
-        return catalogue.make_case(suite, NAME, chosen, data)
 
-    return OnDemand(count, generated)
+    return catalogue.generated(task, suite, count, data)
 
 
 def prompt(case: Case) -> str:

@@ -7,13 +7,12 @@ reasoner (:mod:`kgbench.reasoning`) has a limit of steps for all probes of an an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import pyoxigraph as ox
 
 from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
-from kgbench.on_demand import OnDemand
 from kgbench.reasoning.closure import MOST_STEPS, Budget, Closure, TooMuchWork, entails
 from kgbench.scoring.mutation import Discrimination, discrimination
 from kgbench.tasks import catalogue, ontology_answers, texts, turtle_answers
@@ -31,9 +30,9 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     chosen = task.parameters
     source = owl_cases.seed_of(seed)
 
-    def generated(iteration: int) -> Case:
+    def data(iteration: int) -> Mapping[str, Json]:
         found = owl_probes.sentences(source, chosen["names"], chosen["level"], iteration)
-        data = {
+        return {
             "version": owl_cases.VERSION,
             "sentences": found.words,
             "labels": readable(found.labels),
@@ -49,9 +48,8 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
                 for one in found.probes
             ],
         }
-        return catalogue.make_case(suite, NAME, chosen, data)
 
-    return OnDemand(count, generated)
+    return catalogue.generated(task, suite, count, data)
 
 
 def prompt(case: Case) -> str:

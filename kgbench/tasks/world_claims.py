@@ -7,13 +7,12 @@ Worlds and claims follow from the seed of the plan (:mod:`kgbench.worlds`).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import pyoxigraph as ox
 
-from kgbench.model import Case, Executor, Outcome, Task, Verdict
-from kgbench.on_demand import OnDemand
+from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
 from kgbench.tasks import catalogue, serialising, texts
 from kgbench.tasks.world_questions import world_of
 from kgbench.vocab import OWL
@@ -33,19 +32,18 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     chosen = task.parameters
     world = world_of(task, seed)
 
-    def generated(iteration: int) -> Case:
+    def data(iteration: int) -> Mapping[str, Json]:
         claim = claims.drawn(world, chosen["level"], iteration, chosen["things"])
         lines = "\n".join([*generator.schema(generator.made(world)), *claim.shown])
         triples = [quad.triple for quad in ox.parse(lines, ox.RdfFormat.N_TRIPLES)]
-        data = {
+        return {
             "graph": serialising.serialise(triples, "turtle", _PREFIXES),
             "claim": claim.words,
             "claimTriples": list(claim.triples),
             "verdict": claim.verdict,
         }
-        return catalogue.make_case(suite, NAME, chosen, data)
 
-    return OnDemand(count, generated)
+    return catalogue.generated(task, suite, count, data)
 
 
 def prompt(case: Case) -> str:

@@ -7,11 +7,10 @@ Ontologies and their inconsistencies follow from the seed of the plan
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
-from kgbench.on_demand import OnDemand
 from kgbench.reasoning.closure import Closure
 from kgbench.tasks import catalogue, ontology_answers, texts, turtle_answers
 from kgbench.vocab import OWL, RDF, RDFS
@@ -27,17 +26,16 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     chosen = task.parameters
     source = owl_cases.seed_of(seed)
 
-    def generated(iteration: int) -> Case:
+    def data(iteration: int) -> Mapping[str, Json]:
         found = owl_faults.inconsistent(source, chosen["names"], chosen["level"], iteration)
-        data = {
+        return {
             "version": owl_cases.VERSION,
             "ontology": document(found.axioms),
             "axioms": [one.turtle for one in found.axioms],
             "removed": [one.turtle for one in found.axioms if one in found.removed],
         }
-        return catalogue.make_case(suite, NAME, chosen, data)
 
-    return OnDemand(count, generated)
+    return catalogue.generated(task, suite, count, data)
 
 
 def prompt(case: Case) -> str:

@@ -8,11 +8,10 @@ have no blank nodes, so that sets of triples are compared.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from kgbench.model import Case, Executor, Json, Task, Verdict
-from kgbench.on_demand import OnDemand
 from kgbench.scoring import json_ld
 from kgbench.scoring.agreement import agreement
 from kgbench.scoring.json_ld import IllFormedJsonLd
@@ -45,19 +44,18 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     chosen = task.parameters
     sheet = documents.sheet(world_of(task, seed), chosen["level"])
 
-    def generated(iteration: int) -> Case:
+    def data(iteration: int) -> Mapping[str, Json]:
         document = sheet.document(iteration)
         triples = turtle_answers.triples(document.triples)
-        data = {
+        return {
             "document": document.text,
             "graph": serialising.serialise(triples, "turtle", PREFIXES),
             "triples": list(document.triples),
             "context": document.context,
             "features": list(document.features),
         }
-        return catalogue.make_case(suite, NAME, chosen, data)
 
-    return OnDemand(count, generated)
+    return catalogue.generated(task, suite, count, data)
 
 
 def prompt(case: Case) -> str:

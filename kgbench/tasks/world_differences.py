@@ -9,13 +9,12 @@ it is parsed, because parsers do not keep their labels.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 import pyoxigraph as ox
 
 from kgbench.model import Case, Executor, Json, Task, Verdict
-from kgbench.on_demand import OnDemand
 from kgbench.scoring.agreement import Agreement, agreement
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.tasks import catalogue, texts, turtle_answers
@@ -60,9 +59,9 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     chosen = task.parameters
     world = world_of(task, seed)
 
-    def generated(iteration: int) -> Case:
+    def data(iteration: int) -> Mapping[str, Json]:
         found = differences.pair(world, chosen["level"], iteration)
-        data = {
+        return {
             "version": differences.VERSION,
             "first": found.texts[0],
             "second": found.texts[1],
@@ -71,9 +70,8 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
             "added": list(found.added),
             "features": list(found.features),
         }
-        return catalogue.make_case(suite, NAME, chosen, data)
 
-    return OnDemand(count, generated)
+    return catalogue.generated(task, suite, count, data)
 
 
 def prompt(case: Case) -> str:

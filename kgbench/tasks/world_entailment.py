@@ -7,11 +7,10 @@ follows is what the rules of OWL 2 RL say (:mod:`kgbench.reasoning`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
-from kgbench.on_demand import OnDemand
 from kgbench.scoring.agreement import compare_sets
 from kgbench.tasks import catalogue, ontology_answers, texts, turtle_answers
 from kgbench.worlds import owl_cases
@@ -26,17 +25,16 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     chosen = task.parameters
     source = owl_cases.seed_of(seed)
 
-    def generated(iteration: int) -> Case:
+    def data(iteration: int) -> Mapping[str, Json]:
         found = owl_cases.entailments(source, chosen["names"], chosen["level"], iteration)
-        data = {
+        return {
             "version": owl_cases.VERSION,
             "ontology": document(found.axioms),
             "statements": [one.turtle for one in found.statements],
             "entailed": [one.turtle for one in found.statements if one in found.entailed],
         }
-        return catalogue.make_case(suite, NAME, chosen, data)
 
-    return OnDemand(count, generated)
+    return catalogue.generated(task, suite, count, data)
 
 
 def prompt(case: Case) -> str:

@@ -7,11 +7,10 @@ Graphs and trees follow from the seed of the plan (:mod:`kgbench.worlds.trees`).
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from kgbench.model import Case, Executor, Json, Task, Verdict
-from kgbench.on_demand import OnDemand
 from kgbench.scoring import json_ld
 from kgbench.scoring.agreement import agreement
 from kgbench.scoring.json_ld import IllFormedJsonLd
@@ -36,10 +35,10 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     chosen = task.parameters
     sheet = trees.sheet(world_of(task, seed), chosen["level"])
 
-    def generated(iteration: int) -> Case:
+    def data(iteration: int) -> Mapping[str, Json]:
         wanted = sheet.tree(iteration)
         triples = turtle_answers.triples(wanted.triples)
-        data = {
+        return {
             "graph": serialising.serialise(triples, "turtle", PREFIXES),
             "triples": list(wanted.triples),
             "context": _written(wanted.context),
@@ -47,9 +46,8 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
             "frame": _written(wanted.frame),
             "features": [wanted.form],
         }
-        return catalogue.make_case(suite, NAME, chosen, data)
 
-    return OnDemand(count, generated)
+    return catalogue.generated(task, suite, count, data)
 
 
 def prompt(case: Case) -> str:

@@ -14,8 +14,7 @@ from typing import Any, Final
 from kgbench.mapping.sources import Data
 from kgbench.mapping.tables import Table
 from kgbench.mapping.vocabularies import FORMULATION_OF
-from kgbench.model import Case, Executor, Task, Verdict
-from kgbench.on_demand import OnDemand
+from kgbench.model import Case, Executor, Json, Task, Verdict
 from kgbench.policies.blank_nodes import Compared, compare_rows
 from kgbench.tasks import (
     catalogue,
@@ -55,10 +54,10 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     world = world_questions.world_of(task, seed)
     sheet = mappings.sheet(world, chosen["level"], chosen["format"])
 
-    def generated(iteration: int) -> Case:
+    def data(iteration: int) -> Mapping[str, Json]:
         exercise = sheet.exercise(iteration)
         shown, hidden = exercise.expected
-        data = {
+        return {
             "words": list(exercise.words),
             "schema": _schema(world, tuple(exercise.extra.items())),
             SHOWN: exercise.shown,
@@ -67,9 +66,8 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
             "mapping": exercise.mapping,
             "features": list(exercise.features),
         }
-        return catalogue.make_case(suite, NAME, chosen, data)
 
-    return OnDemand(count, generated)
+    return catalogue.generated(task, suite, count, data)
 
 
 @lru_cache(maxsize=4)

@@ -17,8 +17,7 @@ from typing import Final, cast
 import pyoxigraph as ox
 
 from kgbench.errors import TaskError
-from kgbench.model import Case, Executor, Outcome, QueryResult, Task, TaskModule, Verdict
-from kgbench.on_demand import OnDemand
+from kgbench.model import Case, Executor, Json, Outcome, QueryResult, Task, TaskModule, Verdict
 from kgbench.policies.compare import Reference, compare
 from kgbench.policies.policy import policy
 from kgbench.tasks import catalogue, serialising, sparql_dialogue, texts, typed_answers
@@ -58,18 +57,17 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     world = world_of(task, seed)
     sheet = questions.sheet(world, chosen["level"])
 
-    def generated(iteration: int) -> Case:
+    def data(iteration: int) -> Mapping[str, Json]:
         question = sheet.question(iteration)
-        data = {
+        return {
             "graphName": world.name,
             "question": question.words,
             "refSparql": question.query,
             "ordered": question.ordered,
             "features": list(question.features),
         }
-        return catalogue.make_case(suite, NAME, chosen, data)
 
-    return OnDemand(count, generated)
+    return catalogue.generated(task, suite, count, data)
 
 
 def world_of(task: Task, seed: int) -> World:

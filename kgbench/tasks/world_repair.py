@@ -6,14 +6,13 @@ Graphs, shapes and faults follow from the seed of the plan (:mod:`kgbench.worlds
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import pyoxigraph as ox
 
 from kgbench.errors import EvaluationError
 from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
-from kgbench.on_demand import OnDemand
 from kgbench.tasks import catalogue, serialising, texts, turtle_answers, world_violations
 from kgbench.tasks.world_questions import world_of
 from kgbench.validation.foreign import Finding, ForeignShapes, IllFormedShapes, load_core
@@ -29,9 +28,9 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     chosen = task.parameters
     world = world_of(task, seed)
 
-    def generated(iteration: int) -> Case:
+    def data(iteration: int) -> Mapping[str, Json]:
         faulty = shape_cases.faulty(world, chosen["level"], iteration)
-        data = {
+        return {
             "shapes": faulty.rules.text,
             "graph": _written(faulty.scene.triples),
             "repaired": _written(faulty.repaired.triples),
@@ -41,9 +40,8 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
                 for fault in faulty.faults
             ],
         }
-        return catalogue.make_case(suite, NAME, chosen, data)
 
-    return OnDemand(count, generated)
+    return catalogue.generated(task, suite, count, data)
 
 
 prompt = world_violations.prompt

@@ -6,14 +6,13 @@ Rules and graphs follow from the seed of the plan (:mod:`kgbench.worlds.shape_ca
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import pyoxigraph as ox
 
 from kgbench.errors import TaskError
 from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
-from kgbench.on_demand import OnDemand
 from kgbench.scoring.mutation import Discrimination, discrimination
 from kgbench.tasks import catalogue, texts, turtle_answers
 from kgbench.tasks.world_questions import schema, world_of
@@ -40,20 +39,19 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     world = world_of(task, seed)
     sets = shape_cases.assignments(world, chosen["level"])
 
-    def generated(iteration: int) -> Case:
+    def data(iteration: int) -> Mapping[str, Json]:
         draw = sets.draw(iteration)
         rules = shape_cases.assigned(world, chosen["level"], draw)
         assert rules is not None
-        data = {
+        return {
             "graphName": world.name,
             "version": shape_cases.VERSION,
             "draw": draw,
             "rules": rules.words,
             "refShapes": rules.text,
         }
-        return catalogue.make_case(suite, NAME, chosen, data)
 
-    return OnDemand(count, generated)
+    return catalogue.generated(task, suite, count, data)
 
 
 def prompt(case: Case) -> str:

@@ -17,7 +17,6 @@ import pyoxigraph as ox
 
 from kgbench.errors import EvaluationError
 from kgbench.model import Case, Executor, Json, Outcome, Task, TaskModule, Verdict
-from kgbench.on_demand import OnDemand
 from kgbench.policies.blank_nodes import Compared, Row, compare_rows
 from kgbench.policies.policy import policy
 from kgbench.rdf.triple_terms import OPENS, cells
@@ -63,15 +62,9 @@ _QUERIES: Final = cast("TaskModule", _Queries(Vocabulary(statements.PREFIXES)))
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     """``count`` cases of a skill and a level, about statements of the world of a seed."""
-    chosen = task.parameters
+    level, data_of = task.parameters["level"], _DATA[task.parameters["skill"]]
     world = world_of(task, seed)
-    data_of = _DATA[chosen["skill"]]
-
-    def generated(iteration: int) -> Case:
-        data = data_of(world, chosen["level"], iteration)
-        return catalogue.make_case(suite, NAME, chosen, data)
-
-    return OnDemand(count, generated)
+    return catalogue.generated(task, suite, count, lambda k: data_of(world, level, k))
 
 
 def _annotate(world: World, level: int, number: int) -> dict[str, Json]:

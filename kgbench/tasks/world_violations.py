@@ -6,13 +6,12 @@ Graphs, shapes and faults follow from the seed of the plan (:mod:`kgbench.worlds
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import pyoxigraph as ox
 
 from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
-from kgbench.on_demand import OnDemand
 from kgbench.scoring.agreement import compare_sets
 from kgbench.tasks import catalogue, serialising, texts, turtle_answers
 from kgbench.tasks.world_questions import world_of
@@ -31,16 +30,15 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     chosen = task.parameters
     world = world_of(task, seed)
 
-    def generated(iteration: int) -> Case:
+    def data(iteration: int) -> Mapping[str, Json]:
         faulty = shape_cases.faulty(world, chosen["level"], iteration)
-        data = {
+        return {
             "shapes": faulty.rules.text,
             "graph": serialising.serialise(faulty.scene.triples, "turtle", shape_cases.PREFIXES),
             "violations": [list(pair) for pair in faulty.violations],
         }
-        return catalogue.make_case(suite, NAME, chosen, data)
 
-    return OnDemand(count, generated)
+    return catalogue.generated(task, suite, count, data)
 
 
 def prompt(case: Case) -> str:

@@ -8,12 +8,11 @@ to the names of blank nodes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from kgbench.errors import EvaluationError
 from kgbench.model import Case, Executor, Json, Outcome, QueryResult, Task, Verdict
-from kgbench.on_demand import OnDemand
 from kgbench.policies.blank_nodes import Row, compare_rows
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.tasks import catalogue, graphs, texts, world_questions
@@ -55,17 +54,16 @@ def cases(task: Task, suite: str, seed: int, count: int, sheet_of: SheetOf) -> S
     world = world_of(task, seed)
     sheet = sheet_of(world, chosen["level"])
 
-    def generated(iteration: int) -> Case:
+    def data(iteration: int) -> Mapping[str, Json]:
         exercise = sheet.question(iteration)
-        data = {
+        return {
             "graphName": world.name,
             "question": exercise.words,
             "refSparql": exercise.query,
             "features": list(exercise.features),
         }
-        return catalogue.make_case(suite, task.task_class, chosen, data)
 
-    return OnDemand(count, generated)
+    return catalogue.generated(task, suite, count, data)
 
 
 def prompt(case: Case) -> str:

@@ -12,13 +12,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from kgbench import policy_causes
-from kgbench.comparison import UNEXPLAINED, DialogueScores, same
 from kgbench.execution import scope
 from kgbench.execution.dialogues import judged
 from kgbench.execution.judging import JudgeLimits
 from kgbench.model import Case, Dialogue, Json, Outcome, Verdict
 from kgbench.record.reading import Seen
+from kgbench.reevaluation import policy_causes
+from kgbench.reevaluation.comparison import UNEXPLAINED, DialogueScores, same
 from kgbench.tasks import catalogue
 
 STRICTER = "stricter grammar"

@@ -15,9 +15,6 @@ from functools import partial
 from itertools import takewhile
 from typing import TypeAlias
 
-from kgbench import causes
-from kgbench.causes import Differing
-from kgbench.comparison import DialogueScores, Reevaluated, lacking, of_metrics, with_names
 from kgbench.errors import StoreError, TaskError
 from kgbench.evaluation import evaluations
 from kgbench.execution import on_variants
@@ -33,14 +30,17 @@ from kgbench.policies.policy import Policy
 from kgbench.record import Recorder, reading
 from kgbench.record.aggregates import Aggregates
 from kgbench.record.reading import Execution, PassInfo, RunInfo, Seen
-from kgbench.recorded_cases import RecordedCases
-from kgbench.recorded_results import Asking, AskingTyped, as_recorded, asking_of
+from kgbench.record.recorded_cases import RecordedCases
+from kgbench.record.recorded_results import Asking, AskingTyped, as_recorded, asking_of
+from kgbench.reevaluation import causes, comparison
+from kgbench.reevaluation.causes import Differing
+from kgbench.reevaluation.comparison import DialogueScores, Reevaluated
+from kgbench.reevaluation.variant_passes import VariantPass, no_variants
 from kgbench.run_selection import Selection, runs_with
 from kgbench.software import this_software
 from kgbench.store.iris import new_id
 from kgbench.store.protocol import Block, Store
 from kgbench.tasks import catalogue, graphs, sealed_classes, succession, typed_answers
-from kgbench.variant_passes import VariantPass, no_variants
 
 _Of: TypeAlias = "_Work | Task | None"  # a run begins, a part of it, the run ends
 _JudgedPart: TypeAlias = "tuple[_Of, Part, list[list[Verdict]]]"
@@ -238,10 +238,10 @@ class _Work:
             for (dialogue, case), said in zip(part, verdicts, strict=True):
                 recorded_scores = before.get(dialogue.iri, {})
                 self._note(recorded_scores, renamed)
-                earlier = with_names(recorded_scores, renamed)
+                earlier = comparison.with_names(recorded_scores, renamed)
                 if self._policy is not None:
-                    earlier = of_metrics(earlier, names)
-                new = lacking(
+                    earlier = comparison.of_metrics(earlier, names)
+                new = comparison.lacking(
                     names, held_today, is_evaluated=self._policy is None and dialogue.iri in before
                 )
                 found = self._evaluations(task, dialogue, said)
@@ -262,7 +262,8 @@ class _Work:
                 self.watch(self.result.comparison.dialogues)
                 if entry is not None:
                     shorts = frozenset(names[metric] for metric in new)
-                    was, published = with_names(earlier, names), self._base.kind == "published"
+                    was = comparison.with_names(earlier, names)
+                    published = self._base.kind == "published"
                     noted = self._published_with(recorded, dialogue) if published else {}
                     about = (entry, dialogue, case, said, was, shorts, published, noted)
                     self.differing.append(Differing(*about))

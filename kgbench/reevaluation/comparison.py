@@ -16,8 +16,8 @@ from typing import NamedTuple, TypeAlias
 
 from kgbench.model import Json
 from kgbench.record.reading import Seen
-from kgbench.variant_outcomes import SeenOnVariants
-from kgbench.variant_outcomes import report as on_variants
+from kgbench.reevaluation.variant_outcomes import SeenOnVariants
+from kgbench.reevaluation.variant_outcomes import report as on_variants
 
 TOLERANCE = 1e-9
 #: The cause of a difference for which none was computed.

@@ -15,9 +15,9 @@ from kgbench.rdf.declared import shipped
 from kgbench.record import Recorder, reading
 from kgbench.record import terms as t
 from kgbench.record.reading import RunInfo
+from kgbench.reevaluation.variant_outcomes import SeenOnVariants, seen_on_variants
 from kgbench.store.protocol import Block, Store
 from kgbench.tasks import catalogue, succession, typed_answers
-from kgbench.variant_outcomes import SeenOnVariants, seen_on_variants
 from kgbench.variants import rules
 from kgbench.variants.generator import VERSION
 from kgbench.variants.rules import NONE, Rules

@@ -12,7 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 from kgbench.cli import analyze, compare, query, show
-from kgbench.errors import QueryError, StoreError
+from kgbench.errors import QueryError, StoreError, StoreInUse
 from tests.analysis_store import iri, owned
 
 app = typer.Typer()
@@ -58,17 +58,43 @@ def test_leaderboard_in_every_format(run, tmp_path):
     assert out.read_bytes()[:2] == b"PK"
 
 
-def test_leaderboard_is_kept_and_read_back(run):
-    """A second call gives the same bytes; the store then holds one analysis of it."""
+_KEPT = (
+    "PREFIX kgb: <https://w3id.org/kgbench/ns#> SELECT ?a WHERE { GRAPH ?g "
+    '{ ?a a kgb:Analysis ; kgb:analysisName "leaderboard" ; kgb:parameters ?p } '
+    'FILTER (!CONTAINS(STR(?p), "samples")) }'
+)
+
+
+def test_a_table_is_kept_where_it_is_asked_for(run):
+    """The store holds a table after ``--keep`` alone: once, and read back byte by byte."""
     first = run("analyze", "leaderboard", "--json")
+    assert not run("query", "-", "--format", "csv", input=_KEPT).splitlines()[1:]
+    assert run("analyze", "leaderboard", "--json", "--keep") == first
+    assert run("analyze", "leaderboard", "--json", "--keep") == first
     assert run("analyze", "leaderboard", "--json") == first
-    asked = (
-        "PREFIX kgb: <https://w3id.org/kgbench/ns#> SELECT ?a WHERE { GRAPH ?g "
-        '{ ?a a kgb:Analysis ; kgb:analysisName "leaderboard" ; kgb:parameters ?p } '
-        'FILTER (!CONTAINS(STR(?p), "samples")) }'
-    )
-    found = run("query", "-", "--format", "csv", input=asked).splitlines()
-    assert len(found) == 2
+    assert len(run("query", "-", "--format", "csv", input=_KEPT).splitlines()[1:]) == 1
+
+
+def test_analyses_open_no_store_for_writing(run, monkeypatch):
+    """Tables, explanations and comparisons only read."""
+
+    def refuse(path):
+        raise AssertionError(f"{path} was opened for writing")
+
+    monkeypatch.setattr("kgbench.store.embedded._own", refuse)
+    run("analyze", "tasks", "--task", "Pick-*")
+    run("analyze", "leaderboard", "--explain", "model-a::Pick-*")
+    run("compare", "model-a", "model-b")
+
+
+def test_what_cannot_be_kept_is_refused(run, tmp_path):
+    """An explanation, a table of several sources, and a store that is not there."""
+    run("analyze", "leaderboard", "--keep", "--explain", "model-a", code=2)
+    run("analyze", "leaderboard", "--keep", "--sources", str(tmp_path), code=2)
+    missing = tmp_path / "mistyped"
+    typed = ["analyze", "leaderboard", "--keep", "--store", str(missing)]
+    assert isinstance(CliRunner().invoke(app, typed).exception, StoreError)
+    assert not missing.exists()
 
 
 def test_pass_is_chosen_on_the_command_line(run):
@@ -83,22 +109,13 @@ def test_pass_is_chosen_on_the_command_line(run):
 
 
 def test_store_in_use_is_still_analysed(run, location):
-    """While another process owns the store the table is computed, and not kept."""
+    """While another process owns the store tables are computed; to keep one is refused."""
     from kgbench.store import open_store
 
     with open_store(location):
         assert "Pick-turtle" in run("analyze", "tasks", "--metric", "f1")
-
-
-def test_store_that_can_only_be_read_is_analysed(run, monkeypatch):
-    """Where nothing may be written, the table is printed, and not kept."""
-
-    def refuse(path):
-        raise StoreError(f"the store {path} cannot be written: Read-only file system")
-
-    monkeypatch.setattr("kgbench.store.embedded._own", refuse)
-    for _ in range(2):
-        assert "Pick-turtle" in run("analyze", "tasks", "--metric", "f1", "--task", "Pick-t*")
+        with pytest.raises(StoreInUse):
+            run("analyze", "tasks", "--metric", "f1", "--keep")
 
 
 @pytest.mark.parametrize(

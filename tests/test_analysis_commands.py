@@ -242,8 +242,8 @@ def test_a_card_is_written_in_two_forms(typed, tmp_path):
 
 
 def test_leaders_are_kept_where_pages_look_for_them(typed, location):
-    """What ``leaderboard --significance`` keeps is what pages of the leaderboard read back."""
-    typed("analyze", "leaderboard", "--significance")
+    """What ``leaderboard --significance --keep`` writes is what pages read back."""
+    typed("analyze", "leaderboard", "--significance", "--keep")
     with open_reader(location) as store:
         kept = stored(store, basis(store, select(store), "leaderboard", leaders.arguments()))
         assert kept == leaders.leaders(store, select(store))

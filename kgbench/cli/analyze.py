@@ -6,6 +6,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +16,8 @@ import typer
 from kgbench.analysis.analyses import COMPASS
 from kgbench.analysis.registry import ANALYSES, Analysis, Asked, OptionRefused
 from kgbench.cli import options
-from kgbench.cli.tables import Form, file_stem, read, write
+from kgbench.cli.groups import Output, grouped
+from kgbench.cli.tables import Form, file_stem, read
 from kgbench.cli.wording import tell
 
 if TYPE_CHECKING:
@@ -36,6 +38,14 @@ Cell = Annotated[
 Whole = Annotated[
     bool,
     typer.Option("--all", help="With --explain: the whole query, all parts and all values."),
+]
+Keep = Annotated[
+    bool,
+    typer.Option(
+        "--keep",
+        help="Keep the table in the store, with what it was made from: as a Data Cube, and for "
+        "whoever asks for it again.",
+    ),
 ]
 
 Sources = Annotated[
@@ -76,6 +86,7 @@ def subcommands() -> None:
     analyses.command("card")(card)
 
 
+@grouped
 def _print(
     name: str,
     asked: Asked,
@@ -88,11 +99,8 @@ def _print(
     store: options.Store = None,
     suite: options.Suite = None,
     choice: options.Pass = "first",
-    form: options.TableForm = Form.TABLE,
-    json_: options.AsJson = False,
-    out: options.TableFile = None,
-    guard: options.Guard = False,
-    crlf: options.Crlf = False,
+    output: Output,
+    keep: Keep = False,
 ) -> None:
     """Print the table that is asked for, or explain a cell of it."""
     from kgbench.analysis.selection import select
@@ -100,23 +108,32 @@ def _print(
     def choose(opened: Store) -> Selection:
         return select(opened, suite, choice, run=run, tasks=task, models=model)
 
-    form = Form.JSON if json_ else form
     if explain is None:
         if whole:
             raise typer.BadParameter("it is for --explain", param_hint="--all")
-        table = read(asked.made, store, choose, name=name, arguments=asked.arguments, form=form)
-        write(table, form, out, guard=guard, crlf=crlf)
+        table = read(
+            asked.made,
+            store,
+            choose,
+            name=name,
+            arguments=asked.arguments,
+            form=output.wanted,
+            kept=keep,
+        )
+        output.write(table)
         return
+    if keep:
+        raise typer.BadParameter("an explanation is not kept", param_hint="--keep")
     if asked.parts is None:
         raise typer.BadParameter("this table has no scores behind it", param_hint="--explain")
     found = _explained(asked.parts, explain, store, choose)
-    if form is Form.TABLE and out is None:
+    if output.out is None and output.wanted is Form.TABLE:
         _tell(found, options.typed_store(store), whole=whole)
-    elif form is Form.JSON and out is None:
+    elif output.out is None and output.wanted is Form.JSON:
         told = found.as_json(whole=whole)
         typer.echo(json.dumps(told, indent=2, ensure_ascii=False, default=list))
     else:
-        write(found.values if whole else found.parts, form, out, guard=guard, crlf=crlf)
+        output.write(found.values if whole else found.parts)
 
 
 def _combined(
@@ -134,9 +151,8 @@ def _combined(
     if asked["significance"] or asked["test"] or asked["about"] or asked["common"]:
         raise typer.BadParameter("tests and --common are not for --sources", param_hint="--sources")
     scores = declarations.score_set(asked["score_set"], asked["declared"]).at(asked["answers"])
-    form = Form.JSON if given["json_"] else given["form"]
     table = combined(sources, scores, given["suite"], trust or ())
-    write(table, form, given["out"], guard=given["guard"], crlf=given["crlf"])
+    Output(**{field.name: given[field.name] for field in fields(Output)}).write(table)
 
 
 def _explained(
@@ -174,7 +190,7 @@ def _command(declared: Analysis[...]) -> None:
     shared = [
         option
         for option in inspect.signature(_print, eval_str=True).parameters.values()
-        if option.kind is option.KEYWORD_ONLY
+        if option.name not in {"name", "asked"}
         and (declared.explained or option.name not in {"explain", "whole"})
     ]
     own = [
@@ -203,7 +219,7 @@ def _command(declared: Analysis[...]) -> None:
                 _combined(given, words, sources, trust)
                 return
             asked = declared.ask(**words)
-            _print(declared.name, asked, **given)
+            _print(name=declared.name, asked=asked, **given)
         except OptionRefused as refused:
             flag = declared.flag(refused.name)
             raise typer.BadParameter(refused.why, param_hint=flag) from None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgbench.cli import options
-from kgbench.cli.tables import Form, write
+from kgbench.cli.groups import Output, grouped
 
 if TYPE_CHECKING:
     from kgbench.analysis.selection import Selection
@@ -22,6 +22,7 @@ def command(app: typer.Typer) -> None:
     app.command("compare")(compare)
 
 
+@grouped
 def compare(
     first: Annotated[str, typer.Argument(metavar="A", help="A model, run or evaluation pass.")],
     second: Annotated[str, typer.Argument(metavar="B", help="Another of the same kind.")],
@@ -59,11 +60,7 @@ def compare(
     store: options.Store = None,
     suite: options.Suite = None,
     choice: options.Pass = "first",
-    form: options.TableForm = Form.TABLE,
-    json_: options.AsJson = False,
-    out: options.TableFile = None,
-    guard: options.Guard = False,
-    crlf: options.Crlf = False,
+    output: Output,
 ) -> None:
     """Compare two models, two runs or two evaluation passes, task by task.
 
@@ -84,7 +81,7 @@ def compare(
         except OptionRefused as refused:
             hint = {"models": "--model", "run": "--run"}[refused.name]
             raise typer.BadParameter(refused.why, param_hint=hint) from None
-        if json_ and a.kind == "pass" and not flips:
+        if output.json_ and a.kind == "pass" and not flips:
             _print_values(opened, chosen, a, b)
             return
         found = matches(opened, chosen, a, b, metric=metric, answers=answers)
@@ -102,7 +99,7 @@ def compare(
                 seed=seed,
             )
         )
-    write(table, Form.JSON if json_ else form, out, guard=guard, crlf=crlf)
+    output.write(table)
 
 
 def _print_values(store: Store, chosen: Selection, a: Side, b: Side) -> None:

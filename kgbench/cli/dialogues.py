@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgbench.cli import options
-from kgbench.cli.tables import Form, write
+from kgbench.cli.groups import Output, grouped
+from kgbench.cli.tables import Form
 from kgbench.cli.wording import tell
 from kgbench.outcomes import Outcome
 
@@ -32,6 +33,7 @@ def command(app: typer.Typer) -> None:
     app.command("dialogues")(dialogues)
 
 
+@grouped
 def dialogues(
     *,
     outcome: Annotated[
@@ -62,11 +64,7 @@ def dialogues(
     store: options.Store = None,
     suite: options.Suite = None,
     choice: options.Pass = "first",
-    form: options.TableForm = Form.TABLE,
-    json_: options.AsJson = False,
-    out: options.TableFile = None,
-    guard: options.Guard = False,
-    crlf: options.Crlf = False,
+    output: Output,
 ) -> None:
     """Find judged dialogues; each is listed as a `kgbench show` line.
 
@@ -81,11 +79,10 @@ def dialogues(
         table = find_dialogues(
             opened, chosen, outcome=outcome, below=below, text=search, sort=sort, limit=limit
         )
-    form = Form.JSON if json_ else form
-    if form is Form.TABLE and out is None:
+    if output.wanted is Form.TABLE and output.out is None:
         _tell(table, options.typed_store(store))
     else:
-        write(table, form, out, guard=guard, crlf=crlf)
+        output.write(table)
 
 
 def _tell(table: Table, location: str | None) -> None:

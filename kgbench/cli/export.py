@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgbench.cli import completing, export_nanopublications, options, outgoing
+from kgbench.cli.groups import grouped
+from kgbench.cli.outgoing import Credit, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,29 +32,9 @@ Out = Annotated[
     Path | None,
     typer.Option("--out", "-o", metavar="FILE", help="Where to write; standard output if unsaid."),
 ]
-Level = Annotated[
-    options.Redact,
-    typer.Option(
-        "--redact", help="Leave out nothing, reference answers, also prompts, also answers."
-    ),
-]
 Place = Annotated[
     Path,
     typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; it must not be there."),
-]
-Licence = Annotated[
-    str,
-    typer.Option(
-        "--licence", "--license", metavar="SPDX", help="An SPDX identifier or an IRI; needed."
-    ),
-]
-Creators = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--creator",
-        metavar="NAME",
-        help="Who made the results, as 'Name' or 'Name <IRI>'; repeatable.",
-    ),
 ]
 
 
@@ -106,13 +88,11 @@ def _several() -> None:
     """Write a run in another community's format."""
 
 
+@grouped
 def llm_kg_bench(
     run: Run = None,
     *,
-    store: options.Store = None,
-    choice: options.Pass = "first",
-    redact: Level = options.Redact.GOLD,
-    unprotected: options.Unprotected = None,
+    source: Source,
     out: Out = None,
     json_: options.AsJson = False,
 ) -> None:
@@ -123,21 +103,17 @@ def llm_kg_bench(
     from kgbench.exports import llm_kg_bench as exporting
 
     outgoing.check_place(out, json_=json_)
-    found, left = exporting.records(
-        outgoing.read(outgoing.wanted_run(run, choice, redact, unprotected), store)
-    )
+    found, left = exporting.records(source.read(run))
     outgoing.write(outgoing.indented(found), out)
     outgoing.report(out, {"records": len(found), "without_answer": left}, json_=json_)
 
 
+@grouped
 def inspect_logs(
     run: Run = None,
     *,
     place: Place,
-    store: options.Store = None,
-    choice: options.Pass = "first",
-    redact: Level = options.Redact.GOLD,
-    unprotected: options.Unprotected = None,
+    source: Source,
     json_: options.AsJson = False,
 ) -> None:
     """Export a run as logs of Inspect AI, one for each model and task, with tool calls.
@@ -147,7 +123,7 @@ def inspect_logs(
     from kgbench import files
     from kgbench.exports import inspect_log
 
-    found = outgoing.read(outgoing.wanted_run(run, choice, redact, unprotected), store)
+    found = source.read(run)
     logs = inspect_log.logs(found)
     for name, log in logs.items():
         files.write(place / name, outgoing.indented(log))
@@ -155,6 +131,7 @@ def inspect_logs(
     outgoing.report(place, counts, json_=json_)
 
 
+@grouped
 def prov(
     name: Annotated[
         str | None,
@@ -168,10 +145,7 @@ def prov(
     form: Annotated[
         ProvFormat, typer.Option("--format", help="How it is written; svg and png are drawings.")
     ] = ProvFormat.PROVN,
-    store: options.Store = None,
-    choice: options.Pass = "first",
-    redact: Level = options.Redact.GOLD,
-    unprotected: options.Unprotected = None,
+    source: Source,
     out: Out = None,
     json_: options.AsJson = False,
 ) -> None:
@@ -180,7 +154,7 @@ def prov(
     outgoing.needs("prov", *_NEEDED.get(form, ()))
     from kgbench.exports import prov_document, prov_drawing
 
-    found = outgoing.read(outgoing.wanted_run(name, choice, redact, unprotected), store)
+    found = source.read(name)
     if form in (ProvFormat.SVG, ProvFormat.PNG):
         drawn = prov_drawing.drawing(found)
         draw = prov_drawing.svg if form is ProvFormat.SVG else prov_drawing.png
@@ -244,54 +218,44 @@ def wide_table(
     outgoing.report(out, {"dialogues": len(table.rows), "columns": len(table.columns)}, json_=json_)
 
 
+@grouped
 def rocrate(
     run: Run = None,
     *,
     place: Place,
-    store: options.Store = None,
-    choice: options.Pass = "first",
-    redact: Level = options.Redact.GOLD,
-    unprotected: options.Unprotected = None,
-    licence: Licence,
-    creator: Creators = None,
+    source: Source,
+    credit: Credit,
     json_: options.AsJson = False,
 ) -> None:
     """Export a run as an RO-Crate 1.3: a folder, or an archive where its name ends in .zip."""
     outgoing.needs("rocrate")
     from kgbench.exports import ro_crate
-    from kgbench.publish.about import agent
-    from kgbench.publish.about import licence as licence_iri
 
-    describing = ro_crate.Describing(licence_iri(licence), tuple(map(agent, creator or ())))
-    found = outgoing.read(outgoing.wanted_run(run, choice, redact, unprotected), store)
+    describing = ro_crate.Describing(credit.licence_iri(), credit.agents())
+    found = source.read(run)
     count = ro_crate.write(found, place, describing)
     outgoing.report(place, {"files": count, "dialogues": len(found.held)}, json_=json_)
 
 
+@grouped
 def croissant(
     run: Run = None,
     *,
     place: Place,
-    store: options.Store = None,
-    choice: options.Pass = "first",
-    redact: Level = options.Redact.GOLD,
-    unprotected: options.Unprotected = None,
-    licence: Licence,
-    creator: Creators = None,
+    source: Source,
+    credit: Credit,
     json_: options.AsJson = False,
 ) -> None:
     """Export the scores of a run as a Croissant data set, with a view as Croissant Tasks."""
     from kgbench.exports import croissant as exporting
-    from kgbench.publish.about import agent
-    from kgbench.publish.about import licence as licence_iri
 
-    of_data = licence_iri(licence)
-    made_by = tuple(map(agent, creator or ()))
-    found = outgoing.read(outgoing.wanted_run(run, choice, redact, unprotected), store)
+    of_data, made_by = credit.licence_iri(), credit.agents()
+    found = source.read(run)
     files = exporting.write(found, place, of_data, made_by)
     outgoing.report(place, {"files": len(files), "dialogues": len(found.held)}, json_=json_)
 
 
+@grouped
 def notebook(
     run: Run = None,
     *,
@@ -305,16 +269,13 @@ def notebook(
             "without it, those of the run are written beside the notebook.",
         ),
     ] = None,
-    store: options.Store = None,
-    choice: options.Pass = "first",
-    redact: Level = options.Redact.GOLD,
-    unprotected: options.Unprotected = None,
+    source: Source,
     json_: options.AsJson = False,
 ) -> None:
     """Export a run as a Jupyter notebook that asks its published data the declared questions."""
     from kgbench.exports import notebook as exporting
 
-    found = outgoing.read(outgoing.wanted_run(run, choice, redact, unprotected), store)
+    found = source.read(run)
     files = exporting.write(found, place, data)
     outgoing.report(place, {"files": len(files), "dialogues": len(found.held)}, json_=json_)
 

@@ -10,6 +10,7 @@ import typer
 
 from kgbench.cli import completing, options
 from kgbench.cli.calibrating import Calibrate, calibrated, needs_asking
+from kgbench.cli.groups import Limits, grouped
 from kgbench.cli.wording import count, tell
 
 if TYPE_CHECKING:
@@ -22,7 +23,9 @@ def command(app: typer.Typer) -> None:
     app.command("judge")(judge)
 
 
-def judge(  # noqa: PLR0917 - a command line has many options
+@grouped
+def judge(
+    *,
     run: Annotated[
         str | None,
         typer.Argument(
@@ -56,14 +59,7 @@ def judge(  # noqa: PLR0917 - a command line has many options
     repeat: Annotated[
         int, typer.Option("--repeat", metavar="K", min=1, help="Ask each judge so often.")
     ] = 1,
-    concurrency: options.Concurrency = None,
-    call_timeout: options.CallTimeout = None,
-    requests_per_minute: options.RequestsPerMinute = None,
-    tokens_per_minute: options.TokensPerMinute = None,
-    max_cost: options.MaxCost = None,
-    max_tokens: options.MaxTokens = None,
-    prices: options.Prices = None,
-    batch: options.Batch = None,
+    limits: Limits,
     calibrate: Annotated[
         Calibrate,
         typer.Option(
@@ -101,16 +97,7 @@ def judge(  # noqa: PLR0917 - a command line has many options
         return
     if not model:
         raise typer.BadParameter("name a judge: a model such as baseline:oracle", param_hint="-m")
-    wanted = options.limits(
-        concurrency=concurrency,
-        call_timeout=call_timeout,
-        requests_per_minute=requests_per_minute,
-        tokens_per_minute=tokens_per_minute,
-        max_cost=max_cost,
-        max_tokens=max_tokens,
-        prices=prices,
-        batch=batch,
-    )
+    wanted = limits.chosen()
     judging = Judging(
         rubric_called(rubric),
         Selection(tuple(task or ()), tuple(judged or ())),

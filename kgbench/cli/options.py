@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -58,11 +57,6 @@ def typed(option: registry.Option) -> Any:
         help=option.help,
         callback=None if check is None else checked,
     )
-
-
-def limits(*, max_cost: float | None, **chosen: Any) -> dict[str, Any]:
-    """The limits of a run, and how it asks, as fields of :class:`~kgbench.model.Plan`."""
-    return {"max_cost": None if max_cost is None else Decimal(str(max_cost)), **chosen}
 
 
 def typed_store(store: str | None) -> str | None:
@@ -133,30 +127,6 @@ ModelSpecs = Annotated[
         autocompletion=completing.models,
     ),
 ]
-Concurrency = Annotated[
-    int | None,
-    typer.Option("--concurrency", "-c", min=1, help="Calls under way at once, per model, at most."),
-]
-CallTimeout = Annotated[
-    float | None,
-    typer.Option("--call-timeout", metavar="SECONDS", min=0.001, help="Seconds for one answer."),
-]
-RequestsPerMinute = Annotated[
-    float | None,
-    typer.Option("--requests-per-minute", min=0.01, help="Calls begun a minute, per model."),
-]
-TokensPerMinute = Annotated[
-    float | None,
-    typer.Option("--tokens-per-minute", min=1, help="Tokens a minute, per model."),
-]
-MaxCost = Annotated[
-    float | None,
-    typer.Option("--max-cost", metavar="USD", min=0, help="Stop when the run has cost this."),
-]
-MaxTokens = Annotated[
-    int | None,
-    typer.Option("--max-tokens", min=0, help="Stop when the run has used so many tokens."),
-]
 Preflight = Annotated[
     bool,
     typer.Option(
@@ -176,23 +146,20 @@ JudgedSample = Annotated[
         "--sample", metavar="N", min=1, help="Only so many dialogues (or pairs), at random."
     ),
 ]
-Prices = Annotated[
-    Path | None,
-    typer.Option("--prices", metavar="FILE", help="A price table of your own (Turtle)."),
-]
-Batch = Annotated[
-    bool | None,
-    typer.Option(
-        "--batch/--no-batch",
-        help="Ask through the batch interfaces of providers: cheaper, within a day.",
-    ),
-]
 ToolProtocol = Annotated[
     Protocol | None,
     typer.Option(
         "--tool-protocol",
         help="How models are offered tools: by their provider's tool calling, or told in the "
         "prompt. Default: the first where the connector has it.",
+    ),
+]
+EveryRun = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="RUN",
+        help="A run's id, IRI or label; default: all.",
+        autocompletion=completing.runs,
     ),
 ]
 Unprotected = Annotated[

@@ -5,17 +5,71 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kgbench.cli import options
+from kgbench.cli.groups import Group
 
 if TYPE_CHECKING:
     from kgbench.exports.outgoing_run import OutgoingRun, Wanted
+    from kgbench.publish.about import Agent
 
 _DIALOGUE = re.compile(r"/run/[^/]+/[^/]+/[^/]+/[0-9]+-w?[0-9a-f]+(?:\.[0-9]+)?$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source(Group):
+    """Options that say where a run is, which of its evaluations count, and what is left out."""
+
+    store: options.Store = None
+    choice: options.Pass = "first"
+    redact: Annotated[
+        options.Redact,
+        typer.Option(
+            "--redact", help="Leave out nothing, reference answers, also prompts, also answers."
+        ),
+    ] = options.Redact.GOLD
+    unprotected: options.Unprotected = None
+
+    def read(self, run: str | None) -> OutgoingRun:
+        """The run, or one dialogue of it, as it may go out."""
+        return read(wanted_run(run, self.choice, self.redact, self.unprotected), self.store)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credit(Group):
+    """Options that say who made the results, and under which licence they are."""
+
+    licence: Annotated[
+        str,
+        typer.Option(
+            "--licence", "--license", metavar="SPDX", help="An SPDX identifier or an IRI; needed."
+        ),
+    ]
+    creator: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--creator",
+            metavar="NAME",
+            help="Who made the results, as 'Name' or 'Name <IRI>'; repeatable.",
+        ),
+    ] = None
+
+    def licence_iri(self) -> str:
+        """The IRI of the licence."""
+        from kgbench.publish.about import licence
+
+        return licence(self.licence)
+
+    def agents(self) -> tuple[Agent, ...]:
+        """The makers of the results."""
+        from kgbench.publish.about import agent
+
+        return tuple(map(agent, self.creator or ()))
 
 
 def needs(*packages: str, extra: str = "publish") -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kgbench.cli import options
-from kgbench.cli.tables import Form, write
+from kgbench.cli.groups import Output, grouped
 
 
 def command(app: typer.Typer) -> None:
@@ -16,6 +16,7 @@ def command(app: typer.Typer) -> None:
     app.command("plan")(plan)
 
 
+@grouped
 def plan(
     *,
     detect: Annotated[
@@ -66,11 +67,7 @@ def plan(
     model: options.ModelGlob = "*",
     store: options.Store = None,
     choice: options.Pass = "first",
-    form: options.TableForm = Form.TABLE,
-    json_: options.AsJson = False,
-    out: options.TableFile = None,
-    guard: options.Guard = False,
-    crlf: options.Crlf = False,
+    output: Output,
 ) -> None:
     """Plan how many cases and repetitions find a difference, and what they take.
 
@@ -102,4 +99,4 @@ def plan(
                 metric=metric,
                 answers=answers,
             )
-    write(table, Form.JSON if json_ else form, out, guard=guard, crlf=crlf)
+    output.write(table)

@@ -99,7 +99,7 @@ def publish(
         Compression, typer.Option("--compress", help="How dumps are compressed.")
     ] = Compression.ZSTD,
     processes: Annotated[
-        int, typer.Option("--processes", help="How many processes make pages.", min=1)
+        int, typer.Option("--processes", help="How many processes make runs and figures.", min=1)
     ] = 2,
     check: Annotated[
         bool,

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgbench.cli import completing, options
+from kgbench.cli import options
 from kgbench.cli.progress import progress
 from kgbench.cli.wording import count
 from kgbench.variants.kinds import VariantKind
 
 if TYPE_CHECKING:
-    from kgbench.comparison import Reevaluated
-    from kgbench.tool_audit import Audit
+    from kgbench.reevaluation.comparison import Reevaluated
+    from kgbench.reevaluation.tool_audit import Audit
 
 
 def command(app: typer.Typer) -> None:
@@ -34,14 +34,7 @@ def _policy(name: str | None) -> str | None:
 
 
 def reevaluate(  # noqa: PLR0917 - a command line has many options
-    run: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="RUN",
-            help="A run's id, IRI or label; default: all.",
-            autocompletion=completing.runs,
-        ),
-    ] = None,
+    run: options.EveryRun = None,
     task: options.TaskGlobs = None,
     model: options.ModelGlobs = None,
     engine: options.Engine = "oxigraph",
@@ -100,10 +93,10 @@ def reevaluate(  # noqa: PLR0917 - a command line has many options
     from kgbench.execution.on_variants import Variants
     from kgbench.execution.pools import executor as make_executor
     from kgbench.policies.policy import ON_VARIANTS
-    from kgbench.reevaluation import reevaluate_stored
+    from kgbench.reevaluation.passes import reevaluate_stored
+    from kgbench.reevaluation.tool_audit import audit
     from kgbench.run_selection import Selection
     from kgbench.store import open_existing, open_reader
-    from kgbench.tool_audit import audit
 
     if variants is not None and policy is not None:
         raise typer.BadParameter(
@@ -174,7 +167,7 @@ def _report(done: list[Reevaluated], *, json_: bool) -> None:
     from kgbench.analysis.passes import changes
     from kgbench.analysis.references import on_variants
     from kgbench.analysis.rendering import render
-    from kgbench.comparison import passed_over, report, together
+    from kgbench.reevaluation.comparison import passed_over, report, together
 
     if json_:
         typer.echo(json.dumps(report(done), indent=2, ensure_ascii=False))

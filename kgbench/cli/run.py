@@ -12,6 +12,7 @@ import typer
 
 from kgbench.analysis.run_totals import tokens, usd
 from kgbench.cli import completing, options
+from kgbench.cli.groups import Limits, grouped
 from kgbench.cli.progress import progress
 from kgbench.cli.run_report import report
 
@@ -45,7 +46,9 @@ def command(app: typer.Typer) -> None:
     app.command("run")(run)
 
 
-def run(  # noqa: PLR0917 - a command line has many options
+@grouped
+def run(
+    *,
     config: options.Configuration = None,
     model: options.ModelSpecs = None,
     task: options.TaskGlobs = None,
@@ -70,14 +73,7 @@ def run(  # noqa: PLR0917 - a command line has many options
     new: Annotated[
         bool, typer.Option("--new", help="Begin a new run, even if there is one to continue.")
     ] = False,
-    concurrency: options.Concurrency = None,
-    call_timeout: options.CallTimeout = None,
-    requests_per_minute: options.RequestsPerMinute = None,
-    tokens_per_minute: options.TokensPerMinute = None,
-    max_cost: options.MaxCost = None,
-    max_tokens: options.MaxTokens = None,
-    prices: options.Prices = None,
-    batch: options.Batch = None,
+    limits: Limits,
     tool_protocol: options.ToolProtocol = None,
     retry_errors: Annotated[
         bool,
@@ -164,17 +160,8 @@ def run(  # noqa: PLR0917 - a command line has many options
         "models": model,
         "iterations": iterations,
         "suite": suite,
-        **options.limits(
-            concurrency=concurrency,
-            call_timeout=call_timeout,
-            requests_per_minute=requests_per_minute,
-            tokens_per_minute=tokens_per_minute,
-            max_cost=max_cost,
-            max_tokens=max_tokens,
-            prices=prices,
-            batch=batch,
-            tool_protocol=None if tool_protocol is None else str(tool_protocol),
-        ),
+        **limits.chosen(),
+        "tool_protocol": None if tool_protocol is None else str(tool_protocol),
     }
     if dry_run:
         from kgbench.cli.dry_run import say

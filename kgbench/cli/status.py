@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgbench.analysis.run_totals import totals
-from kgbench.cli import completing, options
+from kgbench.cli import options
 from kgbench.cli.totals import sentence
 from kgbench.cli.wording import count, tell
 
@@ -32,14 +32,7 @@ def command(app: typer.Typer) -> None:
 
 
 def status(  # noqa: PLR0917 - a command line has many options
-    run: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="RUN",
-            help="A run's id, IRI or label; default: all.",
-            autocompletion=completing.runs,
-        ),
-    ] = None,
+    run: options.EveryRun = None,
     why: Annotated[
         bool,
         typer.Option("--why", help="Say of each dialogue that would be held (again) for what."),

@@ -15,10 +15,7 @@ from kgbench.characters import visible
 from kgbench.cli.wording import count
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from kgbench.analysis.selection import Selection
-    from kgbench.analysis.stored import Basis
     from kgbench.analysis.tables import Table
     from kgbench.store.protocol import Store
 
@@ -47,41 +44,28 @@ def read(
     name: str,
     arguments: Mapping[str, object] | None = None,
     form: Form = Form.TABLE,
+    kept: bool = False,
 ) -> Table:
     """The table that ``made`` makes from chosen scores: read back where nothing has changed.
 
-    A table that had to be computed is kept in the store, unless another process owns it. In a
-    ``form`` for people, models have their display names.
+    The store is opened for writing only where the table is to be ``kept`` in it, by an analysis of
+    that ``name`` and ``arguments``; :class:`~kgbench.errors.StoreInUse` is raised where another
+    process owns it. In a ``form`` for people, models have their display names.
     """
     from kgbench.analysis.choosing import noted
     from kgbench.analysis.display_names import display_names, displayed
-    from kgbench.analysis.stored import remembered
-    from kgbench.store import open_reader
+    from kgbench.analysis.stored import keep, remembered
+    from kgbench.store import open_existing, open_reader
 
-    with open_reader(store) as opened:
+    with (open_existing if kept else open_reader)(store) as opened:
         chosen = choose(opened)
         table, basis, started = remembered(
             opened, chosen, name, arguments or {}, lambda: made(opened, chosen)
         )
+        if kept and started is not None:
+            keep(opened, basis, table, started)
         names = display_names(opened) if form.for_people else {}
-        whole = displayed(noted(opened, table), names)
-    if started is not None:
-        _keep(store, basis, table, started)
-    return whole
-
-
-def _keep(location: str | None, basis: Basis, table: Table, started: datetime) -> None:
-    from kgbench.analysis.stored import keep
-    from kgbench.errors import StoreError, StoreInUse
-    from kgbench.store import open_store
-
-    try:
-        with open_store(location) as owned:
-            keep(owned, basis, table, started)
-    except StoreInUse:
-        return  # its owner goes on writing: the table is computed again next time
-    except (StoreError, OSError) as error:  # a store that can only be read, on disk or on a server
-        typer.echo(f"the table is not kept, and computed again next time: {error}", err=True)
+        return displayed(noted(opened, table), names)
 
 
 def write(

@@ -227,15 +227,20 @@ class Prefixes:
     def add(self, quads: Iterable[ox.Quad]) -> None:
         """See some of the statements."""
         named: Counter[str] = Counter()
-        for quad in quads:
-            is_type = quad.predicate.value == RDF.type  # which is written as "a"
-            if not is_type:
-                self._prefixes.update(_prefix(quad.predicate.value))
-            for term in (quad.subject, quad.object, *(() if is_type else (quad.predicate,))):
-                if isinstance(term, ox.NamedNode):
-                    named[term.value] += 1
-                elif isinstance(term, ox.Literal) and term.datatype.value not in _UNNAMED:
-                    self._prefixes.update(_prefix(term.datatype.value))
+        vocabulary: dict[str, None] = {}
+        for subject, predicate, value, _ in quads:
+            name = predicate.value
+            if name != RDF.type:  # which is written as "a"
+                vocabulary[name] = None
+                named[name] += 1
+            if isinstance(subject, ox.NamedNode):
+                named[subject.value] += 1
+            if isinstance(value, ox.NamedNode):
+                named[value.value] += 1
+            elif isinstance(value, ox.Literal) and (kind := value.datatype.value) not in _UNNAMED:
+                vocabulary[kind] = None
+        for name in vocabulary:
+            self._prefixes.update(_prefix(name))
         for name, times in named.items():
             self._spaces[_space(name)] += times
 

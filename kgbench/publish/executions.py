@@ -21,42 +21,18 @@ import pyoxigraph as ox
 from kgbench.pages import neighbours, things
 from kgbench.pages.measures import measures
 from kgbench.pages.rendering import anchor
-from kgbench.pages.snapshot import Memory
+from kgbench.pages.snapshot import View
 from kgbench.pages.words import moment
 from kgbench.publish import dumps, framing, text_indexes
-from kgbench.publish.addresses import Addresses
 from kgbench.publish.dialogues import Gathered, Telling, gather, value
 from kgbench.publish.folder import Folder
-from kgbench.publish.held import HeldOutgoing, Holder, Recorded
-from kgbench.publish.outgoing import Outgoing, Rules
+from kgbench.publish.held import HeldOutgoing, Holder
+from kgbench.publish.outgoing import Outgoing
 from kgbench.publish.presenting import PAGE, Presenting
+from kgbench.publish.setup import Opened, Setup, shown_by
 from kgbench.vocab import DCTERMS, KGB, PROV, SKOS
 
 _MOST_KEPT = 1_000  # tasks whose metrics are kept for the next page
-
-
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """What a process needs: where the snapshot and the shown things are, and the rules.
-
-    ``shown`` is a file with what is published besides dialogues, as N-Quads. ``rules`` are those
-    of pages, ``dumped`` those of dumps. ``graphs`` are the published ones, as the store names
-    them; ``others`` are those of no run, as they are published, and ``shared`` the same with the
-    catalogue, as the store names them.
-    """
-
-    snapshot: str
-    shown: str
-    out: Path
-    addresses: Addresses
-    documents: frozenset[str]
-    graphs: frozenset[str]
-    others: frozenset[str]
-    shared: tuple[str, ...]
-    rules: Rules
-    dumped: Rules
-    packing: dumps.Packing
-    canaries: tuple[str, ...]
 
 
 class Done(NamedTuple):
@@ -105,20 +81,18 @@ class _Document:
 class Maker:
     """Makes the pages and data of executions.
 
-    ``recorded`` gives the statements of a graph in the order of its dump: as in the snapshot, if
-    nothing else is given.
+    ``opened`` is what this process has open; otherwise the maker opens it as ``setup`` says.
     """
 
-    def __init__(self, setup: Setup, journal: str, recorded: Recorded | None = None) -> None:
+    def __init__(self, setup: Setup, journal: str, opened: Opened | None = None) -> None:
         self.setup = setup
         self._journal = journal
-        self.database = ox.Store.read_only(setup.snapshot)
-        loaded = ox.Store()
-        loaded.bulk_load(path=setup.shown, format=ox.RdfFormat.N_QUADS)
-        self._shown = Memory(loaded, setup.addresses.base)
+        self.view = opened.view if opened else View(Path(setup.snapshot), None, setup.view_base)
+        self._shown = shown_by(setup)
+        self.database = self.view.database
         self.outgoing = Outgoing(self.database, setup.addresses, setup.rules)
         self.dumped = Outgoing(self.database, setup.addresses, setup.dumped)
-        self._recorded = recorded or self.dumped.recorded
+        self._recorded = opened.recorded if opened else self.dumped.recorded
         self.presenting = Presenting(
             self._shown, setup.addresses, setup.documents, self.database, setup.canaries
         )

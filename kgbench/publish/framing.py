@@ -9,14 +9,14 @@ call of the tool.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache, partial
+from typing import Any, NamedTuple, TypeAlias
 
 import pyoxigraph as ox
 
 from kgbench.vocab import DCTERMS, KGB, PREFIXES, PROV, RDF, XSD
 
-_TYPE = ox.NamedNode(RDF.type)
 #: What records use; each further prefix makes shortening slower, because it is tried on every name.
 _RECORDED = ("kgb", "outcome", "prov", "dcterms", "schema", "rdf", "rdfs", "xsd")
 CONTEXT: Mapping[str, Any] = {
@@ -28,6 +28,8 @@ CONTEXT: Mapping[str, Any] = {
     "evaluations": {"@reverse": "kgb:dialogue"},
 }
 _EVERY = {prefix: str(iri) for prefix, iri in PREFIXES.items()}
+_MOST_KEPT = 2_000  # names with their prefixes
+_Shortening: TypeAlias = Callable[[str], str]
 CLOSING = "\n]}\n"
 """How a JSON-LD document ends."""
 _NEVER = {"@embed": "@never"}
@@ -140,13 +142,13 @@ class _Framing:
         name = node["@id"]
         there.add(name)
         above |= {name}
-        found = _compacted(node, CONTEXT)
+        found = _compacted(node, _short_recorded)
         for predicate, values in node.items():
             if predicate[0] == "@" or predicate in _NAMED:
                 continue
             if any("@id" in value for value in values):
                 whole = [self._value(value, above, there) for value in values]
-                found[_short(predicate, CONTEXT)] = whole if len(whole) > 1 else whole[0]
+                found[_short_recorded(predicate)] = whole if len(whole) > 1 else whole[0]
         for branch in branches:
             naming = self._naming.get((branch.property, name), ())
             trees = [
@@ -162,14 +164,16 @@ class _Framing:
         """The tree of what is named, where it is to stand here, else its name alone."""
         name = value.get("@id")
         if name is None or name in above or name in there or name not in self._nodes:
-            return _short_value(value, CONTEXT)
+            return _short_value(value, _short_recorded)
         return self.tree(self._nodes[name], (), above, there)
 
 
 def node_trees(quads: Iterable[ox.Quad]) -> Iterator[str]:
     """Each thing with what is said of it, one by one, without a context."""
     for node in expanded(quads):
-        yield json.dumps(_compacted(node, CONTEXT), ensure_ascii=False, separators=(",", ":"))
+        yield json.dumps(
+            _compacted(node, _short_recorded), ensure_ascii=False, separators=(",", ":")
+        )
 
 
 def document(quads: Iterable[ox.Quad]) -> str:
@@ -189,7 +193,9 @@ class Terms:
     def add(self, quads: Iterable[ox.Quad]) -> None:
         """See some of the statements."""
         for node in expanded(quads):
-            self._used.update(name.partition(":")[0] for name in _names(_compacted(node, _EVERY)))
+            self._used.update(
+                name.partition(":")[0] for name in _names(_compacted(node, _short_any))
+            )
 
     def opening(self) -> str:
         """How the document begins: with its context."""
@@ -200,7 +206,7 @@ class Terms:
 def lines(quads: Iterable[ox.Quad]) -> Iterator[str]:
     """A line of a JSON-LD document for each node."""
     for node in expanded(quads):
-        yield json.dumps(_compacted(node, _EVERY), ensure_ascii=False)
+        yield json.dumps(_compacted(node, _short_any), ensure_ascii=False)
 
 
 def joined(nodes: Iterable[str]) -> Iterator[str]:
@@ -209,8 +215,8 @@ def joined(nodes: Iterable[str]) -> Iterator[str]:
         yield f",\n{line}" if number else line
 
 
-def _compacted(node: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, Any]:
-    """A node in expanded form with the prefixes of ``context``.
+def _compacted(node: Mapping[str, Any], short: _Shortening) -> dict[str, Any]:
+    """A node in expanded form with the prefixes of a context.
 
     What pyld does as well, and in fifty times the time; there is nothing to choose here.
     """
@@ -219,27 +225,32 @@ def _compacted(node: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str,
         if name == "@id":
             found[name] = values
         elif name == "@type":
-            kinds = [_short(kind, context) for kind in values]
+            kinds = [short(kind) for kind in values]
             found[name] = kinds if len(kinds) > 1 else kinds[0]
         else:
-            objects = [_short_value(value, context) for value in values]
-            found[_short(name, context)] = objects if len(objects) > 1 else objects[0]
+            objects = [_short_value(value, short) for value in values]
+            found[short(name)] = objects if len(objects) > 1 else objects[0]
     return found
 
 
-def _short_value(value: dict[str, Any], context: Mapping[str, Any]) -> Any:
+def _short_value(value: dict[str, Any], short: _Shortening) -> Any:
     if "@type" in value:
-        return {"@type": _short(value["@type"], context), "@value": value["@value"]}
-    return value["@value"] if set(value) == {"@value"} else value
+        return {"@type": short(value["@type"]), "@value": value["@value"]}
+    return value["@value"] if len(value) == 1 and "@value" in value else value
 
 
-def _short(iri: str, context: Mapping[str, Any]) -> str:
+def _short(context: Mapping[str, Any], iri: str) -> str:
     """``iri`` with a prefix, where one fits and no reader could take the rest for a scheme."""
     for prefix, space in context.items():
         if isinstance(space, str) and iri.startswith(space):
             local = iri[len(space) :]
             return iri if local.startswith("//") else f"{prefix}:{local}"
     return iri
+
+
+# Properties, classes and datatypes are few, and each is shortened in every dialogue.
+_short_recorded: _Shortening = lru_cache(maxsize=_MOST_KEPT)(partial(_short, CONTEXT))
+_short_any: _Shortening = lru_cache(maxsize=_MOST_KEPT)(partial(_short, _EVERY))
 
 
 def opening(comment: str) -> str:
@@ -254,15 +265,19 @@ def expanded(quads: Iterable[ox.Quad]) -> list[dict[str, Any]]:
     nodes: dict[str, dict[str, Any]] = {}
     seen = set()
     for subject, predicate, value, _ in quads:
-        if (subject, predicate, value) in seen:
+        # Texts are compared and hashed faster than terms.
+        name, said = _name(subject), predicate.value
+        statement = (name, said, value)
+        if statement in seen:
             continue
-        seen.add((subject, predicate, value))
-        name = _name(subject)
-        node = nodes.setdefault(name, {"@id": name})
-        if predicate == _TYPE:
+        seen.add(statement)
+        node = nodes.get(name)
+        if node is None:
+            node = nodes[name] = {"@id": name}
+        if said == RDF.type:
             node.setdefault("@type", []).append(_name(value))
         else:
-            node.setdefault(predicate.value, []).append(_value(value))
+            node.setdefault(said, []).append(_value(value))
     return list(nodes.values())
 
 

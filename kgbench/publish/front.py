@@ -22,7 +22,7 @@ from kgbench.publish.folder import Folder
 from kgbench.publish.manifest import Dump, Unit, Version
 from kgbench.publish.presenting import FORMATS, Presenting
 from kgbench.publish.signing import KEYS, SIGNATURE
-from kgbench.publish.standing import Standing, as_sheet, filled_links
+from kgbench.publish.standing import Drawn, Standing, as_sheet, filled_links
 from kgbench.publish.void import void
 from kgbench.rdf import queries, query_examples
 from kgbench.resources import text as declared_text
@@ -31,7 +31,7 @@ from kgbench.vocab import DCTERMS, KGB, RDFS, SKOS
 
 SHAPES = "shapes"  # their folder
 _FEW_MODELS = 25  # rows of a leaderboard on the landing page
-Figures = Mapping[str, Sequence[tuple[str, str, str, str]]]
+Figures = Mapping[str, Sequence[Drawn]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from kgbench.errors import QueryError
 from kgbench.pages import runs
@@ -15,10 +15,17 @@ from kgbench.pages.run_results import RunResults, measured, presented
 from kgbench.pages.runs import PROGRESS
 from kgbench.pages.snapshot import Memory, View
 from kgbench.publish.addresses import Addresses
-from kgbench.publish.asked import Recording
+from kgbench.publish.asked import Recording, filled
 from kgbench.publish.standing import Measuring, filled_links
 from kgbench.rdf import queries
 from kgbench.record import reading
+
+
+class MeasuredRun(NamedTuple):
+    """A run for its template, and the texts of the queries behind that, by their paths."""
+
+    context: dict[str, Any]
+    texts: dict[str, str]
 
 
 class MeasuredRuns:
@@ -35,8 +42,8 @@ class MeasuredRuns:
         self._addresses = addresses
         self._measuring = measuring
 
-    def of_run(self, iri: str, counted: Mapping[str, int]) -> dict[str, Any]:
-        """The results of a run (published IRI) for its template.
+    def of_run(self, iri: str, counted: Mapping[str, int]) -> MeasuredRun:
+        """The results of a run (published IRI).
 
         ``counted`` are its dialogues that are ``complete`` and ``open``.
         """
@@ -49,11 +56,15 @@ class MeasuredRuns:
         found = measured(lambda part: asked[part].store(), run, chosen)
         progress = queries.bind(queries.load("run-progress"), runGraph=[run.graph])
         behind = {part: one.asked for part, one in asked.items()} | {PROGRESS: {progress: None}}
-        filled = {part: filled_links(self._measuring.filled(one)) for part, one in behind.items()}
-        return {
-            **presented(self._published(found), self._shown, run.suite, filled),
-            "planned": runs.planned(self._view, run, counted),
-        }
+        texts: dict[str, str] = {}
+        links = {}
+        for part, one in behind.items():
+            files = filled(one, self._addresses.published)
+            texts |= {path: text for path, (_, text) in files.items()}
+            links[part] = filled_links({path: name for path, (name, _) in files.items()})
+        context = presented(self._published(found), self._shown, run.suite, links)
+        planned = runs.planned(self._view, run, counted)
+        return MeasuredRun({**context, "planned": planned}, texts)
 
     def _published(self, found: RunResults) -> RunResults:
         """The same with names and IRIs as they are published."""

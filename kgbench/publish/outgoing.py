@@ -7,7 +7,7 @@ else decides what leaves the store: pages and dumps are made from these quads al
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import groupby
 from typing import Any, NamedTuple, cast
 
@@ -38,7 +38,7 @@ _COMMITMENT = ox.NamedNode(KGB.commitment)
 _ASSOCIATED, _MODEL = ox.NamedNode(PROV.wasAssociatedWith), ox.NamedNode(KGB.model)
 _PASS_KIND, _LIVE = ox.NamedNode(KGB.passKind), ox.Literal("live")
 _INFORMED_BY, _ENDED = ox.NamedNode(PROV.wasInformedBy), ox.NamedNode(PROV.endedAtTime)
-_BOOLEAN, _STRING, _JSON = (ox.NamedNode(n) for n in (XSD.boolean, XSD.string, RDF.JSON))
+_BOOLEAN, _JSON = (ox.NamedNode(n) for n in (XSD.boolean, RDF.JSON))
 _REDACTED = ox.Literal("true", datatype=_BOOLEAN)
 #: Providers repeat what they were sent; people who judge quote what they judge.
 _QUOTING = frozenset((SCHEMA.error, KGB.rationale))
@@ -164,6 +164,7 @@ class Outgoing:
         sealed = self._is_sealed(quads[0].subject, kinds)
         by_hand = not kinds.isdisjoint(_WRITTEN_BY_HAND)
         is_activity = PROV.Activity in kinds
+        renamed = _Once(self._renamed)  # subject and graph are nearly always the same
         # Taken apart once: each look at a part of a quad makes a new object.
         for subject, recorded_predicate, recorded, graph in quads:
             predicate, value = recorded_predicate, cast("Any", recorded)
@@ -184,7 +185,7 @@ class Outgoing:
                     value = self._literal(subject, name, value, kinds)
             if is_activity and predicate == _ALTERNATE:  # imported from an earlier publication
                 predicate = _RECORDED_AS
-            yield ox.Quad(self._renamed(subject), predicate, value, self._renamed(graph))
+            yield ox.Quad(renamed[subject], predicate, value, renamed[graph])
 
     def _is_sealed(self, subject: Any, kinds: set[str]) -> bool:
         """Whether the digest of something covers what is left out."""
@@ -235,7 +236,8 @@ class Outgoing:
         self, subject: Any, predicate: str, value: ox.Literal, kinds: set[str]
     ) -> ox.Literal:
         level = self._rules.level
-        if value.datatype == _JSON:
+        datatype = value.datatype.value
+        if datatype == RDF.JSON:
             found = parsed(value.value)
             seal = self._seal(subject, predicate)
             if predicate == KGB.caseData:
@@ -247,7 +249,7 @@ class Outgoing:
                 found = self._rules.scrubber.json(found)
             text = self._veiled(canonical_json(found))
             return value if text == value.value else ox.Literal(text, datatype=_JSON)
-        if value.datatype != _STRING and not value.language:
+        if datatype != XSD.string and not value.language:
             return value
         if KGB.Text in kinds:
             return value
@@ -350,6 +352,18 @@ class Outgoing:
             found = self._database.quads_for_pattern(None, _CASE_DATA, None)
             self._gold[""] = frozenset().union(*map(_gold_in, found))
         return self._gold[""]
+
+
+class _Once(dict[Any, Any]):
+    """Remembers what a function gives for each key."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self._function = function
+
+    def __missing__(self, key: Any) -> Any:
+        self[key] = found = self._function(key)
+        return found
 
 
 def _gold_in(quad: ox.Quad) -> frozenset[str]:

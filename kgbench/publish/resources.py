@@ -16,7 +16,6 @@ from kgbench.pages.words import moment
 from kgbench.publish.executions import write_data
 from kgbench.publish.folder import Folder
 from kgbench.publish.manifest import Unit
-from kgbench.publish.measured_runs import MeasuredRuns
 from kgbench.publish.presenting import Presenting
 from kgbench.publish.standing import Standing, of_model, of_suite, of_task
 from kgbench.vocab import DCTERMS, KGB, PROV, RDFS
@@ -29,8 +28,8 @@ class Resources:
     """Writes documents about what is shown.
 
     ``counts`` are the dialogues of each execution (complete, all, invalid), ``units`` those made
-    so far, ``inner`` the graphs whose things stand in the document of what they describe,
-    ``runs`` what runs reached.
+    so far, ``inner`` the graphs whose things stand in the document of what they describe;
+    ``results`` gives what a run (IRI) reached, for its template.
     """
 
     def __init__(
@@ -42,7 +41,7 @@ class Resources:
         counts: Mapping[str, tuple[int, int, int]],
         units: Mapping[str, Unit],
         inner: Mapping[str, str],
-        runs: MeasuredRuns,
+        results: Callable[[str], dict[str, Any]],
     ) -> None:
         self._presenting = presenting
         self._shown = presenting.shown
@@ -52,7 +51,7 @@ class Resources:
         self._counts = counts
         self._units = units
         self._inner = inner
-        self._runs = runs
+        self._results = results
         self._tasks = fetch.tasks(self._shown)
 
     def write(self, folder: Folder, place: str, iris: Sequence[str]) -> None:
@@ -145,7 +144,7 @@ class Resources:
             "passes": passes,
             "dumps": [] if unit is None else unit.dumps,
             "answers": self._answers(iri, {(model, task): one for model, task, _, one in cells}),
-            **self._runs.of_run(iri, totals),
+            **self._results(iri),
         }
 
     def _answers(self, run: str, executions: Mapping[tuple[str, str], str]) -> Answers:

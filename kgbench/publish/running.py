@@ -24,6 +24,7 @@ from kgbench.publish.manifest import Dump, Unit
 from kgbench.publish.outgoing import Outgoing
 from kgbench.publish.parts import RunPart
 from kgbench.publish.presenting import Presenting
+from kgbench.publish.result_documents import ResultWorkers
 from kgbench.publish.shown import RUN_LEVEL, run_level
 from kgbench.publish.void import Statistics
 from kgbench.vocab import KGB, PROV, RDF
@@ -53,8 +54,8 @@ class Executions(Protocol):
         ...
 
 
-class Workers(Executions, Protocol):
-    """Where runs and executions are made."""
+class Workers(Executions, ResultWorkers, Protocol):
+    """Where runs, executions and results are made."""
 
     def submit_run(self, part: RunPart, key: str, earlier: Unit | None) -> Callable[[], MadeRun]:
         """Begin with a run; the answer waits for it."""

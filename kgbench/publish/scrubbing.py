@@ -97,6 +97,8 @@ _COMMON = frozenset(
     )
 )
 _SHORTEST = 3
+_WORDS = 60  # characters; keys of notes, kinds and labels, which each dialogue repeats
+_MOST_KNOWN = 5_000
 
 
 class Scrubber:
@@ -110,9 +112,20 @@ class Scrubber:
         self.names = frozenset(kept)
         self.secrets = Echoes(()) if secrets is None else secrets
         self._names = _any_of(self.names)
+        self._known: dict[str, str] = {}
 
     def text(self, value: str) -> str:
         """``value`` without any of it."""
+        if len(value) > _WORDS:
+            return self._scrubbed(value)
+        found = self._known.get(value)
+        if found is None:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            found = self._known[value] = self._scrubbed(value)
+        return found
+
+    def _scrubbed(self, value: str) -> str:
         value = self.secrets.hide(value, KEY)
         has_addresses = not _PLAIN.fullmatch(value)
         if has_addresses:

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,33 +14,28 @@ import pyoxigraph as ox
 from kgbench.errors import PublicationRefused
 from kgbench.pages import snapshot, things
 from kgbench.pages.snapshot import Memory, View
-from kgbench.publish import changes, claims, cubes, front, manifest, moved, recipe, robots, shown
+from kgbench.publish import front, manifest, moved, recipe, robots, shown
 from kgbench.publish.addresses import Addresses
-from kgbench.publish.catalog import Publication
 from kgbench.publish.discovery import write_sitemap
 from kgbench.publish.dumps import Packing, join
-from kgbench.publish.executions import Setup
 from kgbench.publish.folder import Folder, claim
 from kgbench.publish.learning import prepared
 from kgbench.publish.manifest import Dump, Manifest, Unit, Version
-from kgbench.publish.measured_runs import MeasuredRuns
-from kgbench.publish.measured_things import measured_things
 from kgbench.publish.outgoing import Outgoing, Rules
 from kgbench.publish.parts import Parts, RunPart, dialogues_in, parts, refuse_in_the_clear
 from kgbench.publish.presenting import Presenting
-from kgbench.publish.resources import Resources
-from kgbench.publish.running import Making, code_digest
+from kgbench.publish.result_documents import Progress, ResultDocuments
+from kgbench.publish.running import Making, Workers, code_digest
 from kgbench.publish.settings import Settings
+from kgbench.publish.setup import Opened, Setup
 from kgbench.publish.signing import KEYS, SIGNATURE
-from kgbench.publish.standing import Measuring, Standing, figures, names
 from kgbench.publish.workers import make_runs, workers
 from kgbench.rdf import canonical_json, digest
 from kgbench.rdf.statements import from_stamp
 from kgbench.store import SnapshotReader, open_reader
-from kgbench.vocab import KGB, PROV
+from kgbench.vocab import KGB
 
 _DECLARED = ox.NamedNode(KGB.declaredDigest)
-Progress = Callable[[int, int, str], None]
 
 
 class Report(NamedTuple):
@@ -126,51 +122,71 @@ class Publishing:
             documents = shown.documents(made, self.outgoing, self.parts)
             places = frozenset((*documents, *shown.executions(made, self.addresses)))
             presenting = Presenting(made, self.addresses, places, self.view.database, self.canaries)
-            units = self._parts(folder, earlier, presenting)
-            dumps = self._joined(folder, earlier, units)
-            date = from_stamp(max(self._stamps(), default="0"))
-            versions = front.next_version(earlier.versions, units, dumps, date)
-            units["things"] = self._things(
-                folder,
-                earlier=earlier,
-                presenting=presenting,
-                documents=documents,
-                units=units,
-                versions=versions,
-            )
+            units, stale = self._stale(folder, earlier, presenting)
+            runs = [run for run, _ in stale.values()]
+            with self._workers(folder, presenting, runs) as (at_work, dialogues):
+                units |= self._make(
+                    folder, earlier, presenting, at_work=at_work, stale=stale, whole=dialogues
+                )
+                units = dict(sorted(units.items()))
+                dumps = self._joined(folder, earlier, units)
+                date = from_stamp(max(self._stamps(), default="0"))
+                versions = front.next_version(earlier.versions, units, dumps, date)
+                results = ResultDocuments(
+                    settings=self.settings,
+                    view=self.view,
+                    parts=self.parts,
+                    told=self.told,
+                    addresses=self.addresses,
+                    outgoing=self.outgoing,
+                    packing=self.packing,
+                    canaries=self.canaries,
+                    presenting=presenting,
+                    documents=documents,
+                    units=units,
+                    versions=versions,
+                    state=digest(canonical_json(sorted(self._stamps()))),
+                )
+                units["things"] = self._things(folder, earlier, results, at_work)
             return self._finish(folder, earlier, Manifest(self.settings.base, units, versions))
         finally:
             folder.close()
 
     # --- runs, catalogue and the rest -------------------------------------------------------
 
-    def _parts(self, folder: Folder, earlier: Manifest, presenting: Presenting) -> dict[str, Unit]:
+    def _stale(
+        self, folder: Folder, earlier: Manifest, presenting: Presenting
+    ) -> tuple[dict[str, Unit], dict[str, tuple[RunPart, str]]]:
+        """The units of runs that stay as they are, and by name the runs to make with their keys."""
         how = self._how()
         made = presenting.shown
-        keys = {
-            part.name: digest(
+        kept, stale = {}, {}
+        for part in self.parts.runs:
+            key = digest(
                 canonical_json([how, self._named(made, part), list(part.stamps), self._invalid()])
             )
-            for part in self.parts.runs
-        }
-        stale = [
-            part
-            for part in self.parts.runs
-            if not earlier.holds(folder, part.name, keys[part.name])
-        ]
-        units = {}
-        for part in self.parts.runs:
-            if part not in stale:
-                units[part.name] = earlier.units[part.name]
-                folder.keep(units[part.name].files)
+            if earlier.holds(folder, part.name, key):
+                kept[part.name] = earlier.units[part.name]
+                folder.keep(kept[part.name].files)
+            else:
+                stale[part.name] = part, key
+        return kept, stale
+
+    @contextmanager
+    def _workers(
+        self, folder: Folder, presenting: Presenting, stale: Iterable[RunPart]
+    ) -> Iterator[tuple[Workers, int]]:
+        """Where everything is made, and how many dialogues the ``stale`` runs have."""
         path = folder.work("shown.nq")
-        made.database.dump(str(path), ox.RdfFormat.N_QUADS)
+        presenting.shown.database.dump(str(path), ox.RdfFormat.N_QUADS)
         setup = Setup(
             snapshot=self.view.path,
+            view_base=self.view.iris.base,
             shown=str(path),
             out=self.settings.out,
             addresses=self.addresses,
             documents=presenting.documents,
+            parts=self.parts,
             graphs=self.parts.graphs,
             others=frozenset(self.outgoing.node(graph).value for graph, _ in self.parts.others),
             shared=(self.parts.catalogue, *(graph for graph, _ in self.parts.others)),
@@ -180,6 +196,21 @@ class Publishing:
             canaries=self.canaries,
         )
         whole = sum(dialogues_in(self.view.database, part.graph) for part in stale)
+        opened = Opened(self.view, self.for_dumps.recorded)
+        with workers(setup, self.settings.processes, whole, opened) as at_work:
+            yield at_work, whole
+
+    def _make(
+        self,
+        folder: Folder,
+        earlier: Manifest,
+        presenting: Presenting,
+        *,
+        at_work: Workers,
+        stale: Mapping[str, tuple[RunPart, str]],
+        whole: int,
+    ) -> dict[str, Unit]:
+        """The ``stale`` runs, with ``whole`` dialogues, and what is part of no run."""
         done = 0
 
         def hear(dialogues: int) -> None:
@@ -187,21 +218,20 @@ class Publishing:
             done += dialogues
             self.told(done, whole, "dialogues")
 
-        with workers(setup, self.settings.processes, whole, self.for_dumps.recorded) as at_work:
-            making = Making(
-                folder,
-                self.view.database,
-                self.for_dumps,
-                self.packing,
-                at_work,
-                self.addresses.original,
-                presenting,
-            )
-            todo = [(part, keys[part.name], earlier.units.get(part.name)) for part in stale]
-            units |= make_runs(at_work, making, todo, hear)
-            for name, subjects in self._without_dialogues():
-                units[name] = making.other(name, subjects, "", earlier.units.get(name))
-        return dict(sorted(units.items()))
+        making = Making(
+            folder,
+            self.view.database,
+            self.for_dumps,
+            self.packing,
+            at_work,
+            self.addresses.original,
+            presenting,
+        )
+        todo = [(part, key, earlier.units.get(name)) for name, (part, key) in stale.items()]
+        units = make_runs(at_work, making, todo, hear)
+        for name, subjects in self._without_dialogues():
+            units[name] = making.other(name, subjects, "", earlier.units.get(name))
+        return units
 
     def _without_dialogues(
         self,
@@ -226,24 +256,16 @@ class Publishing:
     # --- things -----------------------------------------------------------------------------
 
     def _things(
-        self,
-        folder: Folder,
-        *,
-        earlier: Manifest,
-        presenting: Presenting,
-        documents: dict[str, list[str]],
-        units: dict[str, Unit],
-        versions: list[manifest.Version],
+        self, folder: Folder, earlier: Manifest, documents: ResultDocuments, at_work: Workers
     ) -> Unit:
-        content = [unit.facts for unit in units.values()]
         key = digest(
             canonical_json(
                 [
                     self._how(),
-                    shown.identity(presenting.shown),
+                    shown.identity(documents.presenting.shown),
                     sorted(self._stamps()),
-                    content,
-                    [dump.sha256 for dump in versions[-1].dumps],
+                    [unit.facts for unit in documents.units.values()],
+                    [dump.sha256 for dump in documents.versions[-1].dumps],
                     repr(self.settings.about),
                     self.settings.endpoint,
                     self.settings.signer is not None,
@@ -254,67 +276,9 @@ class Publishing:
             folder.keep(earlier.units["things"].files)
             return earlier.units["things"]
         before = set(folder.written)
-        whole = len(documents)
-        measuring = Measuring(self.view, self.parts, self.addresses, self.outgoing)
-        self.told(0, whole, "scores")
-        standings = list(measuring.standings(lambda what: self.told(0, whole, what)))
-        named = names(self.view, measuring)
-        drawn = self._figures(folder, standings)
-        counts = {iri: pair for one in content for iri, pair in one.get("executions", {}).items()}
-        inner = {
-            self.outgoing.node(thing).value: self.outgoing.node(graph).value
-            for graph, thing in self.parts.others
-        }
-        resources = Resources(
-            presenting,
-            standings=standings,
-            names=named,
-            counts=counts,
-            units=units,
-            inner=inner,
-            runs=MeasuredRuns(self.view, presenting.shown, self.addresses, measuring),
-        )
-        for number, (place, iris) in enumerate(documents.items()):
-            resources.write(folder, place, iris)
-            self.told(number + 1, whole, "pages")
-        publication = Publication(
-            self.settings.base,
-            self.settings.about,
-            versions,
-            packing=self.packing,
-            level=self.settings.level,
-            endpoint=self.settings.endpoint,
-            measured=front.measured(presenting.shown),
-            canaries=self.canaries,
-            collected=min(filter(None, map(self._began, self.parts.runs)), default=None),
-            things=measured_things(presenting.shown, self.addresses),
-            signed=self.settings.signer is not None,
-        )
-        publication.companions = [
-            *cubes.write(folder, standings, self.view, publication, measuring.published),
-            *filter(None, [claims.write(folder, standings, publication.base, measuring.published)]),
-            changes.write(folder, publication),
-        ]
-        entry = front.Front(folder, presenting, publication, standings, drawn, named, units)
-        entry.write(measuring.texts)
-        before -= {dump.path for dump in versions[-1].dumps}
+        documents.write(folder, at_work)
+        before -= {dump.path for dump in documents.versions[-1].dumps}
         return Unit(key, {path: s for path, s in folder.written.items() if path not in before})
-
-    def _began(self, run: RunPart) -> str | None:
-        return things.text(self.view, run.run, PROV.startedAtTime)
-
-    def _figures(self, folder: Folder, standings: list[Standing]) -> front.Figures:
-        state = digest(canonical_json(sorted(self._stamps())))
-        drawn: dict[str, list[tuple[str, str, str, str]]] = {}
-        work = folder.work("figures").parent
-        for found in standings:
-            for kind, title, svg, numbers in figures(found, work, self.addresses, state):
-                for path in (svg, numbers):
-                    made = work / path.rpartition("/")[2]
-                    folder.write(path, made.read_bytes())
-                    made.unlink()
-                drawn.setdefault(found.suite, []).append((kind, title, svg, numbers))
-        return drawn
 
     # --- the end ----------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.compass import compass, compass_of, compass_table
@@ -67,6 +67,15 @@ class Standing:
     def cube(self, base: str, kind: str) -> str:
         """The IRI of a table as a data cube."""
         return f"{self.document(base)}#{kind}"
+
+
+class Drawn(NamedTuple):
+    """A figure: its kind and title, and the paths of the SVG and of the numbers drawn."""
+
+    kind: str
+    title: str
+    svg: str
+    numbers: str
 
 
 class Measuring:
@@ -253,10 +262,8 @@ def of_suite(found: Standing | None, view: View, suite: str) -> dict[str, Any]:
     return {**made, "board": None if found is None else f"leaderboard/{found.slug}/"}
 
 
-def figures(
-    found: Standing, folder: Path, addresses: Addresses, state: str
-) -> Iterator[tuple[str, str, str, str]]:
-    """Figures of a suite: kind, title, path of the SVG, and that of the numbers drawn.
+def figures(found: Standing, folder: Path, addresses: Addresses, state: str) -> Iterator[Drawn]:
+    """Figures of a suite.
 
     They are made in ``folder``; paths there are the last parts of those that are given.
     """
@@ -278,7 +285,7 @@ def figures(
         said["filled"] = found.asked[kind]
         text = json.dumps(_published(said, addresses), indent=2, ensure_ascii=False)
         numbers.write_text(text + "\n", encoding="utf-8")
-        yield kind, table.title, f"figures/{svg.name}", f"figures/{numbers.name}"
+        yield Drawn(kind, table.title, f"figures/{svg.name}", f"figures/{numbers.name}")
 
 
 def _drawable(table: Table) -> Table:

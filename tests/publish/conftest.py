@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from kgbench.cli import app
 from kgbench.pages import snapshot
 from kgbench.publish import shown
-from kgbench.publish import site as site_module
+from kgbench.publish import workers as workers_module
 from kgbench.publish.about import About, Agent
 from kgbench.publish.learning import prepared
 from kgbench.publish.parts import parts
@@ -108,4 +108,4 @@ def hasten(monkeypatch):
         return {place: iris for place, iris in found if place.partition("/")[0] in kept}
 
     monkeypatch.setattr(shown, "documents", documents)
-    monkeypatch.setattr(site_module, "figures", lambda *_: iter(()))
+    monkeypatch.setattr(workers_module, "figures", lambda *_: iter(()))

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler
 from typing import ClassVar
+
+from tests.servers.handled import handled
 
 MEDIA = {
     ".html": "text/html; charset=utf-8",
@@ -41,12 +42,5 @@ class _Handler(SimpleHTTPRequestHandler):
 @contextlib.contextmanager
 def serving(folder):
     """The folder, served; gives the address of its root."""
-    handler = partial(_Handler, directory=str(folder))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/"
-        finally:
-            server.shutdown()
-            thread.join()
+    with handled(partial(_Handler, directory=str(folder))) as address:
+        yield f"{address}/"

@@ -5,14 +5,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -26,6 +21,7 @@ from kgbench.tasks import catalogue
 from kgbench.tasks.text2kg_cases import asked
 from tests import text2kg_data
 from tests.commands import printed
+from tests.publish.static import serving
 from tests.servers.loopback import LoopbackServer
 from tests.servers.openai_server import OpenAISpeech
 
@@ -39,20 +35,6 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return text2kg_data.write(tmp_path / "data")
 
 
-@contextmanager
-def served(handler: Any) -> Iterator[str]:
-    """A server on this machine, and its address."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
 def described(folder: Path, url: str) -> descriptions.Description:
     """The data set with the files of ``folder`` at ``url``."""
     files = {
@@ -61,19 +43,6 @@ def described(folder: Path, url: str) -> descriptions.Description:
         if path.is_file()
     }
     return replace(descriptions.describe(NAME), url=f"{url}/", files=files)
-
-
-def files_below(folder: Path) -> Any:
-    """A handler that serves files and says nothing."""
-
-    class Handler(SimpleHTTPRequestHandler):
-        def __init__(self, *arguments: Any, **named: Any) -> None:
-            super().__init__(*arguments, directory=str(folder), **named)
-
-        def log_message(self, *arguments: Any) -> None:
-            """Nothing."""
-
-    return Handler
 
 
 run = partial(printed, "datasets")
@@ -130,8 +99,8 @@ def test_another_folder_is_refused(data: Path, tmp_path: Path) -> None:
 
 def test_files_are_fetched_and_checked(data: Path) -> None:
     """Files come from the pinned address; one with another content ends it all."""
-    with served(files_below(data)) as url:
-        wanted = described(data, url)
+    with serving(data) as url:
+        wanted = described(data, url.rstrip("/"))
         done = install(wanted, None, lambda root: [{"root": str(root)}])
         assert done.files == len(wanted.files)
         assert read_part(home.place(NAME), *parts(home.place(NAME))[0]).name == "bridge"

@@ -17,7 +17,8 @@ from kgbench.datasets.text2kgbench import Concept, Fact, Part, Relation, Sentenc
 from kgbench.datasets.text2kgbench_problems import Problem, problems
 from kgbench.errors import ImportRefused, ResourceError, TaskError
 from tests import text2kg_data
-from tests.test_datasets_install import data, described, files_below, served
+from tests.publish.static import serving
+from tests.test_datasets_install import data, described
 
 __all__ = ["data"]  # a fixture: invented data, and an empty place for installations
 
@@ -150,10 +151,10 @@ def test_files_that_are_too_large_are_not_installed(data: Path, monkeypatch) -> 
     """Of one file no more is fetched than there is room for by the limit."""
     monkeypatch.setattr(install, "_LARGEST", 10)
     with (
-        served(files_below(data)) as url,
+        serving(data) as url,
         pytest.raises(ImportRefused, match="is larger than 10 bytes"),
     ):
-        install.install(described(data, url), None, lambda _: [])
+        install.install(described(data, url.rstrip("/")), None, lambda _: [])
     assert home.record("text2kgbench") is None
 
 

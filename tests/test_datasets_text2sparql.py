@@ -6,12 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tarfile
-import threading
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -23,6 +18,7 @@ from kgbench.errors import ImportRefused
 from kgbench.store import open_reader
 from kgbench.tasks import catalogue, graph_schema
 from tests import text2sparql_data as data
+from tests.publish.static import serving
 from tests.validation import assert_conforms
 
 
@@ -108,21 +104,6 @@ def test_another_checksum_is_refused(folder: Path, tmp_path: Path) -> None:
     assert refused.exit_code == 2
 
 
-@contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """The files of ``folder`` on a server of this machine."""
-    handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
 def test_archives_and_addresses_are_taken(folder: Path, tmp_path: Path) -> None:
     """A zip, a tar, and the address of either give what the folder gives; nothing is unpacked."""
     archives = tmp_path / "archives"
@@ -134,8 +115,8 @@ def test_archives_and_addresses_are_taken(folder: Path, tmp_path: Path) -> None:
     with tarfile.open(archives / "a.tgz", "w:gz") as tarred:
         tarred.add(folder, "ck25-main")
     installed = set()
-    with served(archives) as url:
-        for source in (folder, archives / "a.zip", archives / "a.tgz", f"{url}/a.zip"):
+    with serving(archives) as url:
+        for source in (folder, archives / "a.zip", archives / "a.tgz", f"{url}a.zip"):
             assert install(source, "--unverified")["tasks"] == 10
             graph = home.place(data.NAME) / text2sparql.GRAPH
             installed.add(hashlib.sha256(graph.read_bytes()).hexdigest())

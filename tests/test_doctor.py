@@ -21,7 +21,7 @@ from kgbench.cli import app
 from kgbench.datasets import home
 from kgbench.doctor import State, files, installed, judging, keys, storage
 from kgbench.serve import rendering
-from kgbench.store import open_store
+from kgbench.store import open_store, snapshots
 from kgbench.store.protocol import Block
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -296,6 +296,21 @@ def test_a_store_that_cannot_be_read_or_is_none(location, tmp_path):
     assert states(other) == {"location": State.BROKEN}
     assert states(tmp_path / "nowhere") == {"location": State.ABSENT}
     assert states("memory:") == {"location": State.NOTE}
+
+
+def test_a_damaged_newest_snapshot_is_broken(location):
+    """Readers then see an older one, which is said with what to do."""
+    assert "snapshot" not in by_name(storage.store(str(location), network=False))
+    with open_store(str(location)) as store:
+        store.write([Block("http://e.org/g", ["<http://e.org/a> <http://e.org/b> '1' ."])])
+    newest, older = snapshots.all_of(location / "snapshots")[:2]
+    (newest / "CURRENT").write_text("nonsense")
+    found = by_name(storage.store(str(location), network=False))
+
+    assert found["snapshot"].state is State.BROKEN
+    assert newest.name in found["snapshot"].words
+    assert older.name in found["snapshot"].words
+    assert "kgbench store recover" in found["snapshot"].advice
 
 
 def test_a_store_on_a_server_is_asked_only_with_leave(monkeypatch):

@@ -13,6 +13,7 @@ from kgbench.doctor.conditions import Condition, State
 from kgbench.errors import KgbenchError
 from kgbench.model import Json
 from kgbench.store import back_ends, maintenance, open_reader, snapshots
+from kgbench.store.reader import SnapshotReader
 
 _LITTLE = 1 << 30  # bytes of free space that are worth a word
 _SHOWN = 3  # problems
@@ -64,7 +65,7 @@ def _embedded(path: Path) -> Iterator[Condition]:
     if free < _LITTLE:
         words = f"only {_size(free)} are free where the store is"
         yield Condition("store", "space", State.NOTE, words, None, {"free": free})
-    yield from _content(str(path))
+    yield from _content(str(path), snapshots.newest(path / "snapshots"))
 
 
 def _ownership(path: Path, owner: str | None) -> Condition:
@@ -78,14 +79,28 @@ def _ownership(path: Path, owner: str | None) -> Condition:
     return Condition("store", "owner", State.OK, "nobody owns it now, and it was closed properly")
 
 
-def _content(location: str) -> Iterator[Condition]:
-    """Layout, registry, stamps and graphs, as ``kgbench store check`` looks at them."""
+def _content(location: str, newest: Path | None = None) -> Iterator[Condition]:
+    """Layout, registry, stamps and graphs, as ``kgbench store check`` looks at them.
+
+    ``newest`` is the snapshot that is to be read, where the store has any.
+    """
     try:
         with open_reader(location) as reader:
             found = maintenance.check(reader)
+            read = reader.snapshot if isinstance(reader, SnapshotReader) else None
     except (KgbenchError, OSError) as error:
         yield Condition("store", "content", State.BROKEN, str(error))
         return
+    if newest is not None and read is not None and int(read.name) < int(newest.name):
+        yield Condition(
+            "store",
+            "snapshot",
+            State.BROKEN,
+            f"the newest, {newest.name}, is damaged: readers see {read.name}, which may lack the "
+            "latest results",
+            f"`kgbench store check --store {location}` tells what is damaged, "
+            f"`kgbench store recover NEW --store {location}` saves what is not",
+        )
     facts: dict[str, Json] = {
         "layout": found.layout,
         "graphs": found.graphs,

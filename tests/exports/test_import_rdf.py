@@ -3,11 +3,8 @@
 
 from __future__ import annotations
 
-import functools
 import gzip
-import http.server
 import json
-import threading
 
 import pyoxigraph as ox
 import pytest
@@ -22,6 +19,7 @@ from kgbench.store import open_reader
 from kgbench.store.embedded import EmbeddedStore
 from kgbench.vocab import BASE, KGB, PROV, RDF, XSD
 from tests.exports.conftest import call, quads, results_only, typed
+from tests.publish.static import serving
 from tests.validation import assert_conforms
 
 DUMP = "data/all.nq.zst"
@@ -320,26 +318,13 @@ def test_a_wrong_checksum_is_refused(site, tmp_path, what):
 @pytest.mark.slow
 def test_a_site_on_the_web(site, tmp_path):
     """An address is fetched: a whole site, or one dump of it."""
-    handler = functools.partial(_Quiet, directory=str(site))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        address = f"http://127.0.0.1:{server.server_port}"
-        try:
-            whole = taken(address, store=tmp_path / "store")
-            again = taken(f"{address}/{DUMP}", store=tmp_path / "store")
-            with pytest.raises(ImportRefused, match="404"):
-                taken(f"{address}/none.nq", store=tmp_path / "store")
-        finally:
-            server.shutdown()
-            thread.join()
+    with serving(site) as address:
+        whole = taken(address, store=tmp_path / "store")
+        again = taken(f"{address}{DUMP}", store=tmp_path / "store")
+        with pytest.raises(ImportRefused, match="404"):
+            taken(f"{address}none.nq", store=tmp_path / "store")
 
     assert (len(whole["runs"]), len(again["there"])) == (1, 2)
-
-
-class _Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_):
-        """Say nothing."""
 
 
 @pytest.mark.slow

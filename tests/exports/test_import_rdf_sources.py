@@ -6,13 +6,13 @@ from __future__ import annotations
 import hashlib
 import http.server
 import sys
-import threading
 
 import pytest
 
 from kgbench.errors import ImportRefused
 from kgbench.importers import rdf_files, rdf_sources
 from tests.archives import write_zip
+from tests.servers.handled import handled
 
 DUMP = "data/all.nq"
 CATALOGUE = """\
@@ -151,12 +151,8 @@ class _Odd(http.server.BaseHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def address():
     """A server that is odd."""
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Odd) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    with handled(_Odd) as found:
+        yield found
 
 
 @pytest.mark.parametrize(

@@ -54,9 +54,13 @@ def through(location):
         said[key].pop("totals")
     again = json.loads(kgbench("reevaluate", *store, "--json"))
     said["reevaluated"] = {k: v for k, v in again.items() if k != "pass"}
-    said["leaderboard"] = json.loads(kgbench("analyze", "leaderboard", "--format", "json", *store))
-    said["kept"] = json.loads(kgbench("analyze", "leaderboard", "--format", "json", *store))
-    said["tasks"] = json.loads(kgbench("analyze", "tasks", "--format", "json", *store))
+    said["leaderboard"] = json.loads(
+        kgbench("analyze", "leaderboard", "--keep", "--format", "json", *store)
+    )
+    said["kept"] = json.loads(
+        kgbench("analyze", "leaderboard", "--keep", "--format", "json", *store)
+    )
+    said["tasks"] = json.loads(kgbench("analyze", "tasks", "--keep", "--format", "json", *store))
     said["models"] = kgbench("query", "list-models", "--format", "csv", *store)
     said["status"] = [
         {k: v for k, v in one.items() if k not in ("sessions", "totals")}
@@ -98,7 +102,7 @@ def test_a_run_is_dropped(remote):
             *("--iterations", iterations, "--store", remote, "--json"),
         )
     newest = json.loads(kgbench("status", "--store", remote, "--json"))[0]["run"]
-    kgbench("analyze", "leaderboard", "--store", remote)
+    kgbench("analyze", "leaderboard", "--keep", "--store", remote)
     kgbench("invalidate", newest, "--reason", "a test", "--by", "nobody", "--store", remote)
     gone = json.loads(kgbench("store", "drop", newest, "--yes", "--store", remote, "--json"))
     checked = json.loads(kgbench("store", "check", "--store", remote, "--json"))

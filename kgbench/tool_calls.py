@@ -85,7 +85,7 @@ class ToolServer:
 class ToolUse:
     """A call with its result, and when the tool worked on it.
 
-    ``server`` gave the result; ``None`` where kgbench did.
+    ``server`` gave the result; ``None`` if kgbench did.
     """
 
     call: ToolCall

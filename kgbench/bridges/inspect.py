@@ -203,12 +203,12 @@ def _class_of(about: About) -> TaskClass:
 
 
 def _held(case: Case, turns: Sequence[Turn]) -> Dialogue:
-    """A dialogue about ``case`` that is in no store."""
+    """Return a dialogue about ``case`` that is in no store."""
     return Dialogue("", "", "", "", case.suite, case.iri, 0, case.digest, tuple(turns))
 
 
 async def _judged(case: Case, held: Dialogue) -> list[Verdict]:
-    """A verdict for each judged answer, from a child; the event loop goes on meanwhile."""
+    """Return a verdict for each judged answer, from a child; the event loop goes on meanwhile."""
     requests = [dialogues.request(held, case, k) for k in held.judged]
     future = _pool().submit(judge_batch, requests, JudgeLimits())
     return await anyio.to_thread.run_sync(future.result)

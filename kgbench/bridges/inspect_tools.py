@@ -29,9 +29,9 @@ from kgbench.tools import budget, wording
 
 
 def offered(case: Case, label: str) -> tuple[Tool, ...]:
-    """The tools that ``case`` offers; none for most.
+    """Return the tools that ``case`` offers; none for most.
 
-    Raises :class:`~kgbench.errors.TaskError` where dollars are limited, for Inspect knows no price.
+    Raises :class:`~kgbench.errors.TaskError` if dollars are limited, for Inspect knows no price.
     """
     tools = tool_prompts.tools_of(case)
     if tools and budget.limits_dollars(case.parameters):
@@ -56,7 +56,7 @@ def definitions(tools: Sequence[Tool]) -> list[Any]:
 
 
 def spoken(output: Any) -> str:
-    """An answer with its tool calls, as kgbench records it."""
+    """Return an answer with its tool calls, as kgbench records it."""
     calls = (output.message.tool_calls or ()) if output.choices else ()
     return wording.with_calls(output.completion, [_call(call) for call in calls])
 
@@ -88,7 +88,7 @@ class Tools:
         self._turns = ToolTurns(case, tools, _Desk(pool), native=True)
 
     async def use(self, dialogue: Dialogue) -> Used:
-        """What became of the calls in the last answer, each answer once.
+        """Return what became of the calls in the last answer, each answer once.
 
         In a thread of its own, because Inspect's event loop need not be that of asyncio.
         """
@@ -107,7 +107,7 @@ class _Desk:
 
 
 def _parameters(tool: Tool) -> Any:
-    """The schema of the arguments; Inspect refuses parameters that are not described."""
+    """Return the schema of the arguments; Inspect refuses parameters that are not described."""
     found = ToolParams.model_validate(dict(tool.parameters))
     for name, one in found.properties.items():
         one.description = one.description or name
@@ -125,7 +125,7 @@ def _error(result: ToolResult) -> Any:
 
 
 def _never_executed() -> Any:
-    """A function of its own for each tool, because Inspect keeps the definition in it."""
+    """Return a function of its own for each tool, because Inspect keeps the definition in it."""
 
     async def execute(**_: Any) -> str:
         raise EvaluationError("the tools of kgbench are not used by Inspect itself")

@@ -30,5 +30,5 @@ class Condition:
     facts: dict[str, Json] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Json]:
-        """The condition as JSON-shaped data."""
+        """Return the condition as JSON-shaped data."""
         return asdict(self)

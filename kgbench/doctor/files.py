@@ -18,7 +18,7 @@ _SHOWN = 3
 
 
 def data_sets() -> Iterator[Condition]:
-    """Each data set that can be installed, and those that are there besides."""
+    """Yield each data set that can be installed, and those that are there besides."""
     for name in descriptions.names():
         yield _data_set(name)
     for name in sorted(set(home.installed()) - set(descriptions.names())):
@@ -48,7 +48,7 @@ def _data_set(name: str) -> Condition:
 
 
 def pages() -> Iterator[Condition]:
-    """The query editor YASGUI, without which pages have a plain form."""
+    """Yield the query editor YASGUI, without which pages have a plain form."""
     there = [name for name in _PARTS if (YASGUI / name).is_file()]
     if not there:
         words = "not there: the pages of `kgbench serve` have a plain form instead"

@@ -47,7 +47,7 @@ for name in sys.argv[1:]:
 
 
 def software() -> Iterator[Condition]:
-    """The version and state of kgbench, and the Python that runs it."""
+    """Yield the version and state of kgbench, and the Python that runs it."""
     this = this_software()
     words = this.version
     if this.commit is not None:
@@ -67,7 +67,7 @@ def software() -> Iterator[Condition]:
 
 
 def dependencies() -> Iterator[Condition]:
-    """What kgbench cannot do without."""
+    """Yield what kgbench cannot do without."""
     try:
         needed = [one for one in _requirements() if one.marker is None]
     except metadata.PackageNotFoundError:
@@ -90,7 +90,7 @@ def dependencies() -> Iterator[Condition]:
 
 
 def extras() -> Iterator[Condition]:
-    """Each extra: there, missing with the command that brings it, or broken."""
+    """Yield each extra: there, missing with the command that brings it, or broken."""
     try:
         by_extra = {name: _of_extra(name) for name in _extras()}
     except metadata.PackageNotFoundError:
@@ -127,7 +127,7 @@ def _extra(extra: str, needed: Sequence[Requirement], tried: dict[str, str]) -> 
 
 
 def _requirement(needed: Requirement, part: str, advice: str) -> Condition | None:
-    """What is wrong with one distribution; ``None`` where nothing is."""
+    """Return what is wrong with one distribution; ``None`` if nothing is."""
     version = installed(needed.name)
     if version is None:
         return Condition(part, needed.name, State.BROKEN, "is missing", advice)
@@ -138,17 +138,17 @@ def _requirement(needed: Requirement, part: str, advice: str) -> Condition | Non
 
 
 def pip(*words: str) -> str:
-    """The command that installs, for the Python that runs."""
+    """Return the command that installs, for the Python that runs."""
     return shlex.join([sys.executable, "-m", "pip", "install", *words])
 
 
 def module(name: str) -> str:
-    """The module to import of a distribution."""
+    """Return the module to import of a distribution."""
     return MODULES.get(canonicalize_name(name), name.replace("-", "_"))
 
 
 def installed(name: str) -> str | None:
-    """The installed version of a distribution, or ``None``."""
+    """Return the installed version of a distribution, or ``None``."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:

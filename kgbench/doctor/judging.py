@@ -28,7 +28,7 @@ PROBED = {
 
 
 def task_classes() -> Iterator[Condition]:
-    """The task classes that can be used, and those of other packages that cannot."""
+    """Yield the task classes that can be used, and those of other packages that cannot."""
     there = catalogue.task_classes()
     labels = catalogue.labelled_tasks()
     for name, why in catalogue.unusable().items():
@@ -43,7 +43,7 @@ def task_classes() -> Iterator[Condition]:
 
 
 def lockdown() -> Iterator[Condition]:
-    """What a process can still do once it is locked down as the judging ones are."""
+    """Yield what a process can still do once it is locked down as the judging ones are."""
     command = [sys.executable, "-P", "-m", "kgbench.doctor.probe", str(_MEMORY)]
     try:
         done = subprocess.run(  # noqa: S603 - fixed words
@@ -66,7 +66,7 @@ def lockdown() -> Iterator[Condition]:
 
 
 def judging() -> Iterator[Condition]:
-    """A reference answer through a real child, and one that is given no time at all."""
+    """Yield a reference answer through a real child, and one that is given no time at all."""
     task = next(one for one in catalogue.task_class(_CLASS).tasks)
     module = catalogue.module(_CLASS)
     (case,) = module.cases(task, "doctor", 0, 1)

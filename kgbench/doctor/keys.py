@@ -58,7 +58,7 @@ def _key(name: str, variables: tuple[str, ...]) -> Condition:
 
 
 def servers() -> Iterator[Condition]:
-    """Whether the servers that the environment names answer; they are sent no key."""
+    """Yield whether the servers that the environment names answer; they are sent no key."""
     for service in services().values():
         variable = service.variable
         url = os.environ.get(variable, "").strip() if variable else ""

@@ -20,7 +20,7 @@ _SHOWN = 3  # problems
 
 
 def store(location: str, *, network: bool) -> Iterator[Condition]:
-    """The store at ``location``; one on a server is asked only where ``network`` is true."""
+    """Yield the store at ``location``; one on a server is asked only where ``network`` is true."""
     if location == "memory:":
         words = "a store in memory ends with the command that made it"
         yield Condition("store", "location", State.NOTE, words)
@@ -128,7 +128,7 @@ def _content(location: str, newest: Path | None = None) -> Iterator[Condition]:
 
 
 def _owner(path: Path) -> str | None:
-    """The process that owns the store, ``"?"`` where it does not say; ``None`` where nobody does.
+    """The process that owns the store, ``"?"`` where it does not say; ``None`` if nobody does.
 
     The lock is tried as a reader: that is over before a writer can notice.
     """

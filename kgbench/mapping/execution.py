@@ -130,7 +130,7 @@ class _Execution:
         return found
 
     def _parents(self, parent: TriplesMap, sides: tuple[Expression, ...]) -> Joined:
-        """The subjects of a triples map by what its records have on their side of a join."""
+        """Return the subjects of a triples map by what its records have on their side of a join."""
         key = (parent.name, sides)
         if key not in self._joined:
             found: Joined = {}

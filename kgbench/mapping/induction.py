@@ -53,7 +53,7 @@ class Rule(NamedTuple):
         return not self.object.references
 
     def made(self) -> set[ox.Triple]:
-        """The triples that the rule makes."""
+        """Return the triples that the rule makes."""
         found: set[ox.Triple] = set()
         for record in self.listing.records:
             for subject in _filled(self.subject, record, templates.encoded):
@@ -74,7 +74,7 @@ class Induced(NamedTuple):
 
 
 def induced(graph: Iterable[ox.Triple], listings: Sequence[Listing]) -> Induced:
-    """The rules by which records make ``graph``.
+    """Return the rules by which records make ``graph``.
 
     Of rules that make as many triples that no other makes, that one is chosen which leaves fewest
     records idle (without a triple, or with one that another makes), then the one with fewest
@@ -101,7 +101,7 @@ def induced(graph: Iterable[ox.Triple], listings: Sequence[Listing]) -> Induced:
 
 
 def term(text: str, kind: Kind) -> Term:
-    """A term of a kind."""
+    """Return a term of a kind."""
     if kind.is_iri:
         return ox.NamedNode(text)
     if kind.language is not None:
@@ -110,7 +110,7 @@ def term(text: str, kind: Kind) -> Term:
 
 
 def kind_of(of: object) -> Kind:
-    """The kind of a term."""
+    """Return the kind of a term."""
     if isinstance(of, ox.Literal):
         return Kind(of.datatype.value, of.language)
     return Kind()
@@ -234,7 +234,7 @@ def _written(template: Template, listing: Listing) -> str:
 
 
 def shown(template: Template, name: Callable[[str], str] = str) -> str:
-    """A template as text; ``name`` says how references are written."""
+    """Return a template as text; ``name`` says how references are written."""
     texts = [re.sub(r"([{}\\])", r"\\\1", piece) for piece in template.pieces]
     names = [f"{{{name(reference)}}}" for reference in template.references]
     return "".join(part for pair in zip(texts, [*names, ""], strict=True) for part in pair)

@@ -51,7 +51,7 @@ class Number(str):
 
 
 def found(path: str, root: Any) -> list[Any]:
-    """The values that a path finds in a JSON document, in its order.
+    """Return the values that a path finds in a JSON document, in its order.
 
     Raises :class:`~kgbench.mapping.limits.MappingError` for an ill-formed path, and for one that
     finds too much.
@@ -64,7 +64,7 @@ def found(path: str, root: Any) -> list[Any]:
 
 @lru_cache(maxsize=64)
 def parsed(path: str) -> tuple[Step, ...]:
-    """The steps of a path; raises as :func:`found`."""
+    """Return the steps of a path; raises as :func:`found`."""
     if len(path) > LONGEST:
         raise MappingError(f"a path has more than {LONGEST} characters")
     text = path.strip()

@@ -48,7 +48,7 @@ class Budget:
     def spend(self, what: str, count: int = 1) -> None:
         """Take ``count`` of ``what``, the name of a field.
 
-        Raises :class:`MappingError` where so many are not left.
+        Raises :class:`MappingError` if so many are not left.
         """
         spent = self._spent.get(what, 0) + count
         self._spent[what] = spent

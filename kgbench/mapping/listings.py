@@ -25,7 +25,7 @@ class Listing(NamedTuple):
     records: tuple[Mapping[str, str], ...]
 
     def path(self, name: str) -> str:
-        """How a mapping refers to a value."""
+        """Return how a mapping refers to a value."""
         return f"$.{name}" if self.form == JSON else name
 
 

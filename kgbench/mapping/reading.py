@@ -32,9 +32,9 @@ Said = dict[str, list[Node]]
 
 
 def triples_maps(triples: Iterable[ox.Triple]) -> list[TriplesMap]:
-    """The triples maps of a mapping, in the order of their first triples.
+    """Return the triples maps of a mapping, in the order of their first triples.
 
-    Raises :class:`~kgbench.mapping.limits.MappingError` where there is none, and for everything
+    Raises :class:`~kgbench.mapping.limits.MappingError` if there is none, and for everything
     that a mapping may not say.
     """
     reader = _Reader(triples)
@@ -112,7 +112,7 @@ class _Reader:
         return LogicalSource(kind, self._file(source), path, frozenset(nulls))
 
     def _file(self, source: Node) -> str:
-        """The name of a file, as it is or as a path relative to the mapping."""
+        """Return the name of a file, as it is or as a path relative to the mapping."""
         if isinstance(source, ox.Literal):
             return source.value
         root = self._optional(source, "root")
@@ -202,7 +202,7 @@ class _Reader:
         return TermMap(expression, kind, language, datatype)
 
     def _short(self, node: Node, name: str) -> Expression | None:
-        """The language or datatype of a term map, by a map or a constant."""
+        """Return the language or datatype of a term map, by a map or a constant."""
         constant, of = self._optional(node, name), self._optional(node, f"{name}Map")
         if constant is None:
             return None if of is None else self._expression(of)

@@ -43,7 +43,7 @@ class Sources:
             self._database.close()
 
     def records(self, source: LogicalSource) -> Iterator[Record]:
-        """The records of a logical source, in its order.
+        """Yield the records of a logical source, in its order.
 
         Raises :class:`~kgbench.mapping.limits.MappingError` for a source that is not there, is not
         what it should be, or whose iterator is ill-formed.

@@ -61,7 +61,7 @@ class Row:
         self._cells = cells
 
     def values(self, reference: str) -> list[Value]:
-        """The value of a column, whose name may be in quotes; case does not matter."""
+        """Return the value of a column, whose name may be in quotes; case does not matter."""
         place = self._places.get(_unquoted(reference).lower())
         if place is None:
             names = ", ".join(self._places)[:500]
@@ -136,7 +136,7 @@ class Database:
 
 
 def quoted(name: str) -> str:
-    """A name as SQL writes it.
+    """Return a name as SQL writes it.
 
     >>> quoted('a "b" c')
     '"a ""b"" c"'

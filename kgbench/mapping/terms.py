@@ -36,7 +36,7 @@ class Terms:
         self._templates: dict[str, templates.Template] = {}
 
     def made(self, of: TermMap, record: Record, base: str | None) -> list[str]:
-        """The terms of a term map: none where a reference has no value.
+        """Return the terms of a term map: none where a reference has no value.
 
         Raises :class:`~kgbench.mapping.limits.MappingError` for what would be no RDF: relative
         IRIs without a ``base``, IRIs with characters that they may not have, unknown languages.
@@ -56,7 +56,7 @@ class Terms:
     def texts(
         self, of: Expression, record: Record, encoder: Callable[[str], str] = str
     ) -> list[str]:
-        """The texts of an expression; ``encoder`` changes what is put into templates."""
+        """Return the texts of an expression; ``encoder`` changes what is put into templates."""
         if of.constant is not None:
             return [_plain(of.constant)]
         if of.reference is not None:
@@ -116,7 +116,7 @@ class Terms:
 
 
 def written(term: str) -> str:
-    """A constant as terms are written here: languages in small letters.
+    """Return a constant as terms are written here: languages in small letters.
 
     >>> written('"a"@EN')
     '"a"@en'
@@ -138,7 +138,7 @@ def _quoted(text: str) -> str:
 
 
 def _plain(term: str) -> str:
-    """The text of a constant."""
+    """Return the text of a constant."""
     if term.startswith("<"):
         return term[1:-1]
     (quad,) = ox.parse(f"<urn:s> <urn:p> {term} .", ox.RdfFormat.N_TRIPLES)

@@ -29,14 +29,14 @@ class Record(Protocol):
 
     @abstractmethod
     def values(self, reference: str) -> list[Value]:
-        """What a reference finds here: nothing where there is no value.
+        """Return what a reference finds here: nothing where there is no value.
 
         Raises :class:`~kgbench.mapping.limits.MappingError` for an ill-formed reference.
         """
 
 
 def canonical_double(text: str) -> str:
-    """The canonical form of a number as XML Schema 1.0 has it.
+    """Return the canonical form of a number as XML Schema 1.0 has it.
 
     >>> canonical_double("30"), canonical_double("0.015")
     ('3.0E1', '1.5E-2')

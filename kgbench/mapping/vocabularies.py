@@ -50,7 +50,7 @@ _TERM_TYPES: Final = {
 
 
 def name_of(predicate: str) -> str | None:
-    """The common name of a property; ``None`` for one that says nothing about a mapping.
+    """Return the common name of a property; ``None`` for one that says nothing about a mapping.
 
     Raises :class:`~kgbench.mapping.limits.MappingError` for a property of these vocabularies that
     mappings do not have here.
@@ -72,7 +72,7 @@ def formulation_of(iri: str) -> str:
 
 
 def term_type_of(iri: str) -> str:
-    """The name of a term type.
+    """Return the name of a term type.
 
     Raises :class:`~kgbench.mapping.limits.MappingError` for another one.
     """
@@ -80,12 +80,12 @@ def term_type_of(iri: str) -> str:
 
 
 def is_default_graph(iri: str) -> bool:
-    """Whether a graph map means the default graph."""
+    """Return whether a graph map means the default graph."""
     return iri in {f"{RML}defaultGraph", f"{R2RML}defaultGraph"}
 
 
 def is_triples_map_class(iri: str) -> bool:
-    """Whether an IRI is the class of triples maps."""
+    """Return whether an IRI is the class of triples maps."""
     return iri in {f"{RML}TriplesMap", f"{R2RML}TriplesMap"}
 
 

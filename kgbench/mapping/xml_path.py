@@ -109,7 +109,7 @@ class Document:
 
 
 def text(node: Node) -> str:
-    """The string value of a node: all text inside of an element."""
+    """Return the string value of a node: all text inside of an element."""
     return node if isinstance(node, str) else "".join(node.itertext())
 
 
@@ -147,7 +147,7 @@ def parsed(path: str) -> Path:
 
 
 def _tests(left: str) -> tuple[str, tuple[Test, ...]]:
-    """The predicates at the beginning of a text, and what follows."""
+    """Return the predicates at the beginning of a text, and what follows."""
     found = []
     while match := _PREDICATE.match(left):
         if match["path"] is not None:

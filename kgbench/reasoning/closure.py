@@ -88,7 +88,7 @@ class Closure:
         return self.clash is None
 
     def entails(self, triple: ox.Triple) -> bool:
-        """Whether a triple follows: from an inconsistency, everything does."""
+        """Return whether a triple follows: from an inconsistency, everything does."""
         return self.clash is not None or _atom(triple) in self._known
 
     @property
@@ -190,7 +190,7 @@ def _atom(triple: ox.Triple) -> Atom:
 
 
 def _object(value: object) -> str:
-    """A term; whole numbers without leading zeros and datatype, as the table writes them."""
+    """Return a term; whole numbers without leading zeros and datatype, as the table writes them."""
     if isinstance(value, ox.Literal) and value.datatype.value in _WHOLE_NUMBERS:
         text = value.value.strip().lstrip("+").lstrip("0") or "0"
         if text in {"0", "1"}:
@@ -208,7 +208,7 @@ def _filled(atom: Atom, bindings: Bindings) -> Atom:
 
 
 def _matched(atom: Atom, triple: Atom, bound: Bindings) -> Bindings | None:
-    """The bindings with those that make an atom a triple; ``None`` where nothing does."""
+    """Return the bindings with those that make an atom a triple; ``None`` if nothing does."""
     found = bound
     for wanted, term_ in zip(atom, triple, strict=True):
         if wanted[0] != "?":
@@ -263,7 +263,7 @@ def _sort(rules: Iterable[Rule]) -> tuple[dict[str, list[_Trigger]], list[_Trigg
 
 
 def _ordered(first: Atom, others: tuple[Atom, ...]) -> tuple[Atom, ...]:
-    """The other premises, those that have most of their terms bound first."""
+    """Return the other premises, those that have most of their terms bound first."""
     bound, left, found = set(first), list(others), list[Atom]()
     while left:
         best = max(left, key=lambda one: sum(t[0] != "?" or t in bound for t in one))
@@ -274,7 +274,7 @@ def _ordered(first: Atom, others: tuple[Atom, ...]) -> tuple[Atom, ...]:
 
 
 def _of_lists(given: list[Atom], budget: Budget) -> Iterator[Rule]:
-    """The rules that lists in an ontology give; a list that is not whole gives none."""
+    """Yield the rules that lists in an ontology give; a list that is not whole gives none."""
     firsts = {subject: object_ for subject, predicate, object_ in given if predicate == _FIRST}
     rests = {subject: object_ for subject, predicate, object_ in given if predicate == _REST}
     kinds: dict[str, set[str]] = defaultdict(set)
@@ -294,7 +294,7 @@ def _of_lists(given: list[Atom], budget: Budget) -> Iterator[Rule]:
 
 
 def _listed(node: str, firsts: dict[str, str], rests: dict[str, str]) -> Iterator[str]:
-    """The members of a list, one more than are allowed at most; none where it has no end."""
+    """Yield the members of a list, one more than are allowed at most; none where it has no end."""
     items, met = list[str](), set[str]()
     while node in firsts and node in rests and len(items) <= MOST_LISTED and node not in met:
         met.add(node)

@@ -38,7 +38,7 @@ def incoherence(
 
 
 def _members(given: Iterable[ox.Triple]) -> Iterable[ox.Triple]:
-    """An instance of each class, and a link by each property."""
+    """Return an instance of each class, and a link by each property."""
     for number, one in enumerate(given):
         if one.predicate != _TYPE or not isinstance(one.subject, ox.NamedNode):
             continue

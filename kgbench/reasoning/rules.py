@@ -84,7 +84,7 @@ scm-avf2: ?c owl:allValuesFrom ?y, ?c owl:onProperty ?p, ?p rdfs:subPropertyOf ?
 
 
 class Rule(NamedTuple):
-    """A rule; ``head`` is ``None`` where the premises are an inconsistency."""
+    """A rule; ``head`` is ``None`` if the premises are an inconsistency."""
 
     name: str
     body: tuple[Atom, ...]
@@ -92,7 +92,7 @@ class Rule(NamedTuple):
 
 
 def term(text: str) -> str:
-    """A term of the table as the engine writes it: IRIs as N-Triples do."""
+    """Return a term of the table as the engine writes it: IRIs as N-Triples do."""
     if text.startswith("?") or text.isdecimal():
         return text
     if text == "a":
@@ -122,7 +122,7 @@ _BELOW: Final = term("rdfs:subClassOf")
 def of_list(
     subject: str, predicate: str, items: Sequence[str], kinds: frozenset[str]
 ) -> Iterator[Rule]:
-    """The rules of a triple with a list; ``kinds`` are the classes stated of its subject."""
+    """Yield the rules of a triple with a list; ``kinds`` are the classes stated of its subject."""
     yield from _OF_LISTS[predicate](subject, items, kinds)
 
 

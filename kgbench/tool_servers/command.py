@@ -29,7 +29,7 @@ async def started(
 ) -> AsyncIterator[tuple[Any, Any]]:
     """The streams to and from a command, which ends with the context, and all that it started.
 
-    Raises :class:`OSError` where it cannot be started.
+    Raises :class:`OSError` if it cannot be started.
     """
     process = await asyncio.create_subprocess_exec(
         *command,

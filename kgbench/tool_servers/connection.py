@@ -50,7 +50,7 @@ class Connection:
         self._starts = 0
 
     async def tools(self, taken: tuple[str, ...]) -> tuple[tuple[Tool, ...], ToolServer]:
-        """The tools that a model can be offered beside those ``taken``, and who offers them.
+        """Return the tools that a model can be offered beside those ``taken``, and who offers them.
 
         Raises :class:`~kgbench.errors.ProviderRefused`.
         """
@@ -182,7 +182,7 @@ class Connection:
         await asyncio.gather(keeper, return_exceptions=True)
 
     def _told(self, error: BaseException) -> str:
-        """What went wrong, in one line without keys."""
+        """Return what went wrong, in one line without keys."""
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
         said = one_line(f"{type(error).__name__}: {error}")[:_MESSAGE]

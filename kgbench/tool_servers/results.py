@@ -27,10 +27,10 @@ _DONE: Final = frozenset((ToolOutcome.OK, ToolOutcome.EMPTY, ToolOutcome.TRUNCAT
 
 
 def offered(listed: Iterable[Any], taken: Iterable[str]) -> tuple[Tool, ...]:
-    """The tools that a server listed and a model can be offered, in its order.
+    """Return the tools that a server listed and a model can be offered, in its order.
 
     Names that a provider would refuse, repeated ones and those ``taken`` by the task are left out.
-    Raises :class:`~kgbench.errors.ProviderRefused` where no tool is left, or all are too long.
+    Raises :class:`~kgbench.errors.ProviderRefused` if no tool is left, or all are too long.
     """
     known = set(taken)
     found: list[Tool] = []
@@ -48,7 +48,7 @@ def offered(listed: Iterable[Any], taken: Iterable[str]) -> tuple[Tool, ...]:
 
 
 def identified(info: Any, tools: Sequence[Tool]) -> ToolServer:
-    """The server, as it names itself, with the digest of ``tools``."""
+    """Return the server, as it names itself, with the digest of ``tools``."""
     name, version = (
         one_line(str(getattr(info, part, None) or ""))[:_NAMED] for part in ("name", "version")
     )
@@ -63,7 +63,7 @@ def _described(tools: Sequence[Tool]) -> list[dict[str, Any]]:
 
 
 def result(given: Any) -> ToolResult:
-    """What a server gave for a call, as text; what is no text is named and not shown."""
+    """Return what a server gave for a call, as text; what is no text is named and not shown."""
     parts = [
         block.text if block.type == "text" else f"({block.type.replace('_', ' ')} is not shown)"
         for block in given.content
@@ -79,7 +79,7 @@ def result(given: Any) -> ToolResult:
 
 
 def _outcome(given: Any, text: str) -> ToolOutcome:
-    """How a call ended; what the server says of it counts where it fits what it did."""
+    """Return how a call ended; what the server says of it counts where it fits what it did."""
     possible = _FAILED if given.is_error else _DONE
     said = (given.meta or {}).get(OUTCOME_KEY)
     if isinstance(said, str) and said in possible:

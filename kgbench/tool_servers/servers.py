@@ -59,9 +59,9 @@ class ToolServers:
             self._of[model.iri] = self._connections[source]
 
     async def equipment(self, model: ModelSetup, taken: Iterable[str]) -> Equipment | None:
-        """What ``model`` gets beside the tools ``taken``; ``None`` where it names no server.
+        """Return what ``model`` gets beside the tools ``taken``; ``None`` if it names no server.
 
-        Raises :class:`~kgbench.errors.ProviderRefused` where the server cannot be used.
+        Raises :class:`~kgbench.errors.ProviderRefused` if the server cannot be used.
         """
         connection = self._of.get(model.iri)
         if connection is None:

@@ -26,7 +26,7 @@ _DEEPEST: Final = 50  # levels of lists and objects
 
 
 def read(arguments: str) -> dict[str, Any]:
-    """The arguments of a call; no text counts as no arguments.
+    """Return the arguments of a call; no text counts as no arguments.
 
     Raises :class:`ValueError`, with words for the model, where they are no JSON object. JSON has
     no infinite numbers and no NaN, and what is nested too deeply could not be sent back.

@@ -23,7 +23,7 @@ DOLLARS: Final = "budgetDollars"
 _CHARACTERS_PER_TOKEN: Final = 4  # where a provider counts none
 
 Cost: TypeAlias = Callable[[Usage], Decimal | None]
-"""What tokens cost, in USD; ``None`` where no price is known."""
+"""What tokens cost, in USD; ``None`` if no price is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The limits of one dialogue; ``None`` where there is no limit."""
+    """The limits of one dialogue; ``None`` if there is no limit."""
 
     calls: int
     tokens: int | None = None
@@ -55,7 +55,7 @@ class Budget:
         return tuple(name for name, limit, used in limits if limit is not None and used >= limit)
 
     def left(self, calls: int, spent: Spent) -> str:
-        """What is left, in words for the model."""
+        """Return what is left, in words for the model."""
         parts = [f"{max(self.calls - calls, 0)} of {self.calls} tool calls"]
         if self.tokens is not None:
             parts.append(f"{max(self.tokens - spent.tokens, 0)} of {self.tokens} tokens")
@@ -69,7 +69,7 @@ class Budget:
 
 
 def of(parameters: Mapping[str, Any]) -> Budget:
-    """The budget that the parameters of a task declare."""
+    """Return the budget that the parameters of a task declare."""
     dollars = Decimal(str(parameters.get(DOLLARS) or 0))
     return Budget(
         parameters[CALLS], parameters.get(TOKENS), parameters.get(SECONDS), dollars or None
@@ -77,12 +77,12 @@ def of(parameters: Mapping[str, Any]) -> Budget:
 
 
 def limits_dollars(parameters: Mapping[str, Any]) -> bool:
-    """Whether the parameters of a task limit the dollars of a dialogue."""
+    """Return whether the parameters of a task limit the dollars of a dialogue."""
     return bool(parameters.get(DOLLARS))
 
 
 def spent(turns: Sequence[Turn], cost: Cost = lambda _: None) -> Spent:
-    """What the answered calls of ``turns`` used.
+    """Return what the answered calls of ``turns`` used.
 
     Where a provider counts no tokens, four characters are one, and a call reads all before it.
     """

@@ -19,7 +19,7 @@ class ToolModule(Protocol):
     """
 
     def tools(self, case: Case) -> Sequence[Tool]:
-        """The tools that ``case`` offers; none where it is asked without tools."""
+        """Return the tools that ``case`` offers; none where it is asked without tools."""
         ...
 
     def use(
@@ -54,7 +54,7 @@ class RecordedTools(Protocol):
     def again(
         self, case: Case, call: ToolCall, result: ToolResult, prompt: str
     ) -> Mapping[str, Json] | str:
-        """The arguments to :meth:`use` for a recorded call, or why it cannot be executed.
+        """Return the arguments to :meth:`use` for a recorded call, or why it cannot be executed.
 
         ``prompt`` is the first prompt of the dialogue.
         """
@@ -67,9 +67,9 @@ class RecordedTools(Protocol):
         ...
 
     def agree(self, recorded: ToolResult, now: ToolResult) -> bool:
-        """Whether two results tell the same, whatever their words are."""
+        """Return whether two results tell the same, whatever their words are."""
         ...
 
     def why_different(self, recorded: ToolResult, now: ToolResult) -> str | None:
-        """The class of a difference that the two results explain, else ``None``."""
+        """Return the class of a difference that the two results explain, else ``None``."""
         ...

@@ -51,7 +51,7 @@ class _Block(NamedTuple):
 
 
 def with_calls(text: str, made: Sequence[ToolCall]) -> str:
-    """The text of an answer followed by the calls that a provider gave beside it."""
+    """Return the text of an answer followed by the calls that a provider gave beside it."""
     parts = [text] if text.strip() else []
     for call in made:
         head = {"name": call.name} if call.id is None else {"id": call.id, "name": call.name}
@@ -62,7 +62,7 @@ def with_calls(text: str, made: Sequence[ToolCall]) -> str:
 
 
 def spoken(answer: str) -> tuple[str, tuple[ToolCall, ...]]:
-    """The inverse of :func:`with_calls`: the text beside the calls, and the calls."""
+    """Return the inverse of :func:`with_calls`: the text beside the calls, and the calls."""
     text, blocks = _split(answer, "tool_call")
     return text, tuple(_native(block) for block in blocks)
 
@@ -89,7 +89,7 @@ def calls(answer: str) -> tuple[ToolCall, ...]:
 
 
 def results(uses: Sequence[ToolUse], note: str) -> str:
-    """The prompt that gives results: a block for each, and a closing ``note``."""
+    """Return the prompt that gives results: a block for each, and a closing ``note``."""
     blocks = []
     for use in uses:
         head = {"tool": use.call.name, "outcome": str(use.result.outcome)}
@@ -109,7 +109,7 @@ def told(prompt: str) -> tuple[list[Told], str]:
 
 
 def result_text(result: ToolResult) -> str:
-    """What a model is told of a result by a provider's own tool calling."""
+    """Return what a model is told of a result by a provider's own tool calling."""
     return result.text or f"({result.outcome})"
 
 
@@ -121,7 +121,7 @@ def _block(kind: str, head: dict[str, str], body: str) -> str:
 
 
 def _split(text: str, kind: str) -> tuple[str, list[_Block]]:
-    """The blocks of a ``kind`` in a text, and the lines outside of them."""
+    """Return the blocks of a ``kind`` in a text, and the lines outside of them."""
     outside: list[str] = []
     blocks: list[_Block] = []
     lines = text.split("\n")
@@ -156,7 +156,7 @@ def _native(block: _Block) -> ToolCall:
 
 
 def _written(body: str) -> ToolCall:
-    """The call in the JSON object that a model wrote."""
+    """Return the call in the JSON object that a model wrote."""
     try:
         said = json.loads(body)
     except (ValueError, RecursionError) as error:

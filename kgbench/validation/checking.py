@@ -39,7 +39,7 @@ def complaints(data: Data, shapes: list[Shape]) -> Iterator[Complaint]:
 
 
 def of_node(data: Data, shape: Shape, node: Term) -> Iterator[Complaint]:
-    """What one shape finds wrong with one node."""
+    """Yield what one shape finds wrong with one node."""
     values = [node] if shape.path is None else shape.path(data, node)
     for constraint in shape.constraints:
         for value, message in constraint.check(data, node, values):

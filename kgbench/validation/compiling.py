@@ -53,7 +53,7 @@ class Shape:
 
 
 def declared_shapes(names: Iterable[str]) -> ox.Store:
-    """The shapes in the files of ``shapes/`` called ``names``, as one graph."""
+    """Return the shapes in the files of ``shapes/`` called ``names``, as one graph."""
     store = ox.Store()
     for name in names:
         store.load(resources.text("shapes", name).encode(), format=ox.RdfFormat.TURTLE)
@@ -61,7 +61,7 @@ def declared_shapes(names: Iterable[str]) -> ox.Store:
 
 
 def compiled(shapes: Quads) -> list[Shape]:
-    """The shapes of a shapes graph that have targets."""
+    """Return the shapes of a shapes graph that have targets."""
     reader = _Reader(Data(shapes))
     return [shape for shape in reader.all() if shape.targets]
 
@@ -160,7 +160,7 @@ class _Reader:
         raise ResourceError(f"shape {shape}: sh:{name} is not known here; pySHACL may know it")
 
     def _allowed(self, node: Term) -> frozenset[Any]:
-        """The properties that a closed shape allows."""
+        """Return the properties that a closed shape allows."""
         allowed = {
             at for inner in self.values(node, "property") for at in self.values(inner, "path")
         }

@@ -32,7 +32,7 @@ class Constraint(NamedTuple):
 
 
 def _each(component: str, holds: Callable[[Data, Term], bool], message: str) -> Constraint:
-    """A constraint that holds for each value by itself."""
+    """Return a constraint that holds for each value by itself."""
 
     def check(data: Data, _: Term, values: list[Term]) -> Broken:
         for value in values:
@@ -278,7 +278,7 @@ LOGICAL: Mapping[str, Callable[[list[Shape]], Constraint]] = {
 
 
 def _at_least(shape: Shape, least: int) -> Constraint:
-    """A number of the values at least must conform to a shape."""
+    """Return a number of the values at least must conform to a shape."""
 
     def check(data: Data, _: Term, values: list[Term]) -> Broken:
         count = sum(_conforms(shape, data, value) for value in values)
@@ -289,7 +289,7 @@ def _at_least(shape: Shape, least: int) -> Constraint:
 
 
 def _at_most(shape: Shape, most: int) -> Constraint:
-    """A number of the values at most may conform to a shape."""
+    """Return a number of the values at most may conform to a shape."""
 
     def check(data: Data, _: Term, values: list[Term]) -> Broken:
         count = sum(_conforms(shape, data, value) for value in values)
@@ -306,7 +306,7 @@ QUALIFIED: Mapping[str, Callable[[Shape, int], Constraint]] = {
 
 
 def shown(term: Term) -> str:
-    """A term as people read it, cut off where it is long."""
+    """Return a term as people read it, cut off where it is long."""
     if isinstance(term, ox.NamedNode):
         return compact(term.value)
     text = str(term)

@@ -25,7 +25,7 @@ class Quads(Protocol):
     def quads_for_pattern(
         self, subject: Any, predicate: Any, value: Any, graph_name: Any = None, /
     ) -> Iterator[Any]:
-        """The quads with these parts."""
+        """Yield the quads with these parts."""
 
 
 class Memory:
@@ -46,7 +46,7 @@ class Memory:
         graph_name: Any = None,  # noqa: ARG002 - all graphs are one here
         /,
     ) -> Iterator[Any]:
-        """The quads with these parts."""
+        """Yield the quads with these parts."""
         if subject is not None:
             found = self._by_subject.get(subject, [])
         else:
@@ -66,30 +66,30 @@ class Data:
         self.subclasses = lru_cache(None)(self._subclasses)
 
     def values(self, node: Term, predicate: ox.NamedNode) -> list[Term]:
-        """The values that ``predicate`` has at ``node``, each once."""
+        """Return the values that ``predicate`` has at ``node``, each once."""
         return self.about(node).get(predicate, [])
 
     def sources(self, node: Term, predicate: ox.NamedNode) -> list[Term]:
-        """The nodes at which ``predicate`` has the value ``node``, each once."""
+        """Return the nodes at which ``predicate`` has the value ``node``, each once."""
         return list({q.subject: None for q in self._pattern(None, predicate, node, None)})
 
     def subjects(self, predicate: ox.NamedNode) -> list[Term]:
-        """The nodes that have ``predicate``."""
+        """Return the nodes that have ``predicate``."""
         return list({q.subject: None for q in self._pattern(None, predicate, None, None)})
 
     def objects(self, predicate: ox.NamedNode) -> list[Term]:
-        """The values that ``predicate`` has anywhere."""
+        """Return the values that ``predicate`` has anywhere."""
         return list({q.object: None for q in self._pattern(None, predicate, None, None)})
 
     def instances(self, cls: ox.NamedNode) -> list[Term]:
-        """The nodes of a class and of its subclasses."""
+        """Return the nodes of a class and of its subclasses."""
         found: dict[Term, None] = {}
         for each in self.subclasses(cls):
             found.update((q.subject, None) for q in self._pattern(None, TYPE, each, None))
         return list(found)
 
     def is_a(self, node: Term, cls: ox.NamedNode) -> bool:
-        """Whether ``node`` is of a class or of one of its subclasses."""
+        """Return whether ``node`` is of a class or of one of its subclasses."""
         return not self.types(node).isdisjoint(self.subclasses(cls))
 
     def _about(self, node: Term) -> dict[ox.NamedNode, list[Term]]:

@@ -116,9 +116,9 @@ class ForeignShapes:
         return bool(self._shapes) if self._shapes is not None else _says_targets(self._triples)
 
     def findings(self, data: Sequence[ox.Triple]) -> list[Finding]:
-        """What the shapes find wrong with a graph, in no particular order.
+        """Return what the shapes find wrong with a graph, in no particular order.
 
-        Raises :class:`IllFormedShapes` where the shapes turn out to be unusable only now.
+        Raises :class:`IllFormedShapes` if the shapes turn out to be unusable only now.
         """
         if self._shapes is None or not all(map(_is_known, data)):
             return self.by_pyshacl(data)
@@ -131,7 +131,7 @@ class ForeignShapes:
             raise IllFormedShapes("the shapes are nested too deeply") from error
 
     def by_pyshacl(self, data: Sequence[ox.Triple]) -> list[Finding]:
-        """The same from pySHACL, whatever the shapes say; it does not see triple terms."""
+        """Return the same from pySHACL, whatever the shapes say; it does not see triple terms."""
         if self._for_pyshacl is None:
             self._for_pyshacl = rdflib_graph(self._triples)
         plain = [one for one in data if not isinstance(one.object, ox.Triple)]
@@ -196,7 +196,7 @@ def _refuse_recursion(graph: Data) -> None:
 
 
 def _inner(graph: Data, shape: Term) -> Iterator[Term]:
-    """The shapes that a shape refers to."""
+    """Yield the shapes that a shape refers to."""
     for name in _REFERENCES:
         yield from graph.values(shape, name)
     for name in _OF_LISTS:
@@ -232,7 +232,7 @@ def _has_unknown_values(triples: list[ox.Triple]) -> bool:
 
 
 def _compiled(triples: list[ox.Triple]) -> list[Shape] | None:
-    """The shapes for the engine here; ``None`` where it does not know all that they say."""
+    """Return the shapes for the engine here; ``None`` if it does not know all that they say."""
     try:
         return compiled(Memory(triples))
     except ResourceError:

@@ -75,7 +75,7 @@ def is_well_formed(literal: ox.Literal) -> bool:
 
 
 def is_before_or_same(first: Any, second: Any) -> bool:
-    """Whether ``first <= second``; false where the two have no order."""
+    """Return whether ``first <= second``; false where the two have no order."""
     before, after = comparable(first), comparable(second)
     if before is None or after is None:
         return False
@@ -86,7 +86,7 @@ def is_before_or_same(first: Any, second: Any) -> bool:
 
 
 def comparable(term: Any) -> Any:
-    """A Python value that compares as the literal does; ``None`` where there is none (NaN too)."""
+    """A Python value that compares as the literal does; ``None`` if there is none (NaN too)."""
     if not isinstance(term, ox.Literal) or not is_well_formed(term):
         return None
     read = _ORDERED.get(term.datatype.value)
@@ -98,7 +98,7 @@ def _exact(text: str) -> Fraction:
 
 
 def _double(text: str) -> Fraction | float | None:
-    """A double exactly, so that it compares with whole numbers of any size."""
+    """Return a double exactly, so that it compares with whole numbers of any size."""
     number = float(text.replace("INF", "inf"))
     if math.isnan(number):
         return None
@@ -106,7 +106,7 @@ def _double(text: str) -> Fraction | float | None:
 
 
 def _moment(text: str) -> datetime | None:
-    """A time; digits beyond the microsecond do not count."""
+    """Return a time; digits beyond the microsecond do not count."""
     try:
         return datetime.fromisoformat(text)
     except ValueError:

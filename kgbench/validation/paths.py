@@ -25,7 +25,7 @@ _REPEATED = {
 
 
 def listed(shapes: Data, head: Term) -> list[Term]:
-    """The members of an RDF list."""
+    """Return the members of an RDF list."""
     found: list[Term] = []
     seen: set[Term] = set()
     while head != _NIL:
@@ -39,7 +39,7 @@ def listed(shapes: Data, head: Term) -> list[Term]:
 
 
 def path(shapes: Data, node: Term) -> tuple[Path, str]:
-    """The path that ``node`` of a shapes graph stands for, and how people read it."""
+    """Return the path that ``node`` of a shapes graph stands for, and how people read it."""
     if isinstance(node, ox.NamedNode):
         return _property(node), compact(node.value)
     if shapes.values(node, _FIRST):

@@ -23,7 +23,7 @@ def result_shapes(data: Data) -> list[Shape]:
 
 
 def whole_shapes(data: Data) -> str:
-    """The same shapes as one Turtle document, for other SHACL engines.
+    """Return the same shapes as one Turtle document, for other SHACL engines.
 
     It closes evaluations over the metrics that ``data`` declares, and has their ranges.
     """

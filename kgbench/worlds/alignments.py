@@ -52,9 +52,9 @@ class Alignment(NamedTuple):
 
 @lru_cache(maxsize=256)
 def alignment(world: World, level: int, number: int) -> Alignment:
-    """The alignment with a number, from 0.
+    """Return the alignment with a number, from 0.
 
-    Raises :class:`~kgbench.errors.TaskError` where no attempt is good.
+    Raises :class:`~kgbench.errors.TaskError` if no attempt is good.
     """
     for attempt in range(_TRIES):
         seed = (VERSION, world.seed, world.instances, "alignments", level, number, attempt)
@@ -81,7 +81,7 @@ class _Drawing:
             self._silent = set(self._schema.shared)
 
     def alignment(self) -> Alignment | None:
-        """What was drawn; ``None`` where something may correspond to something else, too."""
+        """Return what was drawn; ``None`` if something may correspond to something else, too."""
         schema = self._schema
         hidden = {f"<{iri}>": f"_:{place}" for place, iri in enumerate(sorted(self._silent))}
         # What holds of both, aligned, holds of one ontology with all axioms.
@@ -112,7 +112,7 @@ class _Drawing:
         )
 
     def _second_labels(self) -> dict[str, str]:
-        """The labels in the second ontology, of what has one."""
+        """Return the labels in the second ontology, of what has one."""
         own = [*self._schema.shared, *self._schema.strangers[1]]
         if self._level == _NONE:
             return {}
@@ -126,7 +126,7 @@ class _Drawing:
         return found
 
     def _alike(self, iri: str) -> str:
-        """A label in a like form."""
+        """Return a label in a like form."""
         label = self._words[iri]
         forms = [label, label.title(), label.replace(" ", "_"), label.upper()]
         if iri in self._graph.model.kinds:

@@ -166,7 +166,7 @@ class Axiom(NamedTuple):
         return tuple(triples([self]))
 
     def words(self, labels: Mapping[str, str]) -> str:
-        """The axiom as a sentence with the labels of its terms."""
+        """Return the axiom as a sentence with the labels of its terms."""
         named = [labels[one] for one in self.terms]
         articles = {f"a{place}": with_article(label) for place, label in enumerate(named)}
         said = KINDS[self.kind].words.format(*named, **articles)
@@ -174,18 +174,18 @@ class Axiom(NamedTuple):
 
 
 def axiom(kind: str, *terms: str) -> Axiom:
-    """An axiom of a kind."""
+    """Return an axiom of a kind."""
     return Axiom(kind, terms)
 
 
 def triples(axioms: Iterable[Axiom]) -> list[ox.Triple]:
-    """The triples of axioms; blank nodes are new every time."""
+    """Return the triples of axioms; blank nodes are new every time."""
     text = "\n".join([HEAD, *(one.turtle for one in axioms)])
     return [quad.triple for quad in ox.parse(text, ox.RdfFormat.TURTLE)]
 
 
 def signature(axioms: Iterable[Axiom]) -> dict[str, list[str]]:
-    """The classes (``c``), properties (``p``) and individuals (``i``) in axioms, sorted."""
+    """Return the classes (``c``), properties (``p``) and individuals (``i``) in axioms, sorted."""
     found: dict[str, set[str]] = {"c": set(), "p": set(), "i": set()}
     for one in axioms:
         for sort, name in zip(KINDS[one.kind].terms, one.terms, strict=True):
@@ -201,18 +201,18 @@ def document(axioms: Iterable[Axiom]) -> str:
 
 
 def declarations(terms: Mapping[str, Iterable[str]]) -> list[str]:
-    """What says which terms are classes, properties and individuals, as lines of Turtle."""
+    """Return what says which terms are classes, properties and individuals, as lines of Turtle."""
     kinds = {"c": "Class", "p": "ObjectProperty", "i": "NamedIndividual"}
     return [f"o:{name} a owl:{kind} ." for sort, kind in kinds.items() for name in terms[sort]]
 
 
 def with_article(label: str) -> str:
-    """A noun with its indefinite article."""
+    """Return a noun with its indefinite article."""
     return f"{'an' if label[0] in 'aeiouAEIOU' else 'a'} {label}"
 
 
 def regular(axioms: Iterable[Axiom]) -> bool:
-    """Whether axioms keep to the restrictions that OWL 2 DL has on properties as a whole.
+    """Return whether axioms keep to the restrictions that OWL 2 DL has on properties as a whole.
 
     There is an order of properties below which chains stay, and what only simple properties may be
     (functional, asymmetric, ...) is said of no transitive property, chain or property above one.
@@ -254,7 +254,7 @@ _OF_SIMPLE: Final = ("asymmetric", "irreflexive", "disjoint-properties")
 
 
 def _under(name: str, below: Mapping[str, set[str]]) -> set[str] | None:
-    """A property with all below it; ``None`` where it is below itself."""
+    """Return a property with all below it; ``None`` if it is below itself."""
     found, left = {name}, [name]
     while left:
         for one in below.get(left.pop(), ()):

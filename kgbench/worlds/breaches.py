@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes to a scene by which a rule is broken, or just kept to.
 
-Each function gives a change: from a scene and chance to an edit, or ``None`` where the scene has no
+Each function gives a change: from a scene and chance to an edit, or ``None`` if the scene has no
 place for it. Whether an edit does what it is meant to is for an engine to say.
 """
 
@@ -27,7 +27,7 @@ _DECIMAL: Final = ox.NamedNode(XSD.decimal)
 
 
 def _somewhere(kind: str, of: Of) -> Change:
-    """A change to one of the things of a class: the first, by chance, that allows it."""
+    """Return a change to one of the things of a class: the first, by chance, that allows it."""
 
     def change(scene: Scene, chance: Chance) -> Edit | None:
         for one in chance.shuffled(scene.of(kind)):
@@ -45,7 +45,7 @@ def nothing(scene: Scene, chance: Chance, one: ox.NamedNode) -> Edit | None:  # 
 
 
 def for_kind(of: Of, kind: str) -> Change:
-    """A change to the name of one of the things of a class."""
+    """Return a change to the name of one of the things of a class."""
     return _somewhere(kind, of)
 
 

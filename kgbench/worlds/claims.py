@@ -43,7 +43,7 @@ class Part(NamedTuple):
     chance: Chance
 
     def shows(self, one: Instance) -> bool:
-        """Whether what is said of a thing is shown."""
+        """Return whether what is said of a thing is shown."""
         return any(one is member for member in self.members)
 
     def links(self, *, single: bool | None = None) -> Iterator[tuple[Instance, Property]]:
@@ -60,7 +60,7 @@ class Part(NamedTuple):
         yield from self.chance.shuffled(pairs)
 
     def other(self, kind: str, but: list[Instance]) -> Instance:
-        """A thing of a class that is none of ``but``."""
+        """Return a thing of a class that is none of ``but``."""
         among = [one for one in self.graph.of(kind) if all(one is not each for each in but)]
         return self.chance.one(among)
 
@@ -71,9 +71,9 @@ Drawing = Callable[[Part, str], Made]
 
 
 def drawn(world: World, level: int, number: int, members: int) -> Claim:
-    """The claim of a level with a number, about ``members`` things of a world.
+    """Return the claim of a level with a number, about ``members`` things of a world.
 
-    Raises :class:`~kgbench.errors.TaskError` where the world is too small to make one.
+    Raises :class:`~kgbench.errors.TaskError` if the world is too small to make one.
     """
     graph = made(world)
     chance = Chance(world.name, "claims", level, number)
@@ -98,7 +98,7 @@ def drawn(world: World, level: int, number: int, members: int) -> Claim:
 
 
 def _shown(part: Part, claim: tuple[str, ...]) -> Iterator[str]:
-    """What is shown: all of the members, and the names of everything else that is met."""
+    """Yield what is shown: all of the members, and the names of everything else that is met."""
     said = [line for one in part.members for line in lines(part.graph, one)]
     yield from said
     met = {one for line in (*said, *claim) for one in line.split(" ")}
@@ -112,7 +112,7 @@ def _shown(part: Part, claim: tuple[str, ...]) -> Iterator[str]:
 
 
 def _fact(part: Part, verdict: str) -> Made:
-    """A thing has another as value of a property."""
+    """Return a thing has another as value of a property."""
     single = True if verdict == CONTRADICTED else None
     for one, each in part.links(single=single):
         values = one.links.get(each.iri, [])
@@ -126,7 +126,7 @@ def _fact(part: Part, verdict: str) -> Made:
 
 
 def _kind(part: Part, verdict: str) -> Made:
-    """A thing that is shown, or that something shown leads to, has a class."""
+    """Return a thing that is shown, or that something shown leads to, has a class."""
     if verdict == UNKNOWN:
         return _range(part, verdict)
     model = part.graph.model
@@ -137,7 +137,7 @@ def _kind(part: Part, verdict: str) -> Made:
 
 
 def _range(part: Part, verdict: str) -> Made:
-    """A thing of which only a link is shown has a class: from the range of the property."""
+    """Return a thing of which only a link is shown has a class: from the range of the property."""
     model = part.graph.model
     for one, each in part.links():
         for target in one.links.get(each.iri, []):
@@ -159,7 +159,7 @@ def _range(part: Part, verdict: str) -> Made:
 
 
 def _steps(part: Part, verdict: str) -> Made:
-    """A thing has a value that has another as value of a property."""
+    """Return a thing has a value that has another as value of a property."""
     for one, each in part.links(single=True):
         for target in one.links.get(each.iri, []):
             others = [p for p in part.graph.model.has(each.range) if p.links and not p.transitive]
@@ -177,7 +177,7 @@ def _steps(part: Part, verdict: str) -> Made:
 
 
 def _over(part: Part, verdict: str) -> Made:
-    """A thing has a value that lies, over others, in another; or that has a class."""
+    """Return a thing has a value that lies, over others, in another; or that has a class."""
     if verdict == CONTRADICTED:
         for one, each in part.links(single=True):
             if one.links.get(each.iri):
@@ -203,7 +203,7 @@ _DRAWINGS: Final[dict[int, Drawing]] = {1: _fact, 2: _kind, 3: _range, 4: _steps
 
 
 def _chain(part: Part, start: Instance, step: Property) -> Iterator[Instance]:
-    """What a thing leads to by a transitive property, as far as that is shown."""
+    """Yield what a thing leads to by a transitive property, as far as that is shown."""
     at = start
     while part.shows(at) and (above := at.links.get(step.iri)):
         (at,) = above
@@ -211,7 +211,7 @@ def _chain(part: Part, start: Instance, step: Property) -> Iterator[Instance]:
 
 
 def _ranges(part: Part, target: Instance) -> set[str]:
-    """The classes that links to a thing say it has."""
+    """Return the classes that links to a thing say it has."""
     return {
         each.range
         for one in part.members
@@ -221,13 +221,13 @@ def _ranges(part: Part, target: Instance) -> set[str]:
 
 
 def _open(part: Part, kind: str, known: str) -> bool:
-    """Whether a thing of the class ``known`` may or may not be of ``kind``."""
+    """Return whether a thing of the class ``known`` may or may not be of ``kind``."""
     model = part.graph.model
     return kind not in model.above(known) and kind not in _disjoint(part, known)
 
 
 def _disjoint(part: Part, kind: str) -> list[str]:
-    """The classes that share nothing with a class."""
+    """Return the classes that share nothing with a class."""
     kinds = part.graph.model.kinds
     found = []
     for iri in kinds:

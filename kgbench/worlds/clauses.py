@@ -35,17 +35,17 @@ class Place(NamedTuple):
     number: int
 
     def properties(self, *, links: bool) -> list[Property]:
-        """The properties that the witness has, in the order of chance."""
+        """Return the properties that the witness has, in the order of chance."""
         has = self.witness.links if links else self.witness.values
         own = self.graph.model.has(self.witness.kind)
         return self.chance.shuffled([one for one in own if one.links == links and one.iri in has])
 
     def term(self, each: Property) -> str:
-        """A property as SPARQL writes it."""
+        """Return a property as SPARQL writes it."""
         return shown(self.graph, each.iri)
 
     def plural(self, kind: str) -> str:
-        """The plural of a class."""
+        """Return the plural of a class."""
         return self.graph.model.kinds[kind].plural
 
 
@@ -53,7 +53,7 @@ Kind = Callable[[Place], Clause | None]
 
 
 def shown(graph: Graph, iri: str) -> str:
-    """A term of the model as queries about a world write it, with the prefix ``w``."""
+    """Return a term of the model as queries about a world write it, with the prefix ``w``."""
     return "w:" + graph.terms[iri].rpartition("/")[2]
 
 
@@ -199,7 +199,7 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
 
 
 def at_least(each: Property, limit: int) -> str:
-    """A lower bound of a property in words."""
+    """Return a lower bound of a property in words."""
     return _bounds(each, limit, least=True)
 
 

@@ -43,9 +43,9 @@ class Pair(NamedTuple):
 
 @lru_cache(maxsize=256)
 def pair(world: World, level: int, number: int) -> Pair:
-    """The pair with a number, from 0.
+    """Return the pair with a number, from 0.
 
-    Raises :class:`~kgbench.errors.TaskError` where no attempt is good.
+    Raises :class:`~kgbench.errors.TaskError` if no attempt is good.
     """
     seed = (VERSION, world.seed, world.instances, "differences", level, number)
     chance = Chance(*seed)

@@ -75,9 +75,9 @@ class Documents:
         self._known: set[str] = set()
 
     def document(self, number: int) -> Document:
-        """The document with a number, from 0.
+        """Return the document with a number, from 0.
 
-        Raises :class:`~kgbench.errors.TaskError` where the world is too small for so many.
+        Raises :class:`~kgbench.errors.TaskError` if the world is too small for so many.
         """
         while len(self._found) <= number:
             self._found.append(self._next())
@@ -118,7 +118,7 @@ class _Draft:
         self._words = chance.one((("id", "type"), ("key", "kind"), ("uri", "is"), ("ref", "sort")))
 
     def document(self) -> Document | None:
-        """The document; ``None`` where it does not show what its level asks for."""
+        """Return the document; ``None`` if it does not show what its level asks for."""
         graph = self._graph
         kinds = [kind for kind in graph.model.populated if len(graph.model.has(kind)) > 2]  # noqa: PLR2004
         roots = self._chance.some(graph.of(self._chance.one(kinds)), self._roots())
@@ -143,7 +143,7 @@ class _Draft:
         )
 
     def _has_homonyms(self) -> bool:
-        """Whether a word means different things in things of different classes."""
+        """Return whether a word means different things in things of different classes."""
         meanings: dict[str, set[str]] = {}
         for terms in self._scoped.values():
             for word, meant in terms.items():
@@ -166,7 +166,7 @@ class _Draft:
         return found
 
     def _node(self, one: Instance, *, deep: bool) -> Node:
-        """What a document tells of a thing, with linked things where it goes ``deep``."""
+        """Return what a document tells of a thing, with linked things where it goes ``deep``."""
         identity, kind = self._words
         self._say(one, f"<{RDF.type}>", f"<{self._graph.terms[one.kind]}>")
         self._say(one, f"<{RDFS.label}>", f'"{one.label}"')
@@ -208,7 +208,7 @@ class _Draft:
         return one.iri
 
     def _word(self, each: Property) -> str:
-        """The key of a property: its name on the first level, else what it is called."""
+        """Return the key of a property: its name on the first level, else what it is called."""
         if self._level == 1:
             return self._graph.terms[each.iri].rpartition("/")[2]
         return each.key
@@ -267,7 +267,7 @@ class _Draft:
     # Links
 
     def _linked(self, one: Instance, each: Property) -> Any:
-        """The things that a thing is linked to by a property."""
+        """Return the things that a thing is linked to by a property."""
         term = f"<{self._graph.terms[each.iri]}>"
         others = one.links[each.iri][:_OTHERS]
         for other in others:
@@ -321,7 +321,7 @@ class _Draft:
 
 
 def _index(one: Instance) -> str:
-    """A key that says nothing in RDF."""
+    """Return a key that says nothing in RDF."""
     return one.label.lower().replace(" ", "-")
 
 

@@ -39,7 +39,7 @@ class World(NamedTuple):
 
 
 def named(name: str) -> World | None:
-    """The world that a graph is called after; ``None`` where it is none of this version."""
+    """Return the world that a graph is called after; ``None`` if it is none of this version."""
     parts = name.split("-", 4)
     if len(parts) != len(World._fields) + 2 or parts[:2] != [_PREFIX, str(VERSION)]:
         return None
@@ -73,13 +73,13 @@ class Graph:
     instances: Mapping[str, list[Instance]]
 
     def of(self, kind: str) -> list[Instance]:
-        """The instances of a class, and of those below it."""
+        """Return the instances of a class, and of those below it."""
         return [one for leaf in self.model.below(kind) for one in self.instances[leaf]]
 
 
 @lru_cache(maxsize=4)
 def made(world: World) -> Graph:
-    """The world of a seed.
+    """Return the world of a seed.
 
     Raises :class:`~kgbench.errors.TaskError` for fewer instances than every class needs.
     """
@@ -107,7 +107,7 @@ def made(world: World) -> Graph:
 
 
 def sizes(world: World) -> dict[str, int]:
-    """How many instances each class with instances of its own has.
+    """Return how many instances each class with instances of its own has.
 
     Raises :class:`~kgbench.errors.TaskError` for fewer instances than every class needs.
     """
@@ -120,13 +120,13 @@ def sizes(world: World) -> dict[str, int]:
 
 @lru_cache(maxsize=4)
 def text(world: World) -> str:
-    """A world as N-Triples: its schema, then its instances."""
+    """Return a world as N-Triples: its schema, then its instances."""
     graph = made(world)
     return "".join(f"{line}\n" for line in (*schema(graph), *_lines(graph)))
 
 
 def schema(graph: Graph) -> Iterator[str]:
-    """What a world says of its classes and properties, as lines of N-Triples."""
+    """Yield what a world says of its classes and properties, as lines of N-Triples."""
     terms = graph.terms
     for iri, kind in graph.model.kinds.items():
         yield f"<{terms[iri]}> <{RDF.type}> <{OWL.Class}> ."
@@ -149,7 +149,7 @@ def schema(graph: Graph) -> Iterator[str]:
 
 
 def lines(graph: Graph, one: Instance) -> Iterator[str]:
-    """What a world says of an instance, as lines of N-Triples."""
+    """Yield what a world says of an instance, as lines of N-Triples."""
     subject = f"<{one.iri}>"
     yield f"{subject} <{RDF.type}> <{graph.terms[one.kind]}> ."
     yield label(one)
@@ -162,12 +162,12 @@ def lines(graph: Graph, one: Instance) -> Iterator[str]:
 
 
 def label(one: Instance) -> str:
-    """The name of an instance, as a line of N-Triples."""
+    """Return the name of an instance, as a line of N-Triples."""
     return f'<{one.iri}> <{RDFS.label}> "{one.label}" .'
 
 
 def literal(each: Property, value: int | tuple[str, str]) -> str:
-    """A value of a property as N-Triples and SPARQL write it."""
+    """Return a value of a property as N-Triples and SPARQL write it."""
     if isinstance(value, tuple):
         return f'"{value[0]}"@{value[1]}'
     if each.range == XSD.date:

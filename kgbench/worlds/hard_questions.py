@@ -31,7 +31,7 @@ _Recipe = tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]
 
 @lru_cache(maxsize=48)
 def sheet(world: World, level: int, kind: str) -> Sheet:
-    """The questions of a level and a kind about a world, each as it is first asked for."""
+    """Return the questions of a level and a kind about a world, each as it is first asked for."""
     return _SHEETS[kind](world, level)
 
 

@@ -38,16 +38,16 @@ class Setting(NamedTuple):
     source: str
 
     def own(self, name: str) -> str:
-        """The IRI of one of the properties in :data:`EXTRA`."""
+        """Return the IRI of one of the properties in :data:`EXTRA`."""
         opaque = self.graph.world.names == OPAQUE
         return f"{TARGET}x{EXTRA.index(name) + 1}" if opaque else f"{TARGET}{name}"
 
     def term(self, iri: str) -> str:
-        """The IRI of a class or property of the model in this world."""
+        """Return the IRI of a class or property of the model in this world."""
         return self.graph.terms[iri]
 
     def label(self, kind: str) -> str:
-        """The label of a class."""
+        """Return the label of a class."""
         return self.graph.model.kinds[kind].label
 
 
@@ -60,19 +60,19 @@ class Aspect(ABC):
         self.setting = setting
 
     def columns(self) -> Sequence[Column]:
-        """The columns that the source has for it."""
+        """Return the columns that the source has for it."""
         return ()
 
     @abstractmethod
     def fill(self, one: Instance) -> dict[str, Cell]:
-        """The cells of these columns for a thing."""
+        """Return the cells of these columns for a thing."""
 
     def parts(self) -> Sequence[Part]:
-        """What the rule about the things says of it."""
+        """Return what the rule about the things says of it."""
         return ()
 
     def objects(self, row: Row, rows: Rows) -> Iterator[tuple[str, str]]:
-        """The predicates and objects that a row says of its thing by these parts."""
+        """Yield the predicates and objects that a row says of its thing by these parts."""
         yield from ()
 
     def rules(self) -> Sequence[Rule]:
@@ -84,26 +84,26 @@ class Aspect(ABC):
         return ()
 
     def triples(self, rows: Rows) -> Iterator[Triple]:
-        """The triples that follow from the further rules."""
+        """Yield the triples that follow from the further rules."""
         yield from ()
 
     def shows(self, rows: Rows) -> bool:
-        """Whether rows have what it is about."""
+        """Return whether rows have what it is about."""
         said = (one for row in rows[self.setting.source] for one in self.objects(row, rows))
         return any(True for _ in said) or any(True for _ in self.triples(rows))
 
     @abstractmethod
     def words(self) -> str:
-        """What a graph has by it."""
+        """Return what a graph has by it."""
 
 
 def key(one: Instance) -> str:
-    """What sources call a thing: the end of its IRI."""
+    """Return what sources call a thing: the end of its IRI."""
     return one.iri.removeprefix(RESOURCE)
 
 
 def thing(name: Cell) -> str:
-    """The node of a thing with a key."""
+    """Return the node of a thing with a key."""
     return f"<{RESOURCE}{name}>"
 
 
@@ -147,7 +147,7 @@ class OfProperty(Aspect):
         return (Column(self.of.key),)
 
     def targets(self, one: Instance) -> list[Instance]:
-        """What a thing is linked to by the property."""
+        """Return what a thing is linked to by the property."""
         return one.links.get(self.of.iri, [])
 
     def words(self) -> str:
@@ -269,5 +269,5 @@ class Constant(Aspect):
 
 
 def phrase(chance: Chance) -> str:
-    """An invented text of two words."""
+    """Return an invented text of two words."""
     return f"{word(chance).lower()} {word(chance).lower()}"

@@ -37,7 +37,7 @@ class Source(NamedTuple):
     columns: tuple[Column, ...]
 
     def column(self, name: str) -> Column:
-        """The column with a name."""
+        """Return the column with a name."""
         return next(one for one in self.columns if one.name == name)
 
 

@@ -37,12 +37,12 @@ _HEADS: Final = {
 
 
 def file_name(source: Source, form: str) -> str:
-    """What a source is called where mappings name it."""
+    """Return what a source is called where mappings name it."""
     return source.name if form == TABLE else f"{source.name}.{form}"
 
 
 def as_csv(source: Source, rows: Sequence[Row]) -> str:
-    """A source as CSV with a header."""
+    """Return a source as CSV with a header."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([one.name for one in source.columns])
@@ -52,13 +52,13 @@ def as_csv(source: Source, rows: Sequence[Row]) -> str:
 
 
 def as_json(source: Source, rows: Sequence[Row]) -> str:
-    """A source as a JSON object with an array; what has no value is left out."""
+    """Return a source as a JSON object with an array; what has no value is left out."""
     kept = [{name: cell for name, cell in row.items() if cell not in (None, [])} for row in rows]
     return json.dumps({source.name: kept}, indent=1, ensure_ascii=False) + "\n"
 
 
 def as_xml(source: Source, rows: Sequence[Row]) -> str:
-    """A source as an XML document; what has no value is left out."""
+    """Return a source as an XML document; what has no value is left out."""
     lines = [f"<{source.name}>"]
     for row in rows:
         attributes = "".join(
@@ -89,13 +89,13 @@ def _elements(column: Column, cell: Cell) -> Iterator[str]:
 
 
 def as_table(source: Source, rows: Sequence[Row]) -> dict[str, Any]:
-    """A source as columns with their SQL types, and rows."""
+    """Return a source as columns with their SQL types, and rows."""
     columns = [[one.name, "INTEGER" if one.number else "TEXT"] for one in source.columns]
     return {"columns": columns, "rows": [[row[one[0]] for one in columns] for row in rows]}
 
 
 def as_sql(name: str, table: Mapping[str, Any]) -> str:
-    """A table as SQL that makes it."""
+    """Return a table as SQL that makes it."""
     columns = ", ".join(f'"{column}" {kind}' for column, kind in table["columns"])
     rows = ",\n".join(f"  ({', '.join(map(_sql, row))})" for row in table["rows"])
     return f'CREATE TABLE "{name}" ({columns});\nINSERT INTO "{name}" VALUES\n{rows};'
@@ -171,7 +171,7 @@ class _Writer:
         return None
 
     def _path(self, name: str) -> str:
-        """How a reference names a column, or a column within another (``outer.inner``)."""
+        """Return how a reference names a column, or a column within another (``outer.inner``)."""
         outer, _, inner = name.partition(".")
         if self._form in {CSV, TABLE}:
             return name

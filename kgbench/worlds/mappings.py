@@ -118,9 +118,9 @@ class Exercises:
         self._known: set[str] = set()
 
     def exercise(self, number: int) -> Exercise:
-        """The exercise with a number, from 0.
+        """Return the exercise with a number, from 0.
 
-        Raises :class:`~kgbench.errors.TaskError` where the world is too small for so many.
+        Raises :class:`~kgbench.errors.TaskError` if the world is too small for so many.
         """
         while len(self._found) <= number:
             self._found.append(self._next())
@@ -169,7 +169,7 @@ class _Draft:
         self._features |= {"filter"} if self._filters else set()
 
     def _possible(self, group: str) -> list[str]:
-        """The features of a group that the format can have."""
+        """Return the features of a group that the format can have."""
         form = self._setting.form
         lacks = {"nested", "several"} if form not in NESTING else {"pairs"}
         lacks |= {"languages"} if form == TABLE else set()
@@ -192,7 +192,7 @@ class _Draft:
         return of_property(self._setting, wanted)
 
     def exercise(self) -> Exercise | None:
-        """The exercise; ``None`` where it lacks what its level asks for."""
+        """Return the exercise; ``None`` if it lacks what its level asks for."""
         new = set(_NEW[self._level]) & self._features
         if not new or len(self._features) < _FEWEST[self._level]:
             return None
@@ -251,13 +251,13 @@ class _Draft:
         return cells
 
     def _counted(self, rows: dict[str, Sequence[Row]]) -> dict[str, Sequence[Row]]:
-        """The rows that say something."""
+        """Return the rows that say something."""
         main = self._setting.source
         kept = [row for row in rows[main] if row.get(STATUS, VALID) == VALID]
         return {**rows, main: kept}
 
     def _is_even(self, rows: dict[str, Sequence[Row]]) -> bool:
-        """Whether a filter would change nothing."""
+        """Return whether a filter would change nothing."""
         main = rows[self._setting.source]
         return self._filters and len({row[STATUS] for row in main}) == 1
 
@@ -308,7 +308,7 @@ class _Draft:
 
 
 def _suits(one: Property, feature: str) -> bool:
-    """Whether a property can be told of in the way of a feature."""
+    """Return whether a property can be told of in the way of a feature."""
     if feature == "datatype":
         return not one.links and one.high > 0
     if feature == "blank":
@@ -320,5 +320,5 @@ def _suits(one: Property, feature: str) -> bool:
 
 @lru_cache(maxsize=64)
 def sheet(world: World, level: int, form: str) -> Exercises:
-    """The exercises of a level and format about a world, remembered."""
+    """Return the exercises of a level and format about a world, remembered."""
     return Exercises(world, level, form)

@@ -28,9 +28,9 @@ class Difference(NamedTuple):
 
 
 def only_difference(first: frozenset[Row], second: frozenset[Row], most: int) -> Difference | None:
-    """The least difference of two graphs, with up to ``most`` triples removed.
+    """Return the least difference of two graphs, with up to ``most`` triples removed.
 
-    ``None`` where there are two least ones, where all are larger, or where it takes too many steps
+    ``None`` if there are two least ones, where all are larger, or where it takes too many steps
     to tell.
     """
     search = _searched(first, second, most)
@@ -38,7 +38,7 @@ def only_difference(first: frozenset[Row], second: frozenset[Row], most: int) ->
 
 
 def isomorphic(first: frozenset[Row], second: frozenset[Row]) -> bool | None:
-    """Whether two graphs are the same up to blank nodes; ``None`` where it takes too long to tell.
+    """Whether two graphs are the same up to blank nodes; ``None`` if it takes too long to tell.
 
     >>> isomorphic(frozenset({("_:a", "<p>", '"1"')}), frozenset({("_:x", "<p>", '"1"')}))
     True
@@ -50,7 +50,7 @@ def isomorphic(first: frozenset[Row], second: frozenset[Row]) -> bool | None:
 
 
 def rigid(rows: frozenset[Row]) -> bool:
-    """Whether blank nodes can be told apart: no other pairing of a graph with itself fits.
+    """Return whether blank nodes can be told apart: no other pairing of a graph with itself fits.
 
     False, too, where it takes too many steps to tell.
 
@@ -62,7 +62,7 @@ def rigid(rows: frozenset[Row]) -> bool:
 
 
 def blanks(row: Row) -> list[str]:
-    """The blank nodes of a triple."""
+    """Return the blank nodes of a triple."""
     return [cell for cell in row if cell.startswith("_:")]
 
 
@@ -71,7 +71,7 @@ class _TooManySteps(Exception):
 
 
 def _searched(first: frozenset[Row], second: frozenset[Row], most: int) -> _Search | None:
-    """The outcome of a search; ``None`` where it takes too many steps."""
+    """Return the outcome of a search; ``None`` if it takes too many steps."""
     search = _Search(first, second, most)
     try:
         search.go(0, sum(row not in second for row in first if not blanks(row)))
@@ -139,7 +139,7 @@ class _Search:
 
 
 def renamed(row: Row, pairing: Pairing) -> Row | None:
-    """A triple with the partners of its blank nodes; ``None`` where one has none."""
+    """Return a triple with the partners of its blank nodes; ``None`` if one has none."""
     cells = [pairing[cell] if cell.startswith("_:") else cell for cell in row]
     subject, predicate, value = cells
     if subject is None or predicate is None or value is None:

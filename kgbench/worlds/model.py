@@ -68,18 +68,18 @@ class Model:
     properties: tuple[Property, ...]
 
     def above(self, kind: str) -> Iterator[str]:
-        """A class and those above it, from below."""
+        """Yield a class and those above it, from below."""
         at: str | None = kind
         while at is not None:
             yield at
             at = self.kinds[at].parent
 
     def below(self, kind: str) -> list[str]:
-        """The classes with instances of their own that are ``kind`` or below it."""
+        """Return the classes with instances of their own that are ``kind`` or below it."""
         return [iri for iri in self.populated if kind in self.above(iri)]
 
     def has(self, kind: str) -> list[Property]:
-        """The properties of the instances of a class, its own and inherited ones."""
+        """Return the properties of the instances of a class, its own and inherited ones."""
         return self._of_kinds[kind]
 
     @cached_property
@@ -97,9 +97,9 @@ class Model:
 
 @cache
 def declared() -> Model:
-    """The model in ``tasks/world/model.ttl``.
+    """Return the model in ``tasks/world/model.ttl``.
 
-    Raises :class:`~kgbench.errors.ResourceError` where it is incomplete.
+    Raises :class:`~kgbench.errors.ResourceError` if it is incomplete.
     """
     said = shipped("tasks", "world", "model.ttl")
     kinds = {node.value: _kind(said, node) for node in said.instances(OWL.Class)}
@@ -108,7 +108,7 @@ def declared() -> Model:
 
 @cache
 def absent() -> tuple[Property, ...]:
-    """The properties in ``tasks/world/absent.ttl``, of which no world says anything."""
+    """Return the properties in ``tasks/world/absent.ttl``, of which no world says anything."""
     return _properties(shipped("tasks", "world", "absent.ttl"))
 
 
@@ -116,7 +116,7 @@ def absent() -> tuple[Property, ...]:
 def synonyms() -> dict[str, list[str]]:
     """Other words for classes and properties, by IRI: ``tasks/world/synonyms.ttl``.
 
-    Raises :class:`~kgbench.errors.ResourceError` where one has none.
+    Raises :class:`~kgbench.errors.ResourceError` if one has none.
     """
     said = shipped("tasks", "world", "synonyms.ttl")
     model = declared()

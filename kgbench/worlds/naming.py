@@ -33,7 +33,7 @@ class Chance:
         self._draw = Random(source).random  # noqa: S311 - reproducible, not secret
 
     def between(self, least: int, most: int) -> int:
-        """A whole number, both ends included."""
+        """Return a whole number, both ends included."""
         return least + int(self._draw() * (most - least + 1))
 
     def one(self, among: Sequence[T]) -> T:
@@ -50,7 +50,7 @@ class Chance:
         return [among[place] for place in places]
 
     def shuffled(self, among: Sequence[T]) -> list[T]:
-        """All of ``among`` in an order of chance (Fisher and Yates)."""
+        """Return all of ``among`` in an order of chance (Fisher and Yates)."""
         found = list(among)
         for last in range(len(found) - 1, 0, -1):
             other = self.between(0, last)
@@ -59,7 +59,7 @@ class Chance:
 
 
 def word(chance: Chance) -> str:
-    """An invented word that begins with a capital."""
+    """Return an invented word that begins with a capital."""
     middle = chance.one(_MIDDLES)
     return chance.one(_STARTS) + middle + chance.one(_ENDS)
 

@@ -65,7 +65,7 @@ def _quoted(report: Report) -> str:
 
 
 def _reified(report: Report, notes: Sequence[str]) -> str:
-    """A report as RDF 1.0 and 1.1 reify."""
+    """Return a report as RDF 1.0 and 1.1 reify."""
     (one,) = report.statements
     parts = zip(("subject", "predicate", "object"), one.triple, strict=True)
     said = [f"a <{RDF.Statement}>", *(f"<{RDF[name]}> {term}" for name, term in parts)]
@@ -73,7 +73,7 @@ def _reified(report: Report, notes: Sequence[str]) -> str:
 
 
 def _i18n(term: Term, level: int) -> Term:
-    """A string with a direction as JSON-LD 1.1 writes it in RDF 1.1, from level 3 on."""
+    """Return a string with a direction as JSON-LD 1.1 writes it in RDF 1.1, from level 3 on."""
     if level < _HTML:
         return term
     return _DIRECTED.sub(lambda m: f'"{m[1]}"^^<{I18N}{m[2].lower()}_{m[3]}>', term)
@@ -114,7 +114,7 @@ def mottos(graph: Graph, level: int, chance: Chance) -> list[Motto]:
 
 
 def _motto(one: Instance, tag: Tag, said: str, lacks: int) -> Motto:
-    """A text that has all, no direction (1), or neither direction nor language (2)."""
+    """Return a text that has all, no direction (1), or neither direction nor language (2)."""
     direction = tag.direction if not lacks else None
     return Motto(one, said, tag.tag if lacks <= 1 else None, direction)
 

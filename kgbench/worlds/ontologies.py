@@ -68,7 +68,7 @@ class Draft:
         self._simple: set[str] = set()
 
     def goal(self) -> Axiom:
-        """A fact about new names: a class of an individual, or a link."""
+        """Return a fact about new names: a class of an individual, or a link."""
         one = self.fresh("i")
         if self.chance.between(1, 3) == 1:
             return axiom("link", one, self.fresh("p"), self.fresh("i"))
@@ -109,11 +109,11 @@ class Draft:
         self._simple.add(name)
 
     def is_simple(self, name: str) -> bool:
-        """Whether a property is such."""
+        """Return whether a property is such."""
         return name in self._simple
 
     def below(self, name: str) -> str:
-        """A new property to be below ``name``."""
+        """Return a new property to be below ``name``."""
         found = self.fresh("p")
         if name in self._simple:
             self._simple.add(found)
@@ -129,7 +129,7 @@ class Draft:
         return self.chance.between(0, len(opened) - 1)
 
     def _kinds(self, goal: Axiom) -> list[str]:
-        """The kinds of axioms that a fact may follow from."""
+        """Return the kinds of axioms that a fact may follow from."""
         kinds = [one for one in _CONCLUDING[goal.kind] if one in self._recipe.kinds]
         if "functional" in self._recipe.kinds and goal.kind != "same":
             kinds.append(_IDENTITY)
@@ -314,5 +314,5 @@ _BACKWARDS: Final[Mapping[str, Callable[[Draft, Sequence[str]], Step]]] = {
 
 
 def rules_of(axioms: Sequence[Axiom]) -> list[Axiom]:
-    """The axioms that are no facts."""
+    """Return the axioms that are no facts."""
     return [one for one in axioms if one.kind not in FACTS]

@@ -47,12 +47,12 @@ class Justified(NamedTuple):
 
 
 def draft(names: str, level: int, chance: Chance) -> Draft:
-    """An empty ontology of a level."""
+    """Return an empty ontology of a level."""
     return Draft(Vocabulary(names, chance), RECIPES[level], chance)
 
 
 def seed_of(seed: int) -> str:
-    """What stands for the seed of a plan."""
+    """Return what stands for the seed of a plan."""
     return hashlib.sha256(str(seed).encode()).hexdigest()[:16]
 
 
@@ -71,7 +71,7 @@ def entailments(seed: str, names: str, level: int, number: int) -> Entailments:
 
 @lru_cache(maxsize=KEPT)
 def justified(seed: str, names: str, level: int, number: int) -> Justified:
-    """A fact that follows from an ontology, which does not state it."""
+    """Return a fact that follows from an ontology, which does not state it."""
     for chance in attempts("justifications", seed, names, level, number):
         try:
             found = _justified(draft(names, level, chance), RECIPES[level], chance)
@@ -88,17 +88,17 @@ def attempts(*seed: object) -> Iterator[Chance]:
 
 
 def no_case(level: int) -> TaskError:
-    """The error where no attempt is good."""
+    """Return the error where no attempt is good."""
     return TaskError(f"no ontology of level {level} was found in {_TRIES} attempts")
 
 
 def proves(axioms: Iterable[Axiom], goal: Axiom | None, budget: Budget | None = None) -> bool:
-    """Whether axioms entail a fact, or for ``None`` are inconsistent."""
+    """Return whether axioms entail a fact, or for ``None`` are inconsistent."""
     return entails(triples(axioms), None if goal is None else triple(goal), budget)
 
 
 def triple(fact: Axiom) -> ox.Triple:
-    """The triple of a fact."""
+    """Return the triple of a fact."""
     (found,) = triples([fact])
     return found
 
@@ -114,7 +114,7 @@ def minimal(axioms: Sequence[Axiom], goal: Axiom | None) -> tuple[Axiom, ...]:
 
 
 def facts(closure: Closure, axioms: Sequence[Axiom]) -> set[Axiom]:
-    """What a closure has about the named individuals in axioms, and they do not state."""
+    """Return what a closure has about the named individuals in axioms, and they do not state."""
     names = {sort: set(of) for sort, of in signature(axioms).items()}
     found: set[Axiom] = set()
     for atom in closure.triples:

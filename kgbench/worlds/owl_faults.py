@@ -35,7 +35,7 @@ class Clash(NamedTuple):
 
 @lru_cache(maxsize=KEPT)
 def inconsistent(seed: str, names: str, level: int, number: int) -> Inconsistent:
-    """An inconsistent ontology."""
+    """Return an inconsistent ontology."""
     for chance in attempts("faults", seed, names, level, number):
         try:
             found = _drawn(draft(names, level, chance), RECIPES[level], chance)
@@ -69,7 +69,7 @@ def _entailed(made: Draft, goal: Axiom, steps: int) -> tuple[Axiom, ...]:
 
 
 def _two_classes(made: Draft, steps: int, kind: str) -> Clash:
-    """A thing has a class, and once or twice another that shares nothing with it."""
+    """Return a thing has a class, and once or twice another that shares nothing with it."""
     one, of = made.fresh("i"), made.fresh("c")
     shared = _entailed(made, axiom("type", one, of), steps)
     found = list(shared)

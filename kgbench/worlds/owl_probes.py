@@ -54,7 +54,7 @@ class Sentences(NamedTuple):
 
 @lru_cache(maxsize=KEPT)
 def sentences(seed: str, names: str, level: int, number: int) -> Sentences:
-    """An ontology in words."""
+    """Return an ontology in words."""
     for chance in attempts("sentences", seed, names, level, number):
         try:
             found = _drawn(names, level, chance)

@@ -56,16 +56,16 @@ class Part:
         return frozenset(self._rows)
 
     def fresh(self) -> str:
-        """A new blank node."""
+        """Return a new blank node."""
         self._number += 1
         return f"_:n{self._number}"
 
     def values(self, kind: str) -> list[Property]:
-        """The properties of things of a class whose values are literals."""
+        """Return the properties of things of a class whose values are literals."""
         return [one for one in self.graph.model.has(kind) if not one.links]
 
     def predicate(self, each: Property) -> str:
-        """A property as N-Triples writes it."""
+        """Return a property as N-Triples writes it."""
         return f"<{self.graph.terms[each.iri]}>"
 
     def _tell(self, one: Instance, node: str, depth: int) -> None:
@@ -87,7 +87,7 @@ class Part:
                     self._say(node, self.predicate(each), other)
 
     def _node(self, target: Instance, depth: int) -> str | None:
-        """What stands for a thing that another is linked to; ``None`` where it is left out."""
+        """What stands for a thing that another is linked to; ``None`` if it is left out."""
         if target.iri in self._nodes:
             if self._nodes[target.iri].startswith("_:"):
                 self.features.add("shared")

@@ -82,9 +82,9 @@ class Sheet:
         self._known: set[object] = set()
 
     def question(self, number: int) -> Question:
-        """The question with a number from 0.
+        """Return the question with a number from 0.
 
-        Raises :class:`~kgbench.errors.TaskError` where the world is too small for so many.
+        Raises :class:`~kgbench.errors.TaskError` if the world is too small for so many.
         """
         while len(self._found) <= number:
             self._found.append(self._next())
@@ -110,7 +110,7 @@ class Sheet:
         return _NUMBER.sub("", found.query), tuple(self._rows(found.query))
 
     def _recipe(self) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
-        """The features of which one each is drawn, and the forms of questions."""
+        """Return the features of which one each is drawn, and the forms of questions."""
         return _RECIPES[self._level]
 
     def _drawn(self) -> Question | None:
@@ -140,7 +140,7 @@ class Sheet:
     def _clauses(
         self, kind: str, witness: Instance, features: Sequence[str]
     ) -> list[Clause] | None:
-        """A clause for each feature that instances of a class can have, or ``None``."""
+        """Return a clause for each feature that instances of a class can have, or ``None``."""
         parts: list[Clause] = []
         for number, feature in enumerate(features):
             part = self._clause(feature, Place(self._graph, witness, self._chance, number))
@@ -172,7 +172,7 @@ class Sheet:
         return Question(text, query, (), "ORDER BY" in form.end)
 
     def _sound(self, made: Question, kind: str, parts: Sequence[Clause], form: Form) -> bool:
-        """Whether the answer is short, not given away, and depends on every clause."""
+        """Return whether the answer is short, not given away, and depends on every clause."""
         rows = self._rows(made.query)
         if not 1 <= len(rows) <= MOST_ROWS or rows == [("0",)]:
             return False
@@ -186,7 +186,7 @@ class Sheet:
     def _all_matter(
         self, rows: list[tuple[str, ...]], kind: str, parts: Sequence[Clause], form: Form
     ) -> bool:
-        """Whether the result is not ``rows`` without any one of the clauses."""
+        """Return whether the result is not ``rows`` without any one of the clauses."""
         for part in parts:
             others = [one for one in parts if one is not part]
             above = self._graph.model.below(kind) != [kind]
@@ -288,7 +288,7 @@ def sheet(world: World, level: int) -> Sheet:
 
 @lru_cache(maxsize=2)
 def loaded(world: World) -> ox.Store:
-    """The graph of a world, for queries."""
+    """Return the graph of a world, for queries."""
     store = ox.Store()
     store.bulk_load(generator.text(world).encode(), format=ox.RdfFormat.N_TRIPLES)
     return store

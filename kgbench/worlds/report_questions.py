@@ -57,7 +57,7 @@ class Scene(NamedTuple):
     chance: Chance
 
     def term(self, each: Property) -> Term:
-        """A property as queries write it."""
+        """Return a property as queries write it."""
         return f"w:{self.graph.terms[each.iri].removeprefix(NAMESPACE)}"
 
 
@@ -71,16 +71,16 @@ class Form(NamedTuple):
     end: str = ""
 
     def query(self, left_out: int | None = None) -> str:
-        """The query, without one of its conditions."""
+        """Return the query, without one of its conditions."""
         kept = [one for number, one in enumerate(self.conditions) if number != left_out]
         body = "\n".join(f"  {line}" for line in (self.pattern, *kept))
         return f"SELECT {self.select} WHERE {{\n{body}\n}}{self.end}"
 
 
 def drawn(world: World, level: int, number: int) -> Question:
-    """The question of a level with a number, about a graph of its own.
+    """Return the question of a level with a number, about a graph of its own.
 
-    Raises :class:`~kgbench.errors.TaskError` where the world is too small to make one.
+    Raises :class:`~kgbench.errors.TaskError` if the world is too small to make one.
     """
     graph, chance = statements.graph_and_chance(world, "query", level, number)
     for _ in range(_TRIES):
@@ -137,7 +137,7 @@ def _node(place: int) -> Term:
 def _noted(
     graph: Graph, sources: Sequence[Instance], chance: Chance, *, worded: bool
 ) -> tuple[tuple[Term, str, Term], ...]:
-    """What is noted of a report, by one of a few sources."""
+    """Return what is noted of a report, by one of a few sources."""
     notes = statements.noted(graph, chance, worded=worded)
     source = chance.one(sources)
     return ((SOURCE, source.label, f"<{source.iri}>"), *notes[1:])
@@ -151,7 +151,7 @@ def _lines(scene: Scene) -> tuple[str, ...]:
 
 
 def _is_sound(form: Form, lines: Sequence[str]) -> bool:
-    """Whether the answer is short, not given away, and depends on every condition."""
+    """Return whether the answer is short, not given away, and depends on every condition."""
     store = ox.Store()
     store.bulk_load("\n".join(lines).encode(), format=ox.RdfFormat.N_TRIPLES)
     rows = _rows(store, form.query())
@@ -289,7 +289,7 @@ def _from(source: Instance, report: str = "?report") -> str:
 
 
 def _bound(scene: Scene, report: str = "?report") -> tuple[str, str]:
-    """A bound of the confidence or the day of a report, in words and as a condition."""
+    """Return a bound of the confidence or the day of a report, in words and as a condition."""
     if scene.chance.between(0, 1):
         value = f"0.{scene.chance.between(31, 79)}"
         words = f"with a confidence of at least {value}"

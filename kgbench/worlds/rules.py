@@ -59,11 +59,11 @@ class Draw(NamedTuple):
         return self.graph.model.kinds[self.kind].label
 
     def term(self, iri: str) -> str:
-        """A term of the model in Turtle."""
+        """Return a term of the model in Turtle."""
         return shown(self.graph, iri)
 
     def one(self, wanted: Callable[[Property], bool] | None = None) -> Property | None:
-        """A property of the class."""
+        """Return a property of the class."""
         has = self.graph.model.has(self.kind)
         among = has if wanted is None else [one for one in has if wanted(one)]
         return self.chance.one(among) if among else None
@@ -71,7 +71,7 @@ class Draw(NamedTuple):
     def on(
         self, component: str, each: Property, words: str, constraint: str, group: str = ""
     ) -> Callable[[Change, Change | None], Rule]:
-        """A rule about the values of a property; what breaks it is still to be said."""
+        """Return a rule about the values of a property; what breaks it is still to be said."""
 
         def made(breaks: Change, keeps: Change | None = None) -> Rule:
             path = self.term(each.iri)
@@ -112,15 +112,15 @@ def values(number: int) -> str:
 
 
 def with_article(noun: str) -> str:
-    """A noun with its article."""
+    """Return a noun with its article."""
     return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
 
 
 def written(each: Property, value: int) -> str:
-    """A number or date of a property in words."""
+    """Return a number or date of a property in words."""
     return date.fromordinal(value).isoformat() if each.range == XSD.date else str(value)
 
 
 def in_turtle(each: Property, value: int) -> str:
-    """A number or date of a property in Turtle."""
+    """Return a number or date of a property in Turtle."""
     return f'"{written(each, value)}"^^xsd:date' if each.range == XSD.date else str(value)

@@ -48,17 +48,17 @@ class Scene:
             self._objects.setdefault((one.subject.value, one.predicate.value), []).append(one)  # type: ignore[union-attr]
 
     def of(self, kind: str) -> list[ox.NamedNode]:
-        """The things of a class and of those below it."""
+        """Return the things of a class and of those below it."""
         known = {self.graph.terms[iri] for iri in self.graph.model.below(kind)}
         found = (one for one in self.triples if one.predicate == TYPE)
         return [one.subject for one in found if one.object.value in known]  # type: ignore[misc, union-attr]
 
     def said(self, subject: ox.NamedNode, predicate: str) -> list[ox.Triple]:
-        """The triples with a subject and a predicate (IRI)."""
+        """Return the triples with a subject and a predicate (IRI)."""
         return self._objects.get((subject.value, predicate), [])
 
     def changed(self, edit: Edit) -> Scene:
-        """The scene after a change, in an order that does not tell what has changed."""
+        """Return the scene after a change, in an order that does not tell what has changed."""
         gone = set(edit.removed)
         kept = [one for one in self.triples if one not in gone]
         return Scene(self.graph, _ordered([*kept, *edit.added]))
@@ -71,7 +71,7 @@ def conforming(
     follow: Iterable[str],
     chance: Chance,
 ) -> Scene | None:
-    """A scene that conforms to shapes; ``None`` where this draw gives none.
+    """Return a scene that conforms to shapes; ``None`` if this draw gives none.
 
     It has some things of each of ``kinds``, and what they link to by the properties ``follow`` and
     by those that must have a value, but for those that the shapes find wrong.
@@ -101,7 +101,7 @@ def conforming(
 
 
 def _said(graph: Graph, one: Instance) -> list[ox.Triple]:
-    """What a world says of an instance."""
+    """Return what a world says of an instance."""
     parsed = ox.parse("\n".join(lines(graph, one)), ox.RdfFormat.N_TRIPLES)
     return [quad.triple for quad in parsed]
 
@@ -109,7 +109,7 @@ def _said(graph: Graph, one: Instance) -> list[ox.Triple]:
 def _cut_out(
     graph: Graph, members: Mapping[str, Instance], said: Mapping[str, Sequence[ox.Triple]]
 ) -> Scene:
-    """What is said of the members, without links to other things."""
+    """Return what is said of the members, without links to other things."""
     links = {graph.terms[one.iri] for one in graph.model.properties if one.links}
     kinds = sorted({kind for one in members.values() for kind in graph.model.above(one.kind)})
     axioms = [
@@ -142,5 +142,5 @@ def _ordered(triples: Iterable[ox.Triple]) -> list[ox.Triple]:
 
 
 def pairs(found: Iterable[Finding]) -> set[tuple[str, str]]:
-    """The nodes with the components that they violate."""
+    """Return the nodes with the components that they violate."""
     return {one.pair for one in found}

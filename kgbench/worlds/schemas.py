@@ -70,7 +70,7 @@ class Schema:
         return [*self.kinds, *(one.iri for one in self.properties)]
 
     def rows(self, place: int) -> frozenset[Row]:
-        """The triples of the first (0) or the second (1) ontology."""
+        """Return the triples of the first (0) or the second (1) ontology."""
         return self._without(self.strangers[1 - place])
 
     @property
@@ -157,7 +157,7 @@ class Schema:
                         self._say(one.iri, f"<{each.iri}>", to.iri)
 
     def _class(self, one: Instance) -> str | None:
-        """The class of a thing, or the next above it, that both ontologies have."""
+        """Return the class of a thing, or the next above it, that both ontologies have."""
         return next(
             (kind for kind in self._graph.model.above(one.kind) if kind in self.kinds), None
         )

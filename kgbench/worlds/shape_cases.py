@@ -86,7 +86,7 @@ class RuleSet(NamedTuple):
         return [rule.words for rule in self.rules]
 
     def scene(self, chance: Chance) -> Scene | None:
-        """A graph that conforms, where this draw gives one."""
+        """Return a graph that conforms, where this draw gives one."""
         kinds = sorted({kind for rule in self.rules for kind in rule.kinds})
         follow = sorted({iri for rule in self.rules for iri in rule.properties})
         return conforming(self.graph, self.shapes, kinds, follow, chance)
@@ -139,9 +139,9 @@ class TrialGraph(NamedTuple):
 
 
 def faulty(world: World, level: int, number: int) -> FaultyGraph:
-    """The graph with faults of a level that has a number.
+    """Return the graph with faults of a level that has a number.
 
-    Raises :class:`~kgbench.errors.TaskError` where the world is too small to make one.
+    Raises :class:`~kgbench.errors.TaskError` if the world is too small to make one.
     """
     chance = Chance(VERSION, world.name, "faults", level, number)
     for _ in range(_TRIES):
@@ -165,9 +165,9 @@ class Assignments:
         self._next = 0
 
     def draw(self, number: int) -> int:
-        """Which draw gives the set of rules with a number from 0; see :func:`assigned`.
+        """Return which draw gives the set of rules with a number from 0; see :func:`assigned`.
 
-        Raises :class:`~kgbench.errors.TaskError` where the world gives no more.
+        Raises :class:`~kgbench.errors.TaskError` if the world gives no more.
         """
         while len(self._found) <= number:
             for _ in range(_TRIES):
@@ -193,13 +193,13 @@ class Assignments:
 
 @lru_cache(maxsize=8)
 def assignments(world: World, level: int) -> Assignments:
-    """The sets of rules of a level about a world."""
+    """Return the sets of rules of a level about a world."""
     return Assignments(world, level)
 
 
 @lru_cache(maxsize=64)
 def assigned(world: World, level: int, draw: int) -> RuleSet | None:
-    """The set of rules of a draw; ``None`` where the draw gives none."""
+    """Return the set of rules of a draw; ``None`` if the draw gives none."""
     return _drawn(world, level, Chance(VERSION, world.name, "rules", level, draw))
 
 
@@ -299,7 +299,7 @@ def _undo(
     sites: set[tuple[str, str]],
     before: set[tuple[str, str]],
 ) -> Edit | None:
-    """A smallest change at the sites that undoes a fault, from 1 triple upwards.
+    """Return a smallest change at the sites that undoes a fault, from 1 triple upwards.
 
     Triples may go, and those may come back that were there: what else could come in their place
     makes no smaller number.
@@ -318,7 +318,7 @@ def _undo(
 
 
 def _kept(rules: RuleSet, scenes: Sequence[Scene], chance: Chance) -> Iterator[TrialGraph]:
-    """The scenes, then the scenes changed so that they just keep to a rule."""
+    """Yield the scenes, then the scenes changed so that they just keep to a rule."""
     for scene in scenes:
         yield TrialGraph(tuple(scene.triples), None)
     keeps = [rule.keeps for rule in rules.rules if rule.keeps is not None]
@@ -333,7 +333,7 @@ def _kept(rules: RuleSet, scenes: Sequence[Scene], chance: Chance) -> Iterator[T
 
 
 def _broken(rules: RuleSet, scenes: Sequence[Scene], chance: Chance) -> Iterator[TrialGraph]:
-    """The scenes with one rule broken each, all rules in turn; nothing where one never is."""
+    """Yield the scenes with one rule broken each, all rules in turn; nothing where one never is."""
     places = list(range(len(scenes)))
     for number in range(EACH):
         rule = rules.rules[number % len(rules.rules)]

@@ -42,7 +42,7 @@ LINES: Final = Spelling({}, bare=False)
 def written(
     rows: Iterable[Row], spelling: Spelling, folded: Collection[str], chance: Chance
 ) -> str:
-    """A graph in an order of chance, without final line break.
+    """Return a graph in an order of chance, without final line break.
 
     ``folded`` are blank nodes to be written without labels, where Turtle is written: each is the
     object of one triple (:func:`foldable`).
@@ -54,12 +54,12 @@ def written(
 
 
 def line(row: Row) -> str:
-    """A triple as N-Triples has it, without the full stop."""
+    """Return a triple as N-Triples has it, without the full stop."""
     return " ".join(row)
 
 
 def foldable(rows: Collection[Row]) -> list[str]:
-    """The blank nodes that Turtle can write without labels.
+    """Return the blank nodes that Turtle can write without labels.
 
     Each is the object of one triple, and the subject of that is no part of what it says itself.
     """

@@ -157,7 +157,7 @@ def statements(graph: Graph, number: int, chance: Chance) -> list[Statement]:
 
 
 def link(graph: Graph, one: Instance, each: Property, target: Instance) -> Statement:
-    """The statement that a thing is linked to another."""
+    """Return the statement that a thing is linked to another."""
     words = f"{one.label} has {target.label} as {each.label}"
     return Statement(words, (f"<{one.iri}>", f"<{graph.terms[each.iri]}>", f"<{target.iri}>"))
 
@@ -180,17 +180,17 @@ def noted(graph: Graph, chance: Chance, *, worded: bool) -> tuple[tuple[Term, st
 
 
 def confidence(chance: Chance) -> str:
-    """A confidence between 0.1 and 0.9."""
+    """Return a confidence between 0.1 and 0.9."""
     return f"0.{chance.between(1, 9)}"
 
 
 def decimal(value: str) -> Term:
-    """A number as a literal."""
+    """Return a number as a literal."""
     return f'"{value}"^^<{XSD.decimal}>'
 
 
 def text(tag: Tag, chance: Chance) -> str:
-    """An invented text of three words in the letters of a language."""
+    """Return an invented text of three words in the letters of a language."""
     if not tag.letters:
         return " ".join(word(chance).lower() for _ in range(3))
     lengths = [chance.between(3, 6) for _ in range(3)]
@@ -198,13 +198,13 @@ def text(tag: Tag, chance: Chance) -> str:
 
 
 def told(said: str, tag: Tag) -> str:
-    """A text with its language and direction, in words."""
+    """Return a text with its language and direction, in words."""
     way = "right to left" if tag.direction == "rtl" else "left to right"
     return f'"{said}" (language {tag.tag}, base direction {way})'
 
 
 def lines(reports: Sequence[Report]) -> list[str]:
-    """The triples of reports and of what is accepted, as lines of N-Triples 1.2."""
+    """Return the triples of reports and of what is accepted, as lines of N-Triples 1.2."""
     found: dict[str, None] = {}
     for report in reports:
         for one in report.statements:
@@ -233,7 +233,7 @@ def names(graph: Graph, texts: Sequence[str], chance: Chance, more: int = 6) -> 
 
 
 def short(text: str) -> str:
-    """A document of N-Triples as Turtle with the prefixes that it needs."""
+    """Return a document of N-Triples as Turtle with the prefixes that it needs."""
     used: dict[str, None] = {}
 
     def named(match: re.Match[str]) -> str:
@@ -246,7 +246,7 @@ def short(text: str) -> str:
 
 
 def described(reports: Sequence[Report]) -> Iterator[str]:
-    """Each report in words, a line each."""
+    """Yield each report in words, a line each."""
     for number, report in enumerate(reports, 1):
         node = report.node if report.is_named else "a blank node"
         said = ", and that ".join(one.words for one in report.statements)
@@ -256,7 +256,7 @@ def described(reports: Sequence[Report]) -> Iterator[str]:
 
 
 def graph_and_chance(world: World, *seed: object) -> tuple[Graph, Chance]:
-    """The graph of a world, and chance for one case about it."""
+    """Return the graph of a world, and chance for one case about it."""
     return made(world), Chance(VERSION, world.name, *seed)
 
 
@@ -269,5 +269,5 @@ _NOTED: Final = {
 
 
 def node(place: int, *, named: bool) -> Term:
-    """The reifier of the report at a place: an IRI, or a blank node."""
+    """Return the reifier of the report at a place: an IRI, or a blank node."""
     return f"<{TARGET}report{place + 1}>" if named else f"_:report{place + 1}"

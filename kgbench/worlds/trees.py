@@ -81,9 +81,9 @@ class Trees:
         self._known: set[str] = set()
 
     def tree(self, number: int) -> Tree:
-        """The tree with a number, from 0.
+        """Return the tree with a number, from 0.
 
-        Raises :class:`~kgbench.errors.TaskError` where the world is too small for so many.
+        Raises :class:`~kgbench.errors.TaskError` if the world is too small for so many.
         """
         while len(self._found) <= number:
             self._found.append(self._next())
@@ -109,7 +109,7 @@ def sheet(world: World, level: int) -> Trees:
 
 
 def _least(draft: Draft, level: int) -> Tree | None:
-    """The tree of a draft, with what is needed of its frame; ``None`` where that is too little."""
+    """The tree of a draft, with what is needed of its frame; ``None`` if that is too little."""
     nodes = expanded(draft.triples)
 
     def made_by(frame: Node) -> Node:
@@ -127,7 +127,7 @@ def _least(draft: Draft, level: int) -> Tree | None:
 
 
 def _is_told(tree: Json, context: Node) -> bool:
-    """Whether a tree has words of a context alone, and a value for each."""
+    """Return whether a tree has words of a context alone, and a value for each."""
     if isinstance(tree, dict):
         tags = {key for key in tree if key in LANGUAGES}
         known = tree.keys() <= {*context, "@graph", *tags}
@@ -138,7 +138,7 @@ def _is_told(tree: Json, context: Node) -> bool:
 
 
 def _without_one(frame: Node) -> Iterator[Node]:
-    """A frame without one of its parts, for each of them."""
+    """Yield a frame without one of its parts, for each of them."""
     for key, value in frame.items():
         yield {name: one for name, one in frame.items() if name != key}
         if isinstance(value, dict):
@@ -162,7 +162,7 @@ class _Drawing:
         self._roots = chance.some(linked, _ROOTS)
 
     def draft(self) -> Draft | None:
-        """The draft."""
+        """Return the draft."""
         for one in self._roots:
             self._tell(one, links=True)
             for other in one.links[self._link.iri][:_OTHERS]:
@@ -226,7 +226,7 @@ class _Drawing:
         return {"type": self._class(self._link.range), "@explicit": True, "name": {}}
 
     def _turn(self) -> str:
-        """The key for what links to a thing."""
+        """Return the key for what links to a thing."""
         word = f"{self._link.key}Of"
         self._context[word] = {"@reverse": self._graph.terms[self._link.iri], "@type": "@id"}
         return word

@@ -51,7 +51,7 @@ class Vocabulary:
         self.labels: dict[str, str] = {}
 
     def fresh(self, sort: str) -> str:
-        """A new class (``c``), property (``p``) or individual (``i``).
+        """Return a new class (``c``), property (``p``) or individual (``i``).
 
         Raises :class:`NoMoreNames`.
         """
@@ -67,7 +67,7 @@ class Vocabulary:
         return name
 
     def _invented(self, taken: str) -> str:
-        """A word that means nothing."""
+        """Return a word that means nothing."""
         known = set(self.labels.values())
         while taken in known or taken in _CLASSES or taken in _PROPERTIES:
             taken = word(self._chance).lower()

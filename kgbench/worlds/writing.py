@@ -37,7 +37,7 @@ class WritingSheet(Sheet):
 
     @abstractmethod
     def _is_new(self, row: Row) -> bool:
-        """Whether a triple that is written (subject, predicate, object) counts."""
+        """Return whether a triple that is written (subject, predicate, object) counts."""
 
     def _recipe(self) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
         features, _ = super()._recipe()
@@ -69,7 +69,7 @@ class WritingSheet(Sheet):
         return found.features, _VALUE.sub("", where), tuple(self._things(found.query))
 
     def _rows(self, query: str) -> list[Row]:
-        """What a query writes: the templates that it fills, blank nodes aside."""
+        """Return what a query writes: the templates that it fills, blank nodes aside."""
         head, _, where = query.partition(_WHERE)
         rows: set[Row] = set()
         for line in head.splitlines():
@@ -85,7 +85,7 @@ class WritingSheet(Sheet):
         return sorted(row for row in rows if row[1:] not in stays or "GRAPH" in head)
 
     def _things(self, query: str) -> list[str]:
-        """The labels of the things that an exercise is about."""
+        """Return the labels of the things that an exercise is about."""
         where = query.partition(_WHERE)[2].rpartition("}")[0]
         found = self._ask("SELECT DISTINCT ?label", f"{where} ?x rdfs:label ?label . }}")
         return sorted(row[0].value for row in found)
@@ -99,11 +99,11 @@ class WritingSheet(Sheet):
         return shown(self._graph, each.iri)
 
     def _links(self, kind: str, used: set[str]) -> list[Property]:
-        """The properties that link things of a class, apart from the transitive one."""
+        """Return the properties that link things of a class, apart from the transitive one."""
         return [one for one in self._free(kind, used) if one.links and not one.transitive]
 
     def _other(self, kind: str, but: Sequence[str]) -> Instance | None:
-        """A thing of a class with none of the labels ``but``."""
+        """Return a thing of a class with none of the labels ``but``."""
         among = [one for one in self._graph.of(kind) if one.label not in but]
         return self._chance.one(among) if among else None
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generated worlds: graphs of invented things, and questions about them, made from seeds.
+"""Generated worlds: graphs of invented things, and questions about them, drawn from seeds.
 
-What worlds are made of is declared in ``tasks/world/model.ttl``. The version of the generator and
-the seed identify a world, so nothing needs to be published before it is asked.
+The classes and properties of worlds are declared in ``tasks/world/model.ttl``. The seed and the
+version of the generator identify a world, so no case has to be published before it is used.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The graph of a world: its instances with their links and values, drawn from a seed."""
+"""Graphs of worlds: instances with their links and values, drawn from a seed."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _PREFIX: Final = "world"
 
 
 class World(NamedTuple):
-    """What identifies a world: its seed, how many instances it has, and how its IRIs are made.
+    """The identity of a world: its seed, its number of instances and the kind of its IRIs.
 
-    ``names`` is ``natural`` (IRIs are made of labels) or ``opaque`` (of numbers; labels stay).
+    ``names`` is ``natural`` (IRIs from labels) or ``opaque`` (numbered IRIs; labels stay the same).
     """
 
     seed: str
@@ -39,7 +39,7 @@ class World(NamedTuple):
 
 
 def named(name: str) -> World | None:
-    """Return the world that a graph is called after; ``None`` if it is none of this version."""
+    """Return the world with this graph name; ``None`` if the name is not one of this version."""
     parts = name.split("-", 4)
     if len(parts) != len(World._fields) + 2 or parts[:2] != [_PREFIX, str(VERSION)]:
         return None
@@ -51,9 +51,9 @@ def named(name: str) -> World | None:
 
 @dataclass(slots=True)
 class Instance:
-    """A thing: its class, label, IRI, and by IRI of property what it is linked to and its values.
+    """A thing with its class, label and IRI, and with its links and values by property IRI.
 
-    Values are whole numbers (of dates, the day since 0001-01-01) and (text, language) pairs.
+    Values are whole numbers (for dates, the days since 0001-01-01) and (text, language) pairs.
     """
 
     kind: str
@@ -65,7 +65,7 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """A world as it was made. ``terms`` maps each IRI of the model to the one that it has here."""
+    """The graph of a world. ``terms`` maps each IRI of the model to the IRI used in this world."""
 
     world: World
     model: Model
@@ -73,49 +73,51 @@ class Graph:
     instances: Mapping[str, list[Instance]]
 
     def of(self, kind: str) -> list[Instance]:
-        """Return the instances of a class, and of those below it."""
-        return [one for leaf in self.model.below(kind) for one in self.instances[leaf]]
+        """Return the instances of a class and of its subclasses."""
+        return [instance for leaf in self.model.below(kind) for instance in self.instances[leaf]]
 
 
 @lru_cache(maxsize=4)
 def made(world: World) -> Graph:
-    """Return the world of a seed.
+    """Draw the graph of a world.
 
-    Raises :class:`~kgbench.errors.TaskError` for fewer instances than every class needs.
+    Raises :class:`~kgbench.errors.TaskError` if a class would get fewer than two instances.
     """
     model = declared()
     numbers = sizes(world)
     chance = Chance(VERSION, world.seed, "graph")
-    called = iter(labels(sum(numbers.values()), chance))
+    next_labels = iter(labels(sum(numbers.values()), chance))
     instances = {
-        kind: [Instance(kind, next(called), "") for _ in range(number)]
+        kind: [Instance(kind, next(next_labels), "") for _ in range(number)]
         for kind, number in numbers.items()
     }
     graph = Graph(world, model, _terms(model, world), instances)
-    everything = [one for members in instances.values() for one in members]
-    places = Chance(VERSION, world.seed, "names").shuffled(range(len(everything)))
-    for one, place in zip(everything, places, strict=True):
+    all_instances = [instance for members in instances.values() for instance in members]
+    numbers_of_iris = Chance(VERSION, world.seed, "names").shuffled(range(len(all_instances)))
+    for instance, position in zip(all_instances, numbers_of_iris, strict=True):
         opaque = world.names == OPAQUE
-        one.iri = RESOURCE + (f"i{place + 1}" if opaque else one.label.replace(" ", "_"))
-    ranges = {each.range: graph.of(each.range) for each in model.properties if each.links}
+        instance.iri = RESOURCE + (
+            f"i{position + 1}" if opaque else instance.label.replace(" ", "_")
+        )
+    ranges = {prop.range: graph.of(prop.range) for prop in model.properties if prop.links}
     for kind in model.populated:
         properties = model.has(kind)
-        for number, one in enumerate(instances[kind]):
-            for each in properties:
-                _give(one, number, each, ranges.get(each.range, []), chance)
+        for number, instance in enumerate(instances[kind]):
+            for prop in properties:
+                _give(instance, number, prop, ranges.get(prop.range, []), chance)
     return graph
 
 
 def sizes(world: World) -> dict[str, int]:
-    """Return how many instances each class with instances of its own has.
+    """Return the number of instances of each populated class.
 
-    Raises :class:`~kgbench.errors.TaskError` for fewer instances than every class needs.
+    Raises :class:`~kgbench.errors.TaskError` if a class would get fewer than two instances.
     """
     kinds = declared().kinds
-    found = {name: round(kinds[name].share * world.instances) for name in declared().populated}
-    if min(found.values()) < 2:  # noqa: PLR2004 - things that differ
+    result = {name: round(kinds[name].share * world.instances) for name in declared().populated}
+    if min(result.values()) < 2:  # noqa: PLR2004 - things that differ
         raise TaskError(f"a world of {world.instances} instances is too small: 60 are enough")
-    return found
+    return result
 
 
 @lru_cache(maxsize=4)
@@ -126,7 +128,7 @@ def text(world: World) -> str:
 
 
 def schema(graph: Graph) -> Iterator[str]:
-    """Yield what a world says of its classes and properties, as lines of N-Triples."""
+    """Yield the schema of a world (its classes and properties) as lines of N-Triples."""
     terms = graph.terms
     for iri, kind in graph.model.kinds.items():
         yield f"<{terms[iri]}> <{RDF.type}> <{OWL.Class}> ."
@@ -135,76 +137,76 @@ def schema(graph: Graph) -> Iterator[str]:
             yield f"<{terms[iri]}> <{RDFS.subClassOf}> <{terms[kind.parent]}> ."
         for other in kind.disjoint:
             yield f"<{terms[iri]}> <{OWL.disjointWith}> <{terms[other]}> ."
-    for each in graph.model.properties:
-        kinds = [OWL.ObjectProperty if each.links else OWL.DatatypeProperty]
-        if each.transitive:
+    for prop in graph.model.properties:
+        kinds = [OWL.ObjectProperty if prop.links else OWL.DatatypeProperty]
+        if prop.transitive:
             kinds.append(OWL.TransitiveProperty)
-        elif each.most == 1:
+        elif prop.most == 1:
             kinds.append(OWL.FunctionalProperty)
-        for of in kinds:
-            yield f"<{terms[each.iri]}> <{RDF.type}> <{of}> ."
-        yield f'<{terms[each.iri]}> <{RDFS.label}> "{each.label}"@en .'
-        yield f"<{terms[each.iri]}> <{RDFS.domain}> <{terms[each.domain]}> ."
-        yield f"<{terms[each.iri]}> <{RDFS.range}> <{terms.get(each.range, each.range)}> ."
+        for term_type in kinds:
+            yield f"<{terms[prop.iri]}> <{RDF.type}> <{term_type}> ."
+        yield f'<{terms[prop.iri]}> <{RDFS.label}> "{prop.label}"@en .'
+        yield f"<{terms[prop.iri]}> <{RDFS.domain}> <{terms[prop.domain]}> ."
+        yield f"<{terms[prop.iri]}> <{RDFS.range}> <{terms.get(prop.range, prop.range)}> ."
 
 
-def lines(graph: Graph, one: Instance) -> Iterator[str]:
-    """Yield what a world says of an instance, as lines of N-Triples."""
-    subject = f"<{one.iri}>"
-    yield f"{subject} <{RDF.type}> <{graph.terms[one.kind]}> ."
-    yield label(one)
-    for each in graph.model.has(one.kind):
-        predicate = f"<{graph.terms[each.iri]}>"
-        for target in one.links.get(each.iri, ()):
+def lines(graph: Graph, instance: Instance) -> Iterator[str]:
+    """Yield the triples about an instance as lines of N-Triples."""
+    subject = f"<{instance.iri}>"
+    yield f"{subject} <{RDF.type}> <{graph.terms[instance.kind]}> ."
+    yield label(instance)
+    for prop in graph.model.has(instance.kind):
+        predicate = f"<{graph.terms[prop.iri]}>"
+        for target in instance.links.get(prop.iri, ()):
             yield f"{subject} {predicate} <{target.iri}> ."
-        for value in one.values.get(each.iri, ()):
-            yield f"{subject} {predicate} {literal(each, value)} ."
+        for value in instance.values.get(prop.iri, ()):
+            yield f"{subject} {predicate} {literal(prop, value)} ."
 
 
-def label(one: Instance) -> str:
-    """Return the name of an instance, as a line of N-Triples."""
-    return f'<{one.iri}> <{RDFS.label}> "{one.label}" .'
+def label(instance: Instance) -> str:
+    """Return the label of an instance as a line of N-Triples."""
+    return f'<{instance.iri}> <{RDFS.label}> "{instance.label}" .'
 
 
-def literal(each: Property, value: int | tuple[str, str]) -> str:
-    """Return a value of a property as N-Triples and SPARQL write it."""
+def literal(prop: Property, value: int | tuple[str, str]) -> str:
+    """Return a value of a property in the syntax of N-Triples and SPARQL."""
     if isinstance(value, tuple):
         return f'"{value[0]}"@{value[1]}'
-    if each.range == XSD.date:
+    if prop.range == XSD.date:
         return f'"{date.fromordinal(value).isoformat()}"^^<{XSD.date}>'
     return f'"{value}"^^<{XSD.integer}>'
 
 
 def _terms(model: Model, world: World) -> dict[str, str]:
-    known = [*model.kinds, *(each.iri for each in model.properties)]
+    known = [*model.kinds, *(prop.iri for prop in model.properties)]
     if world.names == NATURAL:
         return {iri: iri for iri in known}
-    places = Chance(VERSION, world.seed, "terms").shuffled(range(len(known)))
-    numbered = zip(known, places, strict=True)
+    positions = Chance(VERSION, world.seed, "terms").shuffled(range(len(known)))
+    pairs = zip(known, positions, strict=True)
     return {
-        iri: f"{NAMESPACE}{'c' if iri in model.kinds else 'p'}{place + 1}"
-        for iri, place in numbered
+        iri: f"{NAMESPACE}{'c' if iri in model.kinds else 'p'}{position + 1}"
+        for iri, position in pairs
     }
 
 
 def _give(
-    one: Instance, number: int, each: Property, targets: list[Instance], chance: Chance
+    instance: Instance, index: int, prop: Property, targets: list[Instance], chance: Chance
 ) -> None:
-    wanted = chance.between(each.least, each.most)
-    if each.transitive:  # to earlier things only: there is no circle, and ways are long
-        targets, wanted = targets[: number // 3], each.most
-    if each.links:
-        found = [target for target in chance.some(targets, wanted) if target is not one]
-        if found:
-            one.links[each.iri] = found
+    count = chance.between(prop.least, prop.most)
+    if prop.transitive:  # link to earlier things only: no cycles, long paths
+        targets, count = targets[: index // 3], prop.most
+    if prop.links:
+        chosen = [target for target in chance.some(targets, count) if target is not instance]
+        if chosen:
+            instance.links[prop.iri] = chosen
         return
     values: list[int | tuple[str, str]] = []
-    if each.range == RDF.langString:
-        values += [(_slogan(chance), tag) for tag in chance.some(LANGUAGES, wanted)]
+    if prop.range == RDF.langString:
+        values += [(_slogan(chance), tag) for tag in chance.some(LANGUAGES, count)]
     else:
-        values += [chance.between(each.low, each.high) for _ in range(wanted)]
+        values += [chance.between(prop.low, prop.high) for _ in range(count)]
     if values:
-        one.values[each.iri] = values
+        instance.values[prop.iri] = values
 
 
 def _slogan(chance: Chance) -> str:
@@ -213,5 +215,5 @@ def _slogan(chance: Chance) -> str:
 
 def _lines(graph: Graph) -> Iterator[str]:
     for members in graph.instances.values():
-        for one in members:
-            yield from lines(graph, one)
+        for instance in members:
+            yield from lines(graph, instance)

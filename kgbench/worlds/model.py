@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What worlds are made of, as declared: classes, properties, how many values and which."""
+"""The declared model of worlds: classes and properties, with their numbers and ranges of values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMESPACE = "https://w3id.org/kgbench/world/"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A class: how it is called (singular, plural), the one above it, its share of instances."""
+    """A class: its label (singular and plural), its parent class and its share of the instances."""
 
     iri: str
     label: str
@@ -31,10 +31,10 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """A property of a class: between ``least`` and ``most`` values of the range.
+    """A property of the instances of a class, with ``least`` to ``most`` values of its range.
 
-    ``low`` and ``high`` bound numbers, and dates as days since 0001-01-01. ``phrase`` is what
-    things do that have a link by it; ``""`` for literals.
+    ``low`` and ``high`` bound numbers, and dates as days since 0001-01-01. ``phrase`` is the plural
+    verb phrase for "have a link by this property"; ``""`` for properties with literals.
     """
 
     iri: str
@@ -55,37 +55,37 @@ class Property:
 
     @property
     def key(self) -> str:
-        """What JSON calls it: the words of its label in one, ``dayOfBirth``."""
+        """Its key in JSON: the words of its label in camel case, such as ``dayOfBirth``."""
         first, *others = self.label.replace("-", " ").split()
         return first + "".join(word.capitalize() for word in others)
 
 
 @dataclass(frozen=True)
 class Model:
-    """The classes by IRI, and the properties, both in the order of their IRIs."""
+    """The classes of worlds by IRI, and their properties; both in the order of their IRIs."""
 
     kinds: dict[str, Kind]
     properties: tuple[Property, ...]
 
     def above(self, kind: str) -> Iterator[str]:
-        """Yield a class and those above it, from below."""
-        at: str | None = kind
-        while at is not None:
-            yield at
-            at = self.kinds[at].parent
+        """Yield a class and its ancestors, the class itself first."""
+        current: str | None = kind
+        while current is not None:
+            yield current
+            current = self.kinds[current].parent
 
     def below(self, kind: str) -> list[str]:
-        """Return the classes with instances of their own that are ``kind`` or below it."""
+        """Return the populated classes that are ``kind`` or one of its subclasses."""
         return [iri for iri in self.populated if kind in self.above(iri)]
 
     def has(self, kind: str) -> list[Property]:
-        """Return the properties of the instances of a class, its own and inherited ones."""
+        """Return the properties of the instances of a class, including inherited ones."""
         return self._of_kinds[kind]
 
     @cached_property
     def _of_kinds(self) -> dict[str, list[Property]]:
         return {
-            kind: [one for one in self.properties if one.domain in self.above(kind)]
+            kind: [prop for prop in self.properties if prop.domain in self.above(kind)]
             for kind in self.kinds
         }
 
@@ -101,71 +101,73 @@ def declared() -> Model:
 
     Raises :class:`~kgbench.errors.ResourceError` if it is incomplete.
     """
-    said = shipped("tasks", "world", "model.ttl")
-    kinds = {node.value: _kind(said, node) for node in said.instances(OWL.Class)}
-    return Model(kinds, _properties(said))
+    document = shipped("tasks", "world", "model.ttl")
+    kinds = {node.value: _kind(document, node) for node in document.instances(OWL.Class)}
+    return Model(kinds, _properties(document))
 
 
 @cache
 def absent() -> tuple[Property, ...]:
-    """Return the properties in ``tasks/world/absent.ttl``, of which no world says anything."""
+    """Return the properties in ``tasks/world/absent.ttl``, which no world uses."""
     return _properties(shipped("tasks", "world", "absent.ttl"))
 
 
 @cache
 def synonyms() -> dict[str, list[str]]:
-    """Other words for classes and properties, by IRI: ``tasks/world/synonyms.ttl``.
+    """Return other words for classes and properties by IRI, from ``tasks/world/synonyms.ttl``.
 
-    Raises :class:`~kgbench.errors.ResourceError` if one has none.
+    Raises :class:`~kgbench.errors.ResourceError` if a class or property has none.
     """
-    said = shipped("tasks", "world", "synonyms.ttl")
+    document = shipped("tasks", "world", "synonyms.ttl")
     model = declared()
-    found = {}
-    for iri in (*model.kinds, *(one.iri for one in model.properties)):
-        found[iri] = sorted(said.texts(NamedNode(iri), SKOS.altLabel))
-        if not found[iri]:
-            raise ResourceError(f"{said.file}: there is no other word for {iri}")
-    return found
+    result = {}
+    for iri in (*model.kinds, *(prop.iri for prop in model.properties)):
+        result[iri] = sorted(document.texts(NamedNode(iri), SKOS.altLabel))
+        if not result[iri]:
+            raise ResourceError(f"{document.file}: there is no other word for {iri}")
+    return result
 
 
-def _properties(said: Declared) -> tuple[Property, ...]:
+def _properties(document: Declared) -> tuple[Property, ...]:
     properties = [
-        _property(said, shape, part)
-        for shape in said.instances(SH.NodeShape)
-        for part in said.objects(shape, SH.property)
+        _property(document, shape, property_shape)
+        for shape in document.instances(SH.NodeShape)
+        for property_shape in document.objects(shape, SH.property)
     ]
-    return tuple(sorted(properties, key=lambda one: one.iri))
+    return tuple(sorted(properties, key=lambda prop: prop.iri))
 
 
-def _kind(said: Declared, node: Node) -> Kind:
+def _kind(document: Declared, node: Node) -> Kind:
     return Kind(
         str(node.value),
-        said.required(node, RDFS.label),
-        said.required(node, SKOS.altLabel),
-        said.text(node, RDFS.subClassOf),
-        said.read(node, KGB.share, float) or 0.0,
-        tuple(said.texts(node, OWL.disjointWith)),
+        document.required(node, RDFS.label),
+        document.required(node, SKOS.altLabel),
+        document.text(node, RDFS.subClassOf),
+        document.read(node, KGB.share, float) or 0.0,
+        tuple(document.texts(node, OWL.disjointWith)),
     )
 
 
-def _property(said: Declared, shape: Node, part: Node) -> Property:
-    (path,) = said.objects(part, SH.path)
-    domain = said.required(shape, SH.targetClass)
-    found = said.text(part, SH["class"]) or said.required(part, SH.datatype)
-    if (domain, found) != (said.text(path, RDFS.domain), said.text(path, RDFS.range)):
-        raise ResourceError(f"{said.file}: the shape of {path} contradicts its domain or range")
-    bound = _days if found == XSD.date else int
+def _property(document: Declared, shape: Node, property_shape: Node) -> Property:
+    (path,) = document.objects(property_shape, SH.path)
+    domain = document.required(shape, SH.targetClass)
+    value_range = document.text(property_shape, SH["class"]) or document.required(
+        property_shape, SH.datatype
+    )
+    if (domain, value_range) != (document.text(path, RDFS.domain), document.text(path, RDFS.range)):
+        raise ResourceError(f"{document.file}: the shape of {path} contradicts its domain or range")
+    bound = _days if value_range == XSD.date else int
     return Property(
         str(path.value),
-        said.required(path, RDFS.label),
-        said.text(path, SKOS.altLabel) or "",
+        document.required(path, RDFS.label),
+        document.text(path, SKOS.altLabel) or "",
         domain,
-        found,
-        said.read(part, SH.minCount, int) or 0,
-        said.needed(part, SH.maxCount, int),
-        said.read(part, SH.minInclusive, bound) or 0,
-        said.read(part, SH.maxInclusive, bound) or 0,
-        OWL.TransitiveProperty in said.texts(path, RDF.type),
+        value_range,
+        document.read(property_shape, SH.minCount, int) or 0,
+        document.needed(property_shape, SH.maxCount, int),
+        document.read(property_shape, SH.minInclusive, bound) or 0,
+        document.read(property_shape, SH.maxInclusive, bound) or 0,
+        OWL.TransitiveProperty in document.texts(path, RDF.type),
     )
 
 

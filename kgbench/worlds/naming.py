@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Invented labels for the things of worlds, and chance that is the same everywhere."""
+"""Invented labels for the things of worlds, and reproducible random draws."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _ENDS: Final = (
 
 
 class Chance:
-    """Draws from a seed, the same in every process and version of Python.
+    """Random draws from a seed, the same in every process and version of Python.
 
-    Only :meth:`random.Random.random` is drawn from, whose sequence Python guarantees.
+    Only :meth:`random.Random.random` is used, because Python guarantees its sequence.
     """
 
     def __init__(self, *seed: object) -> None:
@@ -33,43 +33,43 @@ class Chance:
         self._draw = Random(source).random  # noqa: S311 - reproducible, not secret
 
     def between(self, least: int, most: int) -> int:
-        """Return a whole number, both ends included."""
+        """Draw a whole number from ``least`` to ``most``, both included."""
         return least + int(self._draw() * (most - least + 1))
 
     def one(self, among: Sequence[T]) -> T:
-        """One of ``among``, each as likely."""
+        """Draw one item of ``among``; all are equally likely."""
         return among[self.between(0, len(among) - 1)]
 
     def some(self, among: Sequence[T], number: int) -> list[T]:
-        """``number`` of ``among``, each at most once; all where there are fewer."""
+        """Draw ``number`` different items of ``among``, or all if there are fewer."""
         if 2 * number >= len(among):
             return self.shuffled(among)[:number]
-        places: dict[int, None] = {}
-        while len(places) < number:
-            places[self.between(0, len(among) - 1)] = None
-        return [among[place] for place in places]
+        indexes: dict[int, None] = {}
+        while len(indexes) < number:
+            indexes[self.between(0, len(among) - 1)] = None
+        return [among[index] for index in indexes]
 
     def shuffled(self, among: Sequence[T]) -> list[T]:
-        """Return all of ``among`` in an order of chance (Fisher and Yates)."""
-        found = list(among)
-        for last in range(len(found) - 1, 0, -1):
+        """Return the items of ``among`` in random order (Fisher-Yates shuffle)."""
+        items = list(among)
+        for last in range(len(items) - 1, 0, -1):
             other = self.between(0, last)
-            found[last], found[other] = found[other], found[last]
-        return found
+            items[last], items[other] = items[other], items[last]
+        return items
 
 
 def word(chance: Chance) -> str:
-    """Return an invented word that begins with a capital."""
+    """Draw an invented word that begins with a capital letter."""
     middle = chance.one(_MIDDLES)
     return chance.one(_STARTS) + middle + chance.one(_ENDS)
 
 
 def labels(number: int, chance: Chance) -> list[str]:
-    """``number`` different labels of two or more words."""
-    found: dict[str, None] = {}
-    while len(found) < number:
+    """Draw ``number`` different labels of two or more words."""
+    result: dict[str, None] = {}
+    while len(result) < number:
         label = f"{word(chance)} {word(chance)}"
-        while label in found:
+        while label in result:
             label += f" {word(chance)}"
-        found[label] = None
-    return list(found)
+        result[label] = None
+    return list(result)

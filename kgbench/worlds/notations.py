@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports in notations from before RDF 1.2, and texts with directions in other formats than RDF.
+"""Reports in notations older than RDF 1.2, and texts with base directions outside RDF.
 
 The notations: quoted triples of RDF-star, triple terms as subjects, the reifiers of an early draft
 of RDF 1.2, reification of RDF 1.0, and the datatypes of the i18n namespace of JSON-LD 1.1.
@@ -29,58 +29,58 @@ RECIPES: Final = {
 _DIRECTED: Final = re.compile(r'"([^"]*)"@([A-Za-z-]+)--(ltr|rtl)')
 _TEXTS: Final = {1: 3, 2: 4, 3: 5, 4: 7}
 _HTML: Final = 3  # the level from which texts are shown as HTML
-_INHERITED: Final = 4  # the level from which attributes stand further up
+_INHERITED: Final = 4  # the level from which attributes are inherited
 
 
 def old_document(reports: Sequence[Report], level: int, chance: Chance) -> str:
-    """Reports in old notations of a level, as lines; terms are written as N-Triples writes them."""
+    """Write reports in the old notations of a level, with terms in N-Triples syntax."""
     quoted = {report.node: _quoted(report) for report in reports if not report.is_named}
     named = [report for report in reports if report.is_named]
     drafts = {report.node for report in named[: max(1, len(named) // 2)]}
-    found: list[str] = []
-    for place, report in enumerate(reports):
-        (one,) = report.statements
+    blocks: list[str] = []
+    for index, report in enumerate(reports):
+        (statement,) = report.statements
         notes = [f"{predicate} {_i18n(term, level)}" for predicate, _, term in report.notes]
-        spo = " ".join(quoted.get(term, term) for term in one.triple)
-        is_fact = report.accepted and one.triple[0].startswith("<")
-        if is_fact and level > 1 and place and not report.is_named:
-            found.append(f"{spo} {{| {notes.pop(0)} |}} .")
+        spo = " ".join(quoted.get(term, term) for term in statement.triple)
+        is_fact = report.accepted and statement.triple[0].startswith("<")
+        if is_fact and level > 1 and index and not report.is_named:
+            blocks.append(f"{spo} {{| {notes.pop(0)} |}} .")
         elif is_fact:
-            found.append(f"{spo} .")
+            blocks.append(f"{spo} .")
         if report.node in drafts:
-            found.append(f"<< {report.node} | {spo} >>\n    " + " ;\n    ".join(notes) + " .")
+            blocks.append(f"<< {report.node} | {spo} >>\n    " + " ;\n    ".join(notes) + " .")
         elif report.is_named:
-            found.append(_reified(report, notes))
-        elif level == 1 or place == 0:
+            blocks.append(_reified(report, notes))
+        elif level == 1 or index == 0:
             term = f"<<( {spo} )>>" if spo.startswith("<") and "<<" not in spo else f"<< {spo} >>"
-            found.append(f"{term}\n    " + " ;\n    ".join(notes) + " .")
+            blocks.append(f"{term}\n    " + " ;\n    ".join(notes) + " .")
         else:
-            found += [f"<< {spo} >> {note} ." for note in notes]
-    return "\n".join(chance.shuffled(found))
+            blocks += [f"<< {spo} >> {note} ." for note in notes]
+    return "\n".join(chance.shuffled(blocks))
 
 
 def _quoted(report: Report) -> str:
-    (one,) = report.statements
-    return f"<< {' '.join(one.triple)} >>"
+    (statement,) = report.statements
+    return f"<< {' '.join(statement.triple)} >>"
 
 
 def _reified(report: Report, notes: Sequence[str]) -> str:
-    """Return a report as RDF 1.0 and 1.1 reify."""
-    (one,) = report.statements
-    parts = zip(("subject", "predicate", "object"), one.triple, strict=True)
-    said = [f"a <{RDF.Statement}>", *(f"<{RDF[name]}> {term}" for name, term in parts)]
-    return f"{report.node} " + " ;\n    ".join([*said, *notes]) + " ."
+    """Write a report with the reification vocabulary of RDF 1.0 and 1.1."""
+    (statement,) = report.statements
+    parts = zip(("subject", "predicate", "object"), statement.triple, strict=True)
+    properties = [f"a <{RDF.Statement}>", *(f"<{RDF[name]}> {term}" for name, term in parts)]
+    return f"{report.node} " + " ;\n    ".join([*properties, *notes]) + " ."
 
 
 def _i18n(term: Term, level: int) -> Term:
-    """Return a string with a direction as JSON-LD 1.1 writes it in RDF 1.1, from level 3 on."""
+    """From level 3 on, write a directional string with an i18n datatype (JSON-LD 1.1)."""
     if level < _HTML:
         return term
     return _DIRECTED.sub(lambda m: f'"{m[1]}"^^<{I18N}{m[2].lower()}_{m[3]}>', term)
 
 
 class Motto(NamedTuple):
-    """A text about a thing: its language and direction where they are known."""
+    """A text about a thing, with its language and base direction if they are known."""
 
     one: Instance
     text: str
@@ -96,36 +96,39 @@ class Motto(NamedTuple):
 
 
 def mottos(graph: Graph, level: int, chance: Chance) -> list[Motto]:
-    """Texts of a level; from level 2 on, some have no direction.
+    """Draw the texts of a level; from level 2 on, some have no direction.
 
-    The first of each half has language and direction, which others share at the last level.
+    The first text of each half has a language and a direction, which others share at the last
+    level.
     """
-    everything = [one for kind in graph.model.populated for one in graph.instances[kind]]
-    found: list[Motto] = []
-    half, around = _TEXTS[level] // 2, chance.one(TAGS)
-    for place, one in enumerate(chance.some(everything, _TEXTS[level])):
-        begins = place in {0, half}
-        lacks = 0 if level == 1 or begins else chance.between(0, 2)
-        is_alike = level >= _INHERITED and not begins and chance.between(0, 2) > 0
-        tag = around if is_alike else chance.one(TAGS)
-        around = tag if begins else around
-        found.append(_motto(one, tag, text(tag, chance), lacks))
-    return found
+    all_instances = [
+        instance for kind in graph.model.populated for instance in graph.instances[kind]
+    ]
+    result: list[Motto] = []
+    half, shared_tag = _TEXTS[level] // 2, chance.one(TAGS)
+    for index, instance in enumerate(chance.some(all_instances, _TEXTS[level])):
+        is_first = index in {0, half}
+        lacks = 0 if level == 1 or is_first else chance.between(0, 2)
+        is_alike = level >= _INHERITED and not is_first and chance.between(0, 2) > 0
+        tag = shared_tag if is_alike else chance.one(TAGS)
+        shared_tag = tag if is_first else shared_tag
+        result.append(_motto(instance, tag, text(tag, chance), lacks))
+    return result
 
 
-def _motto(one: Instance, tag: Tag, said: str, lacks: int) -> Motto:
-    """Return a text that has all, no direction (1), or neither direction nor language (2)."""
+def _motto(instance: Instance, tag: Tag, content: str, lacks: int) -> Motto:
+    """Build a text that lacks nothing (0), its direction (1), or direction and language (2)."""
     direction = tag.direction if not lacks else None
-    return Motto(one, said, tag.tag if lacks <= 1 else None, direction)
+    return Motto(instance, content, tag.tag if lacks <= 1 else None, direction)
 
 
-def shown_mottos(found: Sequence[Motto], level: int) -> str:
-    """Texts in words, or as HTML from level 3 on."""
+def shown_mottos(texts: Sequence[Motto], level: int) -> str:
+    """Write texts as sentences, or from level 3 on as HTML."""
     if level < _HTML:
-        return "\n".join(f"* {_in_words(motto)}" for motto in found)
+        return "\n".join(f"* {_in_words(motto)}" for motto in texts)
     if level < _INHERITED:
-        return "\n".join(["<section>", *(f"  {_html(motto, {})}" for motto in found), "</section>"])
-    return "\n".join(_inherited(found))
+        return "\n".join(["<section>", *(f"  {_html(motto, {})}" for motto in texts), "</section>"])
+    return "\n".join(_inherited(texts))
 
 
 def _in_words(motto: Motto) -> str:
@@ -138,21 +141,21 @@ def _in_words(motto: Motto) -> str:
 
 
 def _html(motto: Motto, known: Mapping[str, str | None]) -> str:
-    """A paragraph with the attributes that are not inherited: nothing known is said as such."""
+    """Write a paragraph with its attributes that are not inherited, unknown values included."""
     own = {"lang": motto.tag, "dir": motto.direction}
     unknown = {"lang": "", "dir": "auto"}
-    said = "".join(
+    attributes = "".join(
         f' {name}="{unknown[name] if value is None else value}"'
         for name, value in own.items()
         if value != known.get(name)
     )
-    return f'<p title="{escape(motto.one.label)}"{said}>{escape(motto.text)}</p>'
+    return f'<p title="{escape(motto.one.label)}"{attributes}>{escape(motto.text)}</p>'
 
 
-def _inherited(found: Sequence[Motto]) -> Iterator[str]:
-    """HTML of two sections, each with the attributes of its first text, which others may share."""
-    half = len(found) // 2
-    for part in (found[:half], found[half:]):
+def _inherited(texts: Sequence[Motto]) -> Iterator[str]:
+    """Yield the HTML of two sections, each with the attributes of its first text."""
+    half = len(texts) // 2
+    for part in (texts[:half], texts[half:]):
         known = {"lang": part[0].tag, "dir": part[0].direction}
         yield f'<section lang="{part[0].tag}" dir="{part[0].direction}">'
         for motto in part:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ontologies drawn from a seed: derivations of facts, and axioms beside them.
+"""Ontologies drawn from a seed: derivations of facts, and unrelated axioms.
 
-A derivation is made backwards. It begins with a fact that is to follow; each step replaces an open
-fact by an axiom with the facts that it needs, and those that are open in the end are stated. So the
-axioms of a derivation entail its fact.
+A derivation is built backwards. It starts with the fact that is to follow. Each step replaces an
+open fact by an axiom and the facts that the axiom needs; facts still open at the end are stated.
+Therefore the axioms of a derivation entail its fact.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ LEVELS: Final = 5
 
 
 class Recipe(NamedTuple):
-    """What ontologies of a level are made of.
+    """The sizes and the kinds of axioms of the ontologies of a level.
 
-    ``steps`` are axioms other than facts in a derivation, ``noise`` axioms that are beside all
-    derivations, ``clashes`` how many inconsistencies an ontology for a repair has, ``sentences``
-    how many of an ontology to be written.
+    ``steps`` is the number of axioms other than facts in a derivation, ``noise`` that of axioms
+    outside all derivations, ``statements`` that of statements to be judged, ``clashes`` that of
+    inconsistencies to be repaired, and ``sentences`` that of axioms to be written.
     """
 
     steps: int
@@ -56,7 +56,7 @@ class Derivation(NamedTuple):
 
 
 class Draft:
-    """An ontology in the making.
+    """An ontology under construction.
 
     Functions that draw names raise :class:`~kgbench.worlds.vocabularies.NoMoreNames`.
     """
@@ -68,79 +68,93 @@ class Draft:
         self._simple: set[str] = set()
 
     def goal(self) -> Axiom:
-        """Return a fact about new names: a class of an individual, or a link."""
-        one = self.fresh("i")
+        """Draw a fact about new names: the class of an individual, or a link."""
+        individual = self.fresh("i")
         if self.chance.between(1, 3) == 1:
-            return axiom("link", one, self.fresh("p"), self.fresh("i"))
-        return axiom("type", one, self.fresh("c"))
+            return axiom("link", individual, self.fresh("p"), self.fresh("i"))
+        return axiom("type", individual, self.fresh("c"))
 
     def derivation(self, goal: Axiom, steps: int, *, first: str | None = None) -> Derivation:
-        """Axioms that entail ``goal``, ``steps`` of them no facts; ``first`` is the last step."""
-        found: list[Axiom] = []
-        opened = [goal]
+        """Draw axioms that entail ``goal``, with ``steps`` axioms that are not facts.
+
+        ``first`` is the kind of the axiom that concludes ``goal`` itself; by default it is drawn.
+        """
+        axioms: list[Axiom] = []
+        open_facts = [goal]
         for number in range(steps):
-            # The newest twice as often as any other, so that derivations are deep.
-            place = len(opened) - 1 if self.chance.between(0, 2) else self._place(opened)
-            kinds = self._kinds(opened[place])
+            # Prefer the newest open fact, so that derivations become deep.
+            index = (
+                len(open_facts) - 1 if self.chance.between(0, 2) else self._random_index(open_facts)
+            )
+            kinds = self._kinds(open_facts[index])
             if not kinds:
-                place, kinds = next(
-                    ((at, k) for at, one in enumerate(opened) if (k := self._kinds(one))), (0, [])
+                index, kinds = next(
+                    (
+                        (position, k)
+                        for position, fact in enumerate(open_facts)
+                        if (k := self._kinds(fact))
+                    ),
+                    (0, []),
                 )
             if not kinds:
                 break
             kind = first if first is not None and number == 0 else self.chance.one(kinds)
-            made, needed = _BACKWARDS[kind](self, opened.pop(place).terms)
-            found += made
-            opened += needed
-        return Derivation(goal, tuple(dict.fromkeys([*found, *opened])))
+            new_axioms, needed = _BACKWARDS[kind](self, open_facts.pop(index).terms)
+            axioms += new_axioms
+            open_facts += needed
+        return Derivation(goal, tuple(dict.fromkeys([*axioms, *open_facts])))
 
     def noise(self, axioms: Sequence[Axiom], number: int) -> list[Axiom]:
-        """Axioms and facts about the same names and some new ones."""
+        """Draw axioms and facts about the names of ``axioms`` and some new names."""
         known = signature(axioms)
-        found: list[Axiom] = []
+        result: list[Axiom] = []
         kinds = sorted(self._recipe.kinds)
-        for place in range(number):
-            kind = self.chance.one(["type", "link"] if place % 3 == 2 else kinds)  # noqa: PLR2004
-            found.append(axiom(kind, *(self._any(sort, known) for sort in KINDS[kind].terms)))
-        return [one for one in found if len(set(one.terms)) == len(one.terms)]
+        for index in range(number):
+            kind = self.chance.one(["type", "link"] if index % 3 == 2 else kinds)  # noqa: PLR2004
+            result.append(axiom(kind, *(self._any_name(sort, known) for sort in KINDS[kind].terms)))
+        return [
+            noise_axiom
+            for noise_axiom in result
+            if len(set(noise_axiom.terms)) == len(noise_axiom.terms)
+        ]
 
     def only_simple(self, name: str) -> None:
-        """Take a property for one that is never made of others by chains or transitivity."""
+        """Mark a property as simple: it may not be transitive or follow from a chain (OWL 2 DL)."""
         self._simple.add(name)
 
     def is_simple(self, name: str) -> bool:
-        """Return whether a property is such."""
+        """Return whether a property is marked as simple."""
         return name in self._simple
 
     def below(self, name: str) -> str:
-        """Return a new property to be below ``name``."""
-        found = self.fresh("p")
+        """Draw a new property to be a subproperty of ``name``; it is simple if ``name`` is."""
+        subproperty = self.fresh("p")
         if name in self._simple:
-            self._simple.add(found)
-        return found
+            self._simple.add(subproperty)
+        return subproperty
 
-    def _any(self, sort: str, known: Mapping[str, list[str]]) -> str:
-        among = known[sort]
-        if not among or (sort != "i" and self.chance.between(0, 3) == 0):
+    def _any_name(self, sort: str, known: Mapping[str, list[str]]) -> str:
+        candidates = known[sort]
+        if not candidates or (sort != "i" and self.chance.between(0, 3) == 0):
             return self.fresh(sort)
-        return self.chance.one(among)
+        return self.chance.one(candidates)
 
-    def _place(self, opened: Sequence[Axiom]) -> int:
-        return self.chance.between(0, len(opened) - 1)
+    def _random_index(self, open_facts: Sequence[Axiom]) -> int:
+        return self.chance.between(0, len(open_facts) - 1)
 
     def _kinds(self, goal: Axiom) -> list[str]:
-        """Return the kinds of axioms that a fact may follow from."""
-        kinds = [one for one in _CONCLUDING[goal.kind] if one in self._recipe.kinds]
+        """Return the kinds of axioms from which a fact can follow at this level."""
+        kinds = [kind for kind in _CONCLUDING[goal.kind] if kind in self._recipe.kinds]
         if "functional" in self._recipe.kinds and goal.kind != "same":
             kinds.append(_IDENTITY)
         if goal.kind == "link" and goal.terms[1] in self._simple:
-            return [one for one in kinds if one not in {"transitive", "chain"}]
+            return [kind for kind in kinds if kind not in {"transitive", "chain"}]
         return kinds
 
 
 _IDENTITY: Final = "identity"
 Step = tuple[list[Axiom], list[Axiom]]
-"""Axioms, and the facts that they need."""
+"""Axioms, and the facts that they need as premises."""
 _CONCLUDING: Final[Mapping[str, tuple[str, ...]]] = {
     "type": (
         *("subclass", "equivalent", "domain", "range", "intersection"),
@@ -152,12 +166,12 @@ _CONCLUDING: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-def _type(one: str, kind: str) -> Axiom:
-    return axiom("type", one, kind)
+def _type(individual: str, kind: str) -> Axiom:
+    return axiom("type", individual, kind)
 
 
-def _link(one: str, by: str, other: str) -> Axiom:
-    return axiom("link", one, by, other)
+def _link(subject: str, prop: str, value: str) -> Axiom:
+    return axiom("link", subject, prop, value)
 
 
 def _subclass(draft: Draft, terms: Sequence[str]) -> Step:
@@ -210,8 +224,8 @@ def _with(draft: Draft, terms: Sequence[str]) -> Step:
 
 def _all(draft: Draft, terms: Sequence[str]) -> Step:
     one, of = terms
-    whole, by, owner = draft.fresh("c"), draft.fresh("p"), draft.fresh("i")
-    return [axiom("all", whole, by, of)], [_type(owner, whole), _link(owner, by, one)]
+    owner_class, by, owner = draft.fresh("c"), draft.fresh("p"), draft.fresh("i")
+    return [axiom("all", owner_class, by, of)], [_type(owner, owner_class), _link(owner, by, one)]
 
 
 def _subproperty(draft: Draft, terms: Sequence[str]) -> Step:
@@ -228,7 +242,7 @@ def _inverse(draft: Draft, terms: Sequence[str]) -> Step:
 
 def _symmetric(draft: Draft, terms: Sequence[str]) -> Step:
     one, by, other = terms
-    # Otherwise the next step may turn it round again.
+    # A subproperty, because otherwise the next step could reverse the same link again.
     below = draft.below(by)
     return (
         [axiom("symmetric", below), axiom("subproperty", below, by)],
@@ -253,8 +267,8 @@ def _chain(draft: Draft, terms: Sequence[str]) -> Step:
 
 def _value(draft: Draft, terms: Sequence[str]) -> Step:
     one, by, other = terms
-    whole = draft.fresh("c")
-    return [axiom("value", whole, by, other)], [_type(one, whole)]
+    owner_class = draft.fresh("c")
+    return [axiom("value", owner_class, by, other)], [_type(one, owner_class)]
 
 
 def _functional(draft: Draft, terms: Sequence[str]) -> Step:
@@ -265,12 +279,12 @@ def _functional(draft: Draft, terms: Sequence[str]) -> Step:
 
 
 def _identity(draft: Draft, terms: Sequence[str]) -> Step:
-    # Said of another name for the same thing.
-    *rest, one = reversed(terms) if len(terms) == 2 else terms  # noqa: PLR2004 - a class
+    # State the fact about another name of the same thing.
+    *context, one = reversed(terms) if len(terms) == 2 else terms  # noqa: PLR2004 - a class
     other = draft.fresh("i")
-    made, needed = _functional(draft, [one, other])
-    said = _type(other, rest[0]) if len(rest) == 1 else _link(rest[0], rest[1], other)
-    return made, [*needed, said]
+    axioms, needed = _functional(draft, [one, other])
+    fact = _type(other, context[0]) if len(context) == 1 else _link(context[0], context[1], other)
+    return axioms, [*needed, fact]
 
 
 def _inverse_functional(draft: Draft, terms: Sequence[str]) -> Step:
@@ -282,11 +296,11 @@ def _inverse_functional(draft: Draft, terms: Sequence[str]) -> Step:
 
 def _most(draft: Draft, terms: Sequence[str]) -> Step:
     one, other = terms
-    whole, by, owner = draft.fresh("c"), draft.fresh("p"), draft.fresh("i")
+    owner_class, by, owner = draft.fresh("c"), draft.fresh("p"), draft.fresh("i")
     draft.only_simple(by)
     return (
-        [axiom("most", whole, by)],
-        [_type(owner, whole), _link(owner, by, one), _link(owner, by, other)],
+        [axiom("most", owner_class, by)],
+        [_type(owner, owner_class), _link(owner, by, one), _link(owner, by, other)],
     )
 
 
@@ -314,5 +328,5 @@ _BACKWARDS: Final[Mapping[str, Callable[[Draft, Sequence[str]], Step]]] = {
 
 
 def rules_of(axioms: Sequence[Axiom]) -> list[Axiom]:
-    """Return the axioms that are no facts."""
-    return [one for one in axioms if one.kind not in FACTS]
+    """Return the axioms that are not facts."""
+    return [rule for rule in axioms if rule.kind not in FACTS]

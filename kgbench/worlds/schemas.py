@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schemas drawn from the model of worlds: some of its classes and properties, and more axioms."""
+"""Schemas drawn from the model of worlds: some of its classes and properties, with more axioms."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _BELOW, _DOMAIN, _RANGE, _BELOW_PROPERTY = (
 )
 _DISJOINT, _INVERSE = f"<{OWL.disjointWith}>", f"<{OWL.inverseOf}>"
 STRUCTURE: Final = 3
-"""The level from which on properties are linked to others, too."""
+"""The lowest level with axioms between properties."""
 FACTS: Final = 4
 """The level that has individuals."""
 _STRANGERS: Final = {1: 0, 2: 2, 3: 1, 4: 0, 5: 0}
-"""How many properties, at most, each ontology has that the other lacks; one class fewer."""
+"""The most properties of each ontology that the other lacks; for classes, one fewer."""
 _PROPERTIES: Final = (9, 14)
 _THINGS: Final = 5
 
@@ -31,34 +31,40 @@ _THINGS: Final = 5
 class Schema:
     """Classes and properties of the model with axioms about them, and some individuals.
 
-    ``kinds`` and ``properties`` are what both ontologies have, ``strangers`` what only the first or
-    the second has. ``rows`` are triples with IRIs of the model; ``things`` has the individuals.
+    ``kinds`` and ``properties`` are in both ontologies, ``strangers`` only in the first or the
+    second. ``rows`` are triples with IRIs of the model; ``things`` maps individuals to their
+    labels.
     """
 
     def __init__(self, graph: Graph, level: int, chance: Chance) -> None:
         self._graph, self._level, self._chance = graph, level, chance
         model = graph.model
-        leaves = chance.shuffled([one for one in model.populated if model.kinds[one].parent])
-        absent, strange = leaves[: chance.between(0, 2)], leaves[2:]
-        strange = strange[: 2 * max(0, _STRANGERS[level] - 1)] if chance.between(0, 1) else []
-        gone = {*absent, *strange}
-        fits = [one for one in model.properties if not gone & {one.domain, one.range}]
+        leaves = chance.shuffled([kind for kind in model.populated if model.kinds[kind].parent])
+        absent, strange_kinds = leaves[: chance.between(0, 2)], leaves[2:]
+        strange_kinds = (
+            strange_kinds[: 2 * max(0, _STRANGERS[level] - 1)] if chance.between(0, 1) else []
+        )
+        left_out = {*absent, *strange_kinds}
+        fits = [prop for prop in model.properties if not left_out & {prop.domain, prop.range}]
         drawn = chance.some(fits, chance.between(*_PROPERTIES) + 2 * _STRANGERS[level])
         half = chance.between(min(1, _STRANGERS[level]), _STRANGERS[level])
-        alone, self.properties = drawn[: 2 * half], drawn[2 * half :]
-        self.kinds = [one for one in model.kinds if one not in gone]
-        self._alone = (alone[:half], alone[half:])
-        odd = (strange[: len(strange) // 2], strange[len(strange) // 2 :])
+        own_properties, self.properties = drawn[: 2 * half], drawn[2 * half :]
+        self.kinds = [kind for kind in model.kinds if kind not in left_out]
+        self._own_properties = (own_properties[:half], own_properties[half:])
+        strange_halves = (
+            strange_kinds[: len(strange_kinds) // 2],
+            strange_kinds[len(strange_kinds) // 2 :],
+        )
         self.strangers = tuple(
-            [*kinds, *(one.iri for one in properties)]
-            for kinds, properties in zip(odd, self._alone, strict=True)
+            [*kinds, *(prop.iri for prop in properties)]
+            for kinds, properties in zip(strange_halves, self._own_properties, strict=True)
         )
         self.things: dict[str, str] = {}
         self._rows: dict[Row, None] = {}
-        for kind in (*self.kinds, *strange):
-            self._tell_class(kind)
-        for each in drawn:
-            self._tell_property(each)
+        for kind in (*self.kinds, *strange_kinds):
+            self._add_class(kind)
+        for prop in drawn:
+            self._add_property(prop)
         if level >= STRUCTURE:
             self._relate()
         if level == FACTS:
@@ -66,16 +72,16 @@ class Schema:
 
     @property
     def shared(self) -> list[str]:
-        """What both ontologies have, as IRIs of the model."""
-        return [*self.kinds, *(one.iri for one in self.properties)]
+        """The classes and properties of both ontologies, as IRIs of the model."""
+        return [*self.kinds, *(prop.iri for prop in self.properties)]
 
-    def rows(self, place: int) -> frozenset[Row]:
+    def rows(self, index: int) -> frozenset[Row]:
         """Return the triples of the first (0) or the second (1) ontology."""
-        return self._without(self.strangers[1 - place])
+        return self._without(self.strangers[1 - index])
 
     @property
     def common(self) -> frozenset[Row]:
-        """The triples of both ontologies."""
+        """The triples that both ontologies share."""
         return self._without([*self.strangers[0], *self.strangers[1]])
 
     @property
@@ -83,91 +89,95 @@ class Schema:
         """All triples."""
         return frozenset(self._rows)
 
-    def _without(self, gone: Sequence[str]) -> frozenset[Row]:
-        names = {f"<{one}>" for one in gone}
+    def _without(self, iris: Sequence[str]) -> frozenset[Row]:
+        names = {f"<{iri}>" for iri in iris}
         return frozenset(row for row in self._rows if not names & set(row))
 
-    def _tell_class(self, iri: str) -> None:
+    def _add_class(self, iri: str) -> None:
         kind = self._graph.model.kinds[iri]
-        self._say(iri, TYPE, OWL.Class)
+        self._add(iri, TYPE, OWL.Class)
         if kind.parent is not None:
-            self._say(iri, _BELOW, kind.parent)
+            self._add(iri, _BELOW, kind.parent)
         for other in kind.disjoint:
             if other in self.kinds and iri in self.kinds and self._chance.between(0, 4):
-                self._say(iri, _DISJOINT, other)
+                self._add(iri, _DISJOINT, other)
 
-    def _tell_property(self, each: Property) -> None:
-        self._say(each.iri, TYPE, OWL.ObjectProperty if each.links else OWL.DatatypeProperty)
-        self._say(each.iri, _DOMAIN, each.domain)
-        self._say(each.iri, _RANGE, each.range)
-        if each.transitive:
-            self._say(each.iri, TYPE, OWL.TransitiveProperty)
+    def _add_property(self, prop: Property) -> None:
+        self._add(prop.iri, TYPE, OWL.ObjectProperty if prop.links else OWL.DatatypeProperty)
+        self._add(prop.iri, _DOMAIN, prop.domain)
+        self._add(prop.iri, _RANGE, prop.range)
+        if prop.transitive:
+            self._add(prop.iri, TYPE, OWL.TransitiveProperty)
             return
-        if each.most == 1 and self._chance.between(0, 2):
-            self._say(each.iri, TYPE, OWL.FunctionalProperty)
-        if each.links and each.domain == each.range:
+        if prop.most == 1 and self._chance.between(0, 2):
+            self._add(prop.iri, TYPE, OWL.FunctionalProperty)
+        if prop.links and prop.domain == prop.range:
             if self._chance.between(0, 1):
-                self._say(each.iri, TYPE, OWL.AsymmetricProperty)
+                self._add(prop.iri, TYPE, OWL.AsymmetricProperty)
             if self._chance.between(0, 1):
-                self._say(each.iri, TYPE, OWL.IrreflexiveProperty)
+                self._add(prop.iri, TYPE, OWL.IrreflexiveProperty)
 
     def _relate(self) -> None:
-        """State properties below others and inverse ones, where domains and ranges allow it."""
+        """Add subproperty and inverse axioms that domains and ranges allow."""
         model = self._graph.model
         links = self._chance.shuffled(
-            [one for one in self.properties if one.links and not one.transitive]
+            [prop for prop in self.properties if prop.links and not prop.transitive]
         )
         below = [
-            (one, other)
-            for place, one in enumerate(links)
-            for other in links[place + 1 :]
-            if other.domain in model.above(one.domain) and other.range in model.above(one.range)
+            (prop, other)
+            for index, prop in enumerate(links)
+            for other in links[index + 1 :]
+            if other.domain in model.above(prop.domain) and other.range in model.above(prop.range)
         ]
-        turned = [
-            (one, other)
-            for place, one in enumerate(links)
-            for other in links[place + 1 :]
-            if (one.domain, one.range) == (other.range, other.domain) and one.domain != one.range
+        inverse = [
+            (prop, other)
+            for index, prop in enumerate(links)
+            for other in links[index + 1 :]
+            if (prop.domain, prop.range) == (other.range, other.domain)
+            and prop.domain != prop.range
         ]
-        for one, other in self._chance.some(below, self._chance.between(0, 2)):
-            self._say(one.iri, _BELOW_PROPERTY, other.iri)
-        for one, other in self._chance.some(turned, self._chance.between(0, 1)):
-            self._say(one.iri, _INVERSE, other.iri)
+        for prop, other in self._chance.some(below, self._chance.between(0, 2)):
+            self._add(prop.iri, _BELOW_PROPERTY, other.iri)
+        for prop, other in self._chance.some(inverse, self._chance.between(0, 1)):
+            self._add(prop.iri, _INVERSE, other.iri)
 
     def _populate(self) -> None:
-        """State some facts about things of the world."""
-        links = [one for one in self.properties if one.links]
+        """Add facts about some things of the world."""
+        links = [prop for prop in self.properties if prop.links]
         owners = [
-            one
-            for each in links
-            for one in self._graph.of(each.domain)
-            if each.iri in one.links and self._class(one)
+            instance
+            for prop in links
+            for instance in self._graph.of(prop.domain)
+            if prop.iri in instance.links and self._class(instance)
         ]
         members: dict[str, Instance] = {}
-        for one in self._chance.some(owners, 2):
-            found = [one, *(to for each in links for to in one.links.get(each.iri, ())[:1])]
-            members.update((each.iri, each) for each in found if self._class(each))
+        for instance in self._chance.some(owners, 2):
+            near = [
+                instance,
+                *(target for prop in links for target in instance.links.get(prop.iri, ())[:1]),
+            ]
+            members.update((member.iri, member) for member in near if self._class(member))
         chosen = dict(list(members.items())[:_THINGS])
-        for one in chosen.values():
-            self.things[one.iri] = one.label
-            self._say(one.iri, TYPE, self._class(one) or "")
-            for each in links:
-                for to in one.links.get(each.iri, ()):
-                    if to.iri in chosen:
-                        self._say(one.iri, f"<{each.iri}>", to.iri)
+        for instance in chosen.values():
+            self.things[instance.iri] = instance.label
+            self._add(instance.iri, TYPE, self._class(instance) or "")
+            for prop in links:
+                for target in instance.links.get(prop.iri, ()):
+                    if target.iri in chosen:
+                        self._add(instance.iri, f"<{prop.iri}>", target.iri)
 
-    def _class(self, one: Instance) -> str | None:
-        """Return the class of a thing, or the next above it, that both ontologies have."""
+    def _class(self, instance: Instance) -> str | None:
+        """Return the nearest class of a thing that both ontologies have, ancestors included."""
         return next(
-            (kind for kind in self._graph.model.above(one.kind) if kind in self.kinds), None
+            (kind for kind in self._graph.model.above(instance.kind) if kind in self.kinds), None
         )
 
-    def _say(self, subject: str, predicate: str, value: str) -> None:
+    def _add(self, subject: str, predicate: str, value: str) -> None:
         self._rows[f"<{subject}>", predicate, f"<{value}>"] = None
 
 
 def renamed(rows: Iterable[Row], names: dict[str, str]) -> frozenset[Row]:
-    """Triples with other names for their terms, where there are any."""
+    """Replace the terms of triples that have another name in ``names``."""
     return frozenset(
         (names.get(subject, subject), names.get(predicate, predicate), names.get(value, value))
         for subject, predicate, value in rows

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports about statements of a world, in words and as RDF 1.2: reifiers, triple terms, directions.
+"""Reports about statements of a world, in words and as RDF 1.2 (reifiers and triple terms).
 
-A report has a reifier: a node that reifies one or two statements and has a source, a day and more.
-A statement that is accepted is asserted, too; one that is open is not.
+A report has a reifier: a node that reifies one or two statements and has a source, a day and
+other notes. Statements of an accepted report are also asserted; those of an open report are not.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _SHORT: Final = re.compile(
 _NAMES: Final = {namespace: name for name, namespace in PREFIXES.items()}
 
 Term = str
-"""An RDF term as N-Triples 1.2 writes it."""
+"""An RDF term in the syntax of N-Triples 1.2."""
 
 
 class Tag(NamedTuple):
-    """A language tag with its direction, and the letters that texts in it are made of."""
+    """A language tag with its base direction and the letters for texts in the language."""
 
     tag: str
     direction: str
@@ -67,9 +67,9 @@ class Statement(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What is reported, by which reifier, whether it is asserted, and what is noted about it.
+    """A report: its reifier, its statements, whether they are asserted, and notes about it.
 
-    A note is a property with its value in words and as a term.
+    A note is a property, its value in words, and its value as a term.
     """
 
     node: Term
@@ -84,11 +84,12 @@ class Report(NamedTuple):
 
 
 class Recipe(NamedTuple):
-    """What reports of a level are made of.
+    """The numbers of reports of each sort on a level.
 
-    ``reports`` is how many there are; of those some have IRIs (``named``), are open (``open``), are
-    second reports about the same statement (``again``), are about two statements (``double``), have
-    a text with a direction (``wording``), or are about other reports (``about``).
+    ``reports`` is the number of reports about facts. Of those, some have IRIs (``named``), are open
+    (``open``), repeat the statement of another report (``again``), have two statements (``double``)
+    or have a text with a base direction (``wording``). ``about`` is the number of further reports
+    about other reports.
     """
 
     reports: int
@@ -109,26 +110,26 @@ RECIPES: Final = {
 
 
 def drawn(graph: Graph, recipe: Recipe, chance: Chance) -> list[Report]:
-    """Reports about different statements, but for second ones."""
+    """Draw reports; except for repeated ones, their statements differ."""
     facts = statements(graph, recipe.reports + recipe.double, chance)
     firsts = recipe.reports - recipe.again
     open_ = set(chance.some(range(firsts), recipe.open))
     named = set(chance.some(range(recipe.reports), recipe.named))
     worded = set(chance.some(range(recipe.reports), recipe.wording))
-    found: list[Report] = []
-    for place in range(recipe.reports):
-        said: tuple[Statement, ...] = (facts[place],)
-        accepted = place not in open_
-        if place >= firsts:
-            first = found[place - firsts]
-            said, accepted = first.statements, first.accepted
-        elif firsts - place <= recipe.double:
-            said = (*said, facts[recipe.reports])
-        notes = noted(graph, chance, worded=place in worded)
-        found.append(Report(node(place, named=place in named), said, accepted, notes))
-    for place in range(recipe.reports, recipe.reports + recipe.about):
-        about = chance.some(found[: recipe.reports], recipe.about)[place - recipe.reports]
-        number = found.index(about) + 1
+    result: list[Report] = []
+    for index in range(recipe.reports):
+        content: tuple[Statement, ...] = (facts[index],)
+        accepted = index not in open_
+        if index >= firsts:
+            first = result[index - firsts]
+            content, accepted = first.statements, first.accepted
+        elif firsts - index <= recipe.double:
+            content = (*content, facts[recipe.reports])
+        notes = noted(graph, chance, worded=index in worded)
+        result.append(Report(node(index, named=index in named), content, accepted, notes))
+    for index in range(recipe.reports, recipe.reports + recipe.about):
+        about = chance.some(result[: recipe.reports], recipe.about)[index - recipe.reports]
+        number = result.index(about) + 1
         value = confidence(chance)
         wrong = Statement(
             f"report {number} has the confidence {value}",
@@ -136,34 +137,36 @@ def drawn(graph: Graph, recipe: Recipe, chance: Chance) -> list[Report]:
         )
         known = any(term == decimal(value) for _, _, term in about.notes)
         notes = noted(graph, chance, worded=False)
-        found.append(Report(node(place, named=False), (wrong,), known, notes))
-    return found
+        result.append(Report(node(index, named=False), (wrong,), known, notes))
+    return result
 
 
 def statements(graph: Graph, number: int, chance: Chance) -> list[Statement]:
-    """Different statements about instances: of links, half of them as they are in the world."""
-    found: dict[tuple[Term, Term, Term], Statement] = {}
-    everything = [one for kind in graph.model.populated for one in graph.instances[kind]]
-    while len(found) < number:
-        one = chance.one(everything)
-        each = chance.one([p for p in graph.model.has(one.kind) if p.links])
-        known = one.links.get(each.iri, [])
+    """Draw different statements about links of instances; about half of them hold in the world."""
+    result: dict[tuple[Term, Term, Term], Statement] = {}
+    all_instances = [
+        instance for kind in graph.model.populated for instance in graph.instances[kind]
+    ]
+    while len(result) < number:
+        instance = chance.one(all_instances)
+        prop = chance.one([p for p in graph.model.has(instance.kind) if p.links])
+        known = instance.links.get(prop.iri, [])
         is_known = bool(known) and chance.between(0, 1) == 1
-        target = chance.one(known if is_known else graph.of(each.range))
-        if target is not one:
-            made_ = link(graph, one, each, target)
-            found.setdefault(made_.triple, made_)
-    return list(found.values())
+        target = chance.one(known if is_known else graph.of(prop.range))
+        if target is not instance:
+            statement = link(graph, instance, prop, target)
+            result.setdefault(statement.triple, statement)
+    return list(result.values())
 
 
-def link(graph: Graph, one: Instance, each: Property, target: Instance) -> Statement:
-    """Return the statement that a thing is linked to another."""
-    words = f"{one.label} has {target.label} as {each.label}"
-    return Statement(words, (f"<{one.iri}>", f"<{graph.terms[each.iri]}>", f"<{target.iri}>"))
+def link(graph: Graph, instance: Instance, prop: Property, target: Instance) -> Statement:
+    """Return the statement that one thing links to another."""
+    words = f"{instance.label} has {target.label} as {prop.label}"
+    return Statement(words, (f"<{instance.iri}>", f"<{graph.terms[prop.iri]}>", f"<{target.iri}>"))
 
 
 def noted(graph: Graph, chance: Chance, *, worded: bool) -> tuple[tuple[Term, str, Term], ...]:
-    """Source, day and confidence of a report, and a text with a direction where it is asked for."""
+    """Draw the source, day and confidence of a report, and if ``worded`` a directional text."""
     source = chance.one(graph.of(f"{NAMESPACE}Organisation"))
     day = date.fromordinal(chance.between(*_DAYS)).isoformat()
     value = confidence(chance)
@@ -174,74 +177,80 @@ def noted(graph: Graph, chance: Chance, *, worded: bool) -> tuple[tuple[Term, st
     ]
     if worded:
         tag = chance.one(TAGS)
-        said = text(tag, chance)
-        notes.append((WORDING, told(said, tag), f'"{said}"@{tag.tag}--{tag.direction}'))
+        content = text(tag, chance)
+        notes.append((WORDING, told(content, tag), f'"{content}"@{tag.tag}--{tag.direction}'))
     return tuple(notes)
 
 
 def confidence(chance: Chance) -> str:
-    """Return a confidence between 0.1 and 0.9."""
+    """Draw a confidence from 0.1 to 0.9."""
     return f"0.{chance.between(1, 9)}"
 
 
 def decimal(value: str) -> Term:
-    """Return a number as a literal."""
+    """Return a decimal number as a literal."""
     return f'"{value}"^^<{XSD.decimal}>'
 
 
 def text(tag: Tag, chance: Chance) -> str:
-    """Return an invented text of three words in the letters of a language."""
+    """Draw a text of three invented words in the letters of a language."""
     if not tag.letters:
         return " ".join(word(chance).lower() for _ in range(3))
     lengths = [chance.between(3, 6) for _ in range(3)]
     return " ".join("".join(chance.one(tag.letters) for _ in range(size)) for size in lengths)
 
 
-def told(said: str, tag: Tag) -> str:
-    """Return a text with its language and direction, in words."""
-    way = "right to left" if tag.direction == "rtl" else "left to right"
-    return f'"{said}" (language {tag.tag}, base direction {way})'
+def told(content: str, tag: Tag) -> str:
+    """Describe a text with its language and base direction."""
+    direction = "right to left" if tag.direction == "rtl" else "left to right"
+    return f'"{content}" (language {tag.tag}, base direction {direction})'
 
 
 def lines(reports: Sequence[Report]) -> list[str]:
-    """Return the triples of reports and of what is accepted, as lines of N-Triples 1.2."""
-    found: dict[str, None] = {}
+    """Return the triples of reports and of accepted statements as lines of N-Triples 1.2."""
+    result: dict[str, None] = {}
     for report in reports:
-        for one in report.statements:
-            spo = " ".join(one.triple)
-            found[f"{report.node} {REIFIES} <<( {spo} )>> ."] = None
+        for statement in report.statements:
+            spo = " ".join(statement.triple)
+            result[f"{report.node} {REIFIES} <<( {spo} )>> ."] = None
             if report.accepted:
-                found[f"{spo} ."] = None
+                result[f"{spo} ."] = None
         for predicate, _, term in report.notes:
-            found[f"{report.node} {predicate} {term} ."] = None
-    return list(found)
+            result[f"{report.node} {predicate} {term} ."] = None
+    return list(result)
 
 
 def names(graph: Graph, texts: Sequence[str], chance: Chance, more: int = 6) -> list[str]:
-    """The labels of all things and properties whose IRIs occur in ``texts``, and of some others."""
-    met = {iri for text in texts for iri in re.findall(r"<([^<>]*)>", text)}
-    everything = [one for kind in graph.model.populated for one in graph.instances[kind]]
-    shown = [one for one in everything if one.iri in met] + chance.some(everything, more)
-    own = [p for p in graph.model.properties if graph.terms[p.iri] in met]
+    """Return label triples of the things and properties whose IRIs occur in ``texts``, and of others."""
+    iris = {iri for text in texts for iri in re.findall(r"<([^<>]*)>", text)}
+    all_instances = [
+        instance for kind in graph.model.populated for instance in graph.instances[kind]
+    ]
+    shown = [instance for instance in all_instances if instance.iri in iris] + chance.some(
+        all_instances, more
+    )
+    own = [p for p in graph.model.properties if graph.terms[p.iri] in iris]
     others = chance.some([p for p in graph.model.properties if p.links], 3)
     properties = {p.iri: p for p in (*own, *others)}
-    found = [
+    result = [
         f'<{graph.terms[iri]}> <{RDFS.label}> "{p.label}"@en .' for iri, p in properties.items()
     ]
-    found += {generator.label(one): None for one in shown}
-    return chance.shuffled(found)
+    result += {generator.label(instance): None for instance in shown}
+    return chance.shuffled(result)
 
 
 def short(text: str) -> str:
-    """Return a document of N-Triples as Turtle with the prefixes that it needs."""
-    used: dict[str, None] = {}
+    """Abbreviate a document of N-Triples to Turtle with the prefixes that it needs."""
+    used_prefixes: dict[str, None] = {}
 
     def named(match: re.Match[str]) -> str:
-        used[_NAMES[match[1]]] = None
+        used_prefixes[_NAMES[match[1]]] = None
         return f"{_NAMES[match[1]]}:{match[2]}"
 
     body = _SHORT.sub(named, text)
-    head = [f"@prefix {name}: <{space}> ." for name, space in PREFIXES.items() if name in used]
+    head = [
+        f"@prefix {name}: <{space}> ." for name, space in PREFIXES.items() if name in used_prefixes
+    ]
     return "\n".join([*head, "", body])
 
 
@@ -249,14 +258,14 @@ def described(reports: Sequence[Report]) -> Iterator[str]:
     """Yield each report in words, a line each."""
     for number, report in enumerate(reports, 1):
         node = report.node if report.is_named else "a blank node"
-        said = ", and that ".join(one.words for one in report.statements)
+        claims = ", and that ".join(statement.words for statement in report.statements)
         state = "accepted" if report.accepted else "open"
         notes = "; ".join(f"{_NOTED[predicate]}: {words}" for predicate, words, _ in report.notes)
-        yield f"Report {number} (reifier: {node}; {state}): that {said}. {notes}."
+        yield f"Report {number} (reifier: {node}; {state}): that {claims}. {notes}."
 
 
 def graph_and_chance(world: World, *seed: object) -> tuple[Graph, Chance]:
-    """Return the graph of a world, and chance for one case about it."""
+    """Return the graph of a world and the random draws for one case about it."""
     return made(world), Chance(VERSION, world.name, *seed)
 
 
@@ -268,6 +277,6 @@ _NOTED: Final = {
 }
 
 
-def node(place: int, *, named: bool) -> Term:
-    """Return the reifier of the report at a place: an IRI, or a blank node."""
-    return f"<{TARGET}report{place + 1}>" if named else f"_:report{place + 1}"
+def node(index: int, *, named: bool) -> Term:
+    """Return the reifier of the report at an index: an IRI if ``named``, otherwise a blank node."""
+    return f"<{TARGET}report{index + 1}>" if named else f"_:report{index + 1}"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two ontologies, of which the second is the first with other names, and what corresponds to what.
+"""Pairs of ontologies, the second a renamed copy of the first, with their correspondences.
 
-Where labels do not tell it, axioms and facts do: no other mapping of what has no telling label
-keeps them (:func:`kgbench.worlds.matching.rigid`).
+Entities whose labels do not show the correspondence are identified by axioms and facts: no other
+mapping of them preserves the axioms and facts (:func:`kgbench.worlds.matching.rigid`).
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _WORD: Final = re.compile(r"[A-Za-z]+")
 
 
 class Alignment(NamedTuple):
-    """Two ontologies as texts and as N-Triples, and the axioms that align them, as N-Triples.
+    """Two ontologies as texts and as N-Triples, with the axioms that align them as N-Triples.
 
-    ``misleading`` are the labels that an entity of each has that do not correspond.
+    ``misleading`` are labels that entities of both ontologies share without corresponding.
     """
 
     texts: tuple[str, str]
@@ -52,15 +52,15 @@ class Alignment(NamedTuple):
 
 @lru_cache(maxsize=256)
 def alignment(world: World, level: int, number: int) -> Alignment:
-    """Return the alignment with a number, from 0.
+    """Return the alignment with a number, counted from 0.
 
-    Raises :class:`~kgbench.errors.TaskError` if no attempt is good.
+    Raises :class:`~kgbench.errors.TaskError` if no attempt succeeds.
     """
     for attempt in range(_TRIES):
         seed = (VERSION, world.seed, world.instances, "alignments", level, number, attempt)
-        found = _Drawing(made(world), level, Chance(*seed)).alignment()
-        if found is not None:
-            return found
+        result = _Drawing(made(world), level, Chance(*seed)).alignment()
+        if result is not None:
+            return result
     raise TaskError(f"no two ontologies of level {level} were found in {_TRIES} attempts")
 
 
@@ -70,32 +70,40 @@ class _Drawing:
         self._schema = Schema(graph, level, chance)
         model = graph.model
         self._words = {iri: kind.label for iri, kind in model.kinds.items()}
-        self._words |= {each.iri: each.label for each in model.properties}
-        self._silent: set[str] = set()
+        self._words |= {prop.iri: prop.label for prop in model.properties}
+        self._unlabelled: set[str] = set()
         self._misleading: list[str] = []
         if level == _MISSING:
             shared = self._schema.shared
             number = len(shared)
-            self._silent = set(chance.some(shared, chance.between(number // 3, 2 * number // 3)))
+            self._unlabelled = set(
+                chance.some(shared, chance.between(number // 3, 2 * number // 3))
+            )
         elif level >= _NONE:
-            self._silent = set(self._schema.shared)
+            self._unlabelled = set(self._schema.shared)
 
     def alignment(self) -> Alignment | None:
-        """Return what was drawn; ``None`` if something may correspond to something else, too."""
+        """Build the alignment that was drawn; ``None`` if its correspondences are ambiguous."""
         schema = self._schema
-        hidden = {f"<{iri}>": f"_:{place}" for place, iri in enumerate(sorted(self._silent))}
-        # What holds of both, aligned, holds of one ontology with all axioms.
+        hidden = {
+            f"<{iri}>": f"_:{position}" for position, iri in enumerate(sorted(self._unlabelled))
+        }
+        # The two aligned ontologies are coherent if one ontology with all axioms is.
         if not rigid(renamed(schema.common, hidden)) or incoherence(_parsed(schema.everything)):
             return None
         labels = self._second_labels()
         names = (self._first_names(), self._second_names(labels))
-        told = (
+        labels_by_iri = (
             {iri: self._words[iri] for iri in (*schema.shared, *schema.strangers[0])},
             labels,
         )
         graphs = [
-            self._labelled(renamed(schema.rows(place), names[place]), names[place], told[place])
-            for place in (0, 1)
+            self._labelled(
+                renamed(schema.rows(position), names[position]),
+                names[position],
+                labels_by_iri[position],
+            )
+            for position in (0, 1)
         ]
         axioms = [
             (names[0][f"<{iri}>"], f"<{_equivalent(iri, self._graph)}>", names[1][f"<{iri}>"])
@@ -112,21 +120,21 @@ class _Drawing:
         )
 
     def _second_labels(self) -> dict[str, str]:
-        """Return the labels in the second ontology, of what has one."""
-        own = [*self._schema.shared, *self._schema.strangers[1]]
+        """Draw the labels of the second ontology by IRI of the model."""
+        iris = [*self._schema.shared, *self._schema.strangers[1]]
         if self._level == _NONE:
             return {}
         if self._level == _ALIKE:
-            return {iri: self._alike(iri) for iri in own}
-        found = {iri: self._chance.one(synonyms()[iri]) for iri in own}
+            return {iri: self._label_variant(iri) for iri in iris}
+        result = {iri: self._chance.one(synonyms()[iri]) for iri in iris}
         if self._level == _MISSING:
-            return {iri: label for iri, label in found.items() if iri not in self._silent}
+            return {iri: label for iri, label in result.items() if iri not in self._unlabelled}
         if self._level == _TRAPS:
-            found |= self._traps()
-        return found
+            result |= self._traps()
+        return result
 
-    def _alike(self, iri: str) -> str:
-        """Return a label in a like form."""
+    def _label_variant(self, iri: str) -> str:
+        """Draw a variant of a label: another case, underscores, a plural or a "has"."""
         label = self._words[iri]
         forms = [label, label.title(), label.replace(" ", "_"), label.upper()]
         if iri in self._graph.model.kinds:
@@ -136,51 +144,51 @@ class _Drawing:
         return self._chance.one(forms)
 
     def _traps(self) -> dict[str, str]:
-        """Labels of the first ontology for something else: two by two they are exchanged."""
+        """Draw pairs of entities that exchange their labels of the first ontology."""
         properties = self._schema.properties
         sorts = (
             (self._schema.kinds, 1),
-            ([one.iri for one in properties if one.links], 2),
-            ([one.iri for one in properties if not one.links], 1),
+            ([prop.iri for prop in properties if prop.links], 2),
+            ([prop.iri for prop in properties if not prop.links], 1),
         )
-        found: dict[str, str] = {}
-        for among, number in sorts:
-            chosen = self._chance.some(among, 2 * number)
-            for one, other in zip(chosen[::2], chosen[1::2], strict=False):
-                found |= {one: self._words[other], other: self._words[one]}
-        self._misleading = sorted(found.values())
-        return found
+        result: dict[str, str] = {}
+        for candidates, number in sorts:
+            chosen = self._chance.some(candidates, 2 * number)
+            for first, second in zip(chosen[::2], chosen[1::2], strict=False):
+                result |= {first: self._words[second], second: self._words[first]}
+        self._misleading = sorted(result.values())
+        return result
 
     def _first_names(self) -> dict[str, str]:
         things = self._numbered("a", FIRST)
         return {f"<{iri}>": f"<{name}>" for iri, name in self._graph.terms.items()} | things
 
     def _second_names(self, labels: dict[str, str]) -> dict[str, str]:
-        own = [*self._schema.shared, *self._schema.strangers[1]]
+        iris = [*self._schema.shared, *self._schema.strangers[1]]
         numbers = self._chance.shuffled(range(1, 100))
-        found = self._numbered("b", SECOND)
-        for iri, number in zip(own, numbers, strict=False):
+        result = self._numbered("b", SECOND)
+        for iri, number in zip(iris, numbers, strict=False):
             is_class = iri in self._graph.model.kinds
             name = f"{'c' if is_class else 'p'}{number}"
             if self._graph.world.names == "natural" and iri in labels:
                 first, *others = _WORD.findall(labels[iri].replace("_", " ").lower())
                 name = "".join([first, *(word.capitalize() for word in others)])
                 name = name[0].upper() + name[1:] if is_class else name
-            found[f"<{iri}>"] = f"<{SECOND}{name}>"
-        return found
+            result[f"<{iri}>"] = f"<{SECOND}{name}>"
+        return result
 
     def _numbered(self, letter: str, namespace: str) -> dict[str, str]:
-        """Names for individuals."""
-        places = self._chance.shuffled(range(1, len(self._schema.things) + 1))
-        things = zip(self._schema.things, places, strict=True)
-        return {f"<{iri}>": f"<{namespace}{letter}{place}>" for iri, place in things}
+        """Draw numbered names for the individuals."""
+        numbers = self._chance.shuffled(range(1, len(self._schema.things) + 1))
+        things = zip(self._schema.things, numbers, strict=True)
+        return {f"<{iri}>": f"<{namespace}{letter}{number}>" for iri, number in things}
 
     def _labelled(
         self, rows: frozenset[Row], names: dict[str, str], labels: dict[str, str]
     ) -> frozenset[Row]:
-        said = {(names[f"<{iri}>"], LABEL, f'"{text}"@en') for iri, text in labels.items()}
+        label_rows = {(names[f"<{iri}>"], LABEL, f'"{text}"@en') for iri, text in labels.items()}
         things = self._schema.things.items()
-        return rows | said | {(names[f"<{iri}>"], LABEL, f'"{text}"') for iri, text in things}
+        return rows | label_rows | {(names[f"<{iri}>"], LABEL, f'"{text}"') for iri, text in things}
 
 
 def _equivalent(iri: str, graph: Graph) -> str:

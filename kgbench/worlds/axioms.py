@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Axioms of generated ontologies: each kind in Turtle, in words, and what it makes of facts.
+"""Axioms of generated ontologies: each kind as templates in Turtle and in English.
 
-All lie within the profile OWL 2 RL. There, its rules find all facts about named individuals that
-follow by the direct semantics, too (OWL 2 Profiles, theorem PR1).
+All axioms are in the profile OWL 2 RL, whose rules find all facts about named individuals that
+follow by the direct semantics (OWL 2 Profiles, theorem PR1).
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ HEAD: Final = "\n".join(f"@prefix {name}: <{iri}> ." for name, iri in PREFIXES.i
 
 
 class Kind(NamedTuple):
-    """A kind of axiom.
+    """A kind of axiom with its templates.
 
-    ``terms`` says what its places are for: ``c`` a class, ``p`` a property, ``i`` an individual.
-    ``turtle`` and ``words`` are templates; ``{0}`` is the term at the first place, and in words
-    ``{a0}`` has its article.
+    ``terms`` has a letter for each term: ``c`` a class, ``p`` a property, ``i`` an individual.
+    ``turtle`` and ``words`` are templates: ``{0}`` is the first term, and in words ``{a0}`` is the
+    first term with its article.
     """
 
     terms: str
@@ -150,7 +150,7 @@ FACTS: Final = frozenset({"type", "link", "same", "different"})
 
 
 class Axiom(NamedTuple):
-    """An axiom: its kind, with a term (the local name of an IRI) at each place."""
+    """An axiom: its kind and its terms, which are local names of IRIs."""
 
     kind: str
     terms: tuple[str, ...]
@@ -158,50 +158,56 @@ class Axiom(NamedTuple):
     @property
     def turtle(self) -> str:
         """The axiom as a line of Turtle."""
-        return KINDS[self.kind].turtle.format(*(f"o:{one}" for one in self.terms))
+        return KINDS[self.kind].turtle.format(*(f"o:{term}" for term in self.terms))
 
     @property
     def triples(self) -> tuple[ox.Triple, ...]:
-        """The triples of the axiom; blank nodes are new every time."""
+        """The triples of the axiom, with new blank nodes in every call."""
         return tuple(triples([self]))
 
     def words(self, labels: Mapping[str, str]) -> str:
-        """Return the axiom as a sentence with the labels of its terms."""
-        named = [labels[one] for one in self.terms]
-        articles = {f"a{place}": with_article(label) for place, label in enumerate(named)}
-        said = KINDS[self.kind].words.format(*named, **articles)
-        return said[0].upper() + said[1:]
+        """Return the axiom as an English sentence with the labels of its terms."""
+        named = [labels[term] for term in self.terms]
+        articles = {f"a{index}": with_article(label) for index, label in enumerate(named)}
+        sentence = KINDS[self.kind].words.format(*named, **articles)
+        return sentence[0].upper() + sentence[1:]
 
 
 def axiom(kind: str, *terms: str) -> Axiom:
-    """Return an axiom of a kind."""
+    """Build an axiom of a kind."""
     return Axiom(kind, terms)
 
 
 def triples(axioms: Iterable[Axiom]) -> list[ox.Triple]:
-    """Return the triples of axioms; blank nodes are new every time."""
-    text = "\n".join([HEAD, *(one.turtle for one in axioms)])
+    """Return the triples of axioms, with new blank nodes in every call."""
+    text = "\n".join([HEAD, *(item.turtle for item in axioms)])
     return [quad.triple for quad in ox.parse(text, ox.RdfFormat.TURTLE)]
 
 
 def signature(axioms: Iterable[Axiom]) -> dict[str, list[str]]:
-    """Return the classes (``c``), properties (``p``) and individuals (``i``) in axioms, sorted."""
-    found: dict[str, set[str]] = {"c": set(), "p": set(), "i": set()}
-    for one in axioms:
-        for sort, name in zip(KINDS[one.kind].terms, one.terms, strict=True):
-            found[sort].add(name)
-    return {sort: sorted(names) for sort, names in found.items()}
+    """Return the classes (``c``), properties (``p``) and individuals (``i``) of axioms, sorted."""
+    names_by_sort: dict[str, set[str]] = {"c": set(), "p": set(), "i": set()}
+    for item in axioms:
+        for sort, name in zip(KINDS[item.kind].terms, item.terms, strict=True):
+            names_by_sort[sort].add(name)
+    return {sort: sorted(names) for sort, names in names_by_sort.items()}
 
 
 def document(axioms: Iterable[Axiom]) -> str:
-    """Axioms as a document of Turtle: declarations, then an axiom a line."""
-    shown = list(axioms)
-    lines = [HEAD, "", *declarations(signature(shown)), "", *(one.turtle for one in shown)]
+    """Write axioms as a Turtle document: declarations, then one axiom per line."""
+    axiom_list = list(axioms)
+    lines = [
+        HEAD,
+        "",
+        *declarations(signature(axiom_list)),
+        "",
+        *(item.turtle for item in axiom_list),
+    ]
     return "\n".join(lines)
 
 
 def declarations(terms: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return what says which terms are classes, properties and individuals, as lines of Turtle."""
+    """Return the declarations of classes, properties and individuals as lines of Turtle."""
     kinds = {"c": "Class", "p": "ObjectProperty", "i": "NamedIndividual"}
     return [f"o:{name} a owl:{kind} ." for sort, kind in kinds.items() for name in terms[sort]]
 
@@ -212,11 +218,11 @@ def with_article(label: str) -> str:
 
 
 def regular(axioms: Iterable[Axiom]) -> bool:
-    """Return whether axioms keep to the restrictions that OWL 2 DL has on properties as a whole.
+    """Return whether axioms meet the global restrictions of OWL 2 DL on properties.
 
-    There is an order of properties below which chains stay, and what only simple properties may be
-    (functional, asymmetric, ...) is said of no transitive property, chain or property above one.
-    Source: OWL 2 Structural Specification, section 11.2.
+    Property chains must respect a strict order of properties, and only simple properties may be
+    functional, asymmetric and so on: properties that are not transitive, have no chain, and have no
+    such property below them. Source: OWL 2 Structural Specification, section 11.2.
     """
     below: dict[str, set[str]] = {}
     composite: set[str] = set()
@@ -234,33 +240,33 @@ def regular(axioms: Iterable[Axiom]) -> bool:
             inverses.append(terms)
         elif kind in {"most", "functional", "inverse-functional", *_OF_SIMPLE}:
             simple.update(terms[1:] if kind == "most" else terms)
-    # A property and its inverse have the same place in the order.
-    leader = {one: one for one in {name for pair in inverses for name in pair}}
+    # A property and its inverse have the same position in the order.
+    leader = {name: name for name in {name for pair in inverses for name in pair}}
     for first, second in inverses:
         old, new = leader[first], leader[second]
-        leader = {one: new if of == old else of for one, of in leader.items()}
+        leader = {name: new if of == old else of for name, of in leader.items()}
     merged: dict[str, set[str]] = {}
     for name, others in below.items():
         target = merged.setdefault(leader.get(name, name), set())
-        target.update(leader.get(one, one) for one in others)
-    composites = {leader.get(one, one) for one in composite}
+        target.update(leader.get(name, name) for name in others)
+    composites = {leader.get(name, name) for name in composite}
     return all(
-        (under := _under(one, merged)) is not None and not under & composites
-        for one in {leader.get(one, one) for one in simple}
-    ) and all(_under(one, merged) is not None for one in merged)
+        (under := _under(name, merged)) is not None and not under & composites
+        for name in {leader.get(name, name) for name in simple}
+    ) and all(_under(name, merged) is not None for name in merged)
 
 
 _OF_SIMPLE: Final = ("asymmetric", "irreflexive", "disjoint-properties")
 
 
 def _under(name: str, below: Mapping[str, set[str]]) -> set[str] | None:
-    """Return a property with all below it; ``None`` if it is below itself."""
-    found, left = {name}, [name]
-    while left:
-        for one in below.get(left.pop(), ()):
-            if one == name:
+    """Return a property with all properties below it; ``None`` if it is below itself."""
+    result, queue = {name}, [name]
+    while queue:
+        for subproperty in below.get(queue.pop(), ()):
+            if subproperty == name:
                 return None
-            if one not in found:
-                found.add(one)
-                left.append(one)
-    return found
+            if subproperty not in result:
+                result.add(subproperty)
+                queue.append(subproperty)
+    return result

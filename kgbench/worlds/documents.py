@@ -210,7 +210,7 @@ class _Draft:
         return instance.iri
 
     def _word(self, prop: Property) -> str:
-        """Return the key of a property: its local name on level 1, otherwise its words in camel case."""
+        """Return the key of a property: its local name on level 1, otherwise its JSON key."""
         if self._level == 1:
             return self._graph.terms[prop.iri].rpartition("/")[2]
         return prop.key
@@ -333,5 +333,5 @@ def _without(node: Node, key: str) -> Node:
 
 @lru_cache(maxsize=16)
 def sheet(world: World, level: int) -> Documents:
-    """Return the documents of a level about a world, cached because each depends on those before."""
+    """Return the documents of a level about a world (cached: each depends on those before it)."""
     return Documents(world, level)

@@ -149,7 +149,7 @@ def renamed(row: Row, pairing: Pairing) -> Row | None:
 
 
 def _order(rows: Iterable[Row]) -> Sequence[str]:
-    """Order blank nodes for the search: neighbours together, those with most ground triples first."""
+    """Order blank nodes for the search: neighbours together, most ground triples first."""
     ground_triples: dict[str, int] = {}
     linked: dict[str, set[str]] = {}
     for row in rows:

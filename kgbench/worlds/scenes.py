@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small graphs cut out of a world, and changes to them.
+"""Scenes: small graphs cut out of a world, and edits to them.
 
-A scene has things of some classes with what they link to, and what is said of the classes above
-theirs. What is linked to and not shown is left out, so that all that is there has a class.
+A scene has things of some classes, things that they link to, and the subclass axioms of their
+classes. Links to things outside the scene are left out, so that every node has a class.
 """
 
 from __future__ import annotations
@@ -20,47 +20,51 @@ from kgbench.worlds.naming import Chance
 LABEL: Final = ox.NamedNode(RDFS.label)
 TYPE: Final = ox.NamedNode(RDF.type)
 _ABOVE: Final = ox.NamedNode(RDFS.subClassOf)
-_EACH: Final = 3  # things of each class, before any are taken out
-_MOST: Final = 16  # things in a scene before any are taken out
+_EACH: Final = 3  # things of each class, before any are removed
+_MOST: Final = 16  # things in a scene, before any are removed
 _PASSES: Final = 12
 
 
 class Edit(NamedTuple):
-    """A change to a graph: triples that go and triples that come."""
+    """A change to a graph: removed and added triples."""
 
     removed: tuple[ox.Triple, ...] = ()
     added: tuple[ox.Triple, ...] = ()
 
     @property
     def sites(self) -> set[tuple[str, str]]:
-        """Subject and predicate of each triple that comes or goes."""
-        return {(str(one.subject), one.predicate.value) for one in (*self.removed, *self.added)}
+        """Subject and predicate of each removed or added triple."""
+        return {
+            (str(triple.subject), triple.predicate.value) for triple in (*self.removed, *self.added)
+        }
 
 
 class Scene:
-    """A graph of a few things of a world, as triples in the order in which they are shown."""
+    """A graph of a few things of a world, as triples in the order of the text."""
 
     def __init__(self, graph: Graph, triples: Sequence[ox.Triple]) -> None:
         self.graph = graph
         self.triples = list(triples)
         self._objects: dict[tuple[str, str], list[ox.Triple]] = {}
-        for one in triples:
-            self._objects.setdefault((one.subject.value, one.predicate.value), []).append(one)  # type: ignore[union-attr]
+        for triple in triples:
+            self._objects.setdefault((triple.subject.value, triple.predicate.value), []).append(
+                triple
+            )  # type: ignore[union-attr]
 
     def of(self, kind: str) -> list[ox.NamedNode]:
-        """Return the things of a class and of those below it."""
-        known = {self.graph.terms[iri] for iri in self.graph.model.below(kind)}
-        found = (one for one in self.triples if one.predicate == TYPE)
-        return [one.subject for one in found if one.object.value in known]  # type: ignore[misc, union-attr]
+        """Return the things of a class and of its subclasses."""
+        classes = {self.graph.terms[iri] for iri in self.graph.model.below(kind)}
+        typed = (triple for triple in self.triples if triple.predicate == TYPE)
+        return [triple.subject for triple in typed if triple.object.value in classes]  # type: ignore[misc, union-attr]
 
-    def said(self, subject: ox.NamedNode, predicate: str) -> list[ox.Triple]:
+    def triples_of(self, subject: ox.NamedNode, predicate: str) -> list[ox.Triple]:
         """Return the triples with a subject and a predicate (IRI)."""
         return self._objects.get((subject.value, predicate), [])
 
     def changed(self, edit: Edit) -> Scene:
-        """Return the scene after a change, in an order that does not tell what has changed."""
-        gone = set(edit.removed)
-        kept = [one for one in self.triples if one not in gone]
+        """Apply an edit; the order of the result does not show which triples changed."""
+        removed = set(edit.removed)
+        kept = [triple for triple in self.triples if triple not in removed]
         return Scene(self.graph, _ordered([*kept, *edit.added]))
 
 
@@ -71,47 +75,53 @@ def conforming(
     follow: Iterable[str],
     chance: Chance,
 ) -> Scene | None:
-    """Return a scene that conforms to shapes; ``None`` if this draw gives none.
+    """Draw a scene that conforms to shapes; return ``None`` if this draw gives none.
 
-    It has some things of each of ``kinds``, and what they link to by the properties ``follow`` and
-    by those that must have a value, but for those that the shapes find wrong.
+    The scene has some things of each of ``kinds`` and their link targets by the properties
+    ``follow`` and by required properties, except for things with violations.
     """
     followed = set(follow)
     members: dict[str, Instance] = {}
     for kind in kinds:
-        members.update((one.iri, one) for one in chance.some(graph.of(kind), _EACH))
+        members.update((instance.iri, instance) for instance in chance.some(graph.of(kind), _EACH))
     open_ = list(members.values())
     while open_:
-        one = open_.pop(0)
-        for each in graph.model.has(one.kind):
-            if each.links and (each.least or (each.iri in followed and len(members) < _MOST)):
-                fresh = [to for to in one.links.get(each.iri, ()) if to.iri not in members]
-                members.update((to.iri, to) for to in fresh)
+        instance = open_.pop(0)
+        for prop in graph.model.has(instance.kind):
+            if prop.links and (prop.least or (prop.iri in followed and len(members) < _MOST)):
+                fresh = [
+                    target
+                    for target in instance.links.get(prop.iri, ())
+                    if target.iri not in members
+                ]
+                members.update((target.iri, target) for target in fresh)
                 open_.extend(fresh)
-    said = {iri: _said(graph, one) for iri, one in members.items()}
+    triples = {iri: _triples_about(graph, instance) for iri, instance in members.items()}
     for _ in range(_PASSES):
-        scene = _cut_out(graph, members, said)
-        found = shapes.findings(scene.triples)
-        if not found:
-            full = all(len(scene.of(kind)) > 1 for kind in kinds)
-            return scene if full else None
-        for focus in {one.focus[1:-1] for one in found}:
+        scene = _cut_out(graph, members, triples)
+        findings = shapes.findings(scene.triples)
+        if not findings:
+            is_complete = all(len(scene.of(kind)) > 1 for kind in kinds)
+            return scene if is_complete else None
+        for focus in {finding.focus[1:-1] for finding in findings}:
             members.pop(focus, None)
     return None
 
 
-def _said(graph: Graph, one: Instance) -> list[ox.Triple]:
-    """Return what a world says of an instance."""
-    parsed = ox.parse("\n".join(lines(graph, one)), ox.RdfFormat.N_TRIPLES)
+def _triples_about(graph: Graph, instance: Instance) -> list[ox.Triple]:
+    """Return the triples about an instance."""
+    parsed = ox.parse("\n".join(lines(graph, instance)), ox.RdfFormat.N_TRIPLES)
     return [quad.triple for quad in parsed]
 
 
 def _cut_out(
-    graph: Graph, members: Mapping[str, Instance], said: Mapping[str, Sequence[ox.Triple]]
+    graph: Graph, members: Mapping[str, Instance], triples: Mapping[str, Sequence[ox.Triple]]
 ) -> Scene:
-    """Return what is said of the members, without links to other things."""
-    links = {graph.terms[one.iri] for one in graph.model.properties if one.links}
-    kinds = sorted({kind for one in members.values() for kind in graph.model.above(one.kind)})
+    """Build a scene of the triples about the members, without links to other things."""
+    links = {graph.terms[prop.iri] for prop in graph.model.properties if prop.links}
+    kinds = sorted(
+        {kind for instance in members.values() for kind in graph.model.above(instance.kind)}
+    )
     axioms = [
         ox.Triple(ox.NamedNode(graph.terms[kind]), _ABOVE, ox.NamedNode(graph.terms[parent]))
         for kind in kinds
@@ -120,27 +130,27 @@ def _cut_out(
     kept = [
         triple
         for iri in members
-        for triple in said[iri]
+        for triple in triples[iri]
         if triple.predicate.value not in links or triple.object.value in members  # type: ignore[union-attr]
     ]
     return Scene(graph, _ordered([*axioms, *kept]))
 
 
 def _ordered(triples: Iterable[ox.Triple]) -> list[ox.Triple]:
-    """Triples by subject, as these first occur; the class and the name before all else."""
-    found = list(dict.fromkeys(triples))
-    places: dict[object, int] = {}
-    for one in found:
-        places.setdefault(one.subject, len(places))
+    """Sort triples by first occurrence of their subject, with class and name before the rest."""
+    unique = list(dict.fromkeys(triples))
+    positions: dict[object, int] = {}
+    for triple in unique:
+        positions.setdefault(triple.subject, len(positions))
     first = (_ABOVE, TYPE, LABEL)
 
-    def key(one: ox.Triple) -> tuple[int, int, str, str]:
-        rank = first.index(one.predicate) if one.predicate in first else len(first)
-        return places[one.subject], rank, one.predicate.value, str(one.object)
+    def key(triple: ox.Triple) -> tuple[int, int, str, str]:
+        rank = first.index(triple.predicate) if triple.predicate in first else len(first)
+        return positions[triple.subject], rank, triple.predicate.value, str(triple.object)
 
-    return sorted(found, key=key)
+    return sorted(unique, key=key)
 
 
-def pairs(found: Iterable[Finding]) -> set[tuple[str, str]]:
-    """Return the nodes with the components that they violate."""
-    return {one.pair for one in found}
+def pairs(findings: Iterable[Finding]) -> set[tuple[str, str]]:
+    """Return the pairs of focus node and violated component of findings."""
+    return {finding.pair for finding in findings}

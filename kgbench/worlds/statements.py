@@ -221,7 +221,7 @@ def lines(reports: Sequence[Report]) -> list[str]:
 
 
 def names(graph: Graph, texts: Sequence[str], chance: Chance, more: int = 6) -> list[str]:
-    """Return label triples of the things and properties whose IRIs occur in ``texts``, and of others."""
+    """Return label triples of things and properties: those with IRIs in ``texts``, and some more."""
     iris = {iri for text in texts for iri in re.findall(r"<([^<>]*)>", text)}
     all_instances = [
         instance for kind in graph.model.populated for instance in graph.instances[kind]
@@ -255,7 +255,7 @@ def short(text: str) -> str:
 
 
 def described(reports: Sequence[Report]) -> Iterator[str]:
-    """Yield each report in words, a line each."""
+    """Yield each report as a line of text."""
     for number, report in enumerate(reports, 1):
         node = report.node if report.is_named else "a blank node"
         claims = ", and that ".join(statement.words for statement in report.statements)

@@ -241,14 +241,14 @@ def regular(axioms: Iterable[Axiom]) -> bool:
         elif kind in {"most", "functional", "inverse-functional", *_OF_SIMPLE}:
             simple.update(terms[1:] if kind == "most" else terms)
     # A property and its inverse have the same position in the order.
-    leader = {name: name for name in {name for pair in inverses for name in pair}}
+    leader = {prop: prop for prop in {name for pair in inverses for name in pair}}
     for first, second in inverses:
         old, new = leader[first], leader[second]
-        leader = {name: new if of == old else of for name, of in leader.items()}
+        leader = {name: new if head == old else head for name, head in leader.items()}
     merged: dict[str, set[str]] = {}
-    for name, others in below.items():
+    for name, subproperties in below.items():
         target = merged.setdefault(leader.get(name, name), set())
-        target.update(leader.get(name, name) for name in others)
+        target.update(leader.get(below_name, below_name) for below_name in subproperties)
     composites = {leader.get(name, name) for name in composite}
     return all(
         (under := _under(name, merged)) is not None and not under & composites

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about a part of a world: entailed by it, contradicted by it, or neither.
+"""Claims about a part of a world, which entails them, contradicts them, or does neither.
 
-What follows is fixed: OWL 2 RL, with names that differ meaning different things. What the part does
-not say may be true all the same.
+Entailment is that of OWL 2 RL with the unique name assumption. Under the open world assumption, a
+statement that is missing from the part may still be true.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from kgbench.worlds.naming import Chance
 ENTAILED, CONTRADICTED, UNKNOWN = VERDICTS = ("entailed", "contradicted", "unknown")
 LEVELS: Final = 5
 _TRIES: Final = 5_000
-_FOCUS: Final = 4  # things that a claim may be about, with what they lead to
+_FOCUS: Final = 4  # starting points; a claim may be about them or things near them
 
 
 class Claim(NamedTuple):
-    """A claim in words and as N-Triples, with the verdict on it and the part that is shown.
+    """A claim in words and as N-Triples, with its verdict and the part of the world shown with it.
 
-    In ``triples``, ``_:some`` is a thing that the claim says there is. ``shown`` is the graph
-    without its schema, as lines of N-Triples.
+    In ``triples``, ``_:some`` is a thing whose existence is claimed. ``shown`` is the graph without
+    its schema, as lines of N-Triples.
     """
 
     words: str
@@ -36,61 +36,74 @@ class Claim(NamedTuple):
 
 
 class Part(NamedTuple):
-    """The instances of a graph that are shown with all that is said of them."""
+    """The instances of a graph whose triples are all shown."""
 
     graph: Graph
     members: tuple[Instance, ...]
     chance: Chance
 
-    def shows(self, one: Instance) -> bool:
-        """Return whether what is said of a thing is shown."""
-        return any(one is member for member in self.members)
+    def shows(self, instance: Instance) -> bool:
+        """Return whether the triples about a thing are shown."""
+        return any(instance is member for member in self.members)
 
     def links(self, *, single: bool | None = None) -> Iterator[tuple[Instance, Property]]:
-        """Things that are shown and properties that they could link by, in the order of chance.
+        """Yield shown things with properties that can link them to others, in random order.
 
-        ``single`` asks for properties with at most one value, or with several.
+        ``single`` selects properties with at most one value (true) or with several (false).
         """
         pairs = [
-            (one, each)
-            for one in self.members
-            for each in self.graph.model.has(one.kind)
-            if each.links and not each.transitive and single in {None, each.most == 1}
+            (instance, prop)
+            for instance in self.members
+            for prop in self.graph.model.has(instance.kind)
+            if prop.links and not prop.transitive and single in {None, prop.most == 1}
         ]
         yield from self.chance.shuffled(pairs)
 
     def other(self, kind: str, but: list[Instance]) -> Instance:
-        """Return a thing of a class that is none of ``but``."""
-        among = [one for one in self.graph.of(kind) if all(one is not each for each in but)]
-        return self.chance.one(among)
+        """Draw a thing of a class that is not in ``but``."""
+        candidates = [
+            instance
+            for instance in self.graph.of(kind)
+            if all(instance is not excluded for excluded in but)
+        ]
+        return self.chance.one(candidates)
 
 
 Made = tuple[str, tuple[str, ...]] | None
-"""A claim in words and triples, where one could be drawn."""
+"""A claim in words and triples, or ``None`` if none could be drawn."""
 Drawing = Callable[[Part, str], Made]
 
 
 def drawn(world: World, level: int, number: int, members: int) -> Claim:
-    """Return the claim of a level with a number, about ``members`` things of a world.
+    """Draw the claim of a level with a number, about a part with ``members`` things of a world.
 
     Raises :class:`~kgbench.errors.TaskError` if the world is too small to make one.
     """
     graph = made(world)
     chance = Chance(world.name, "claims", level, number)
     verdict = chance.one(VERDICTS)
-    everything = [one for kind in graph.model.populated for one in graph.instances[kind]]
+    all_instances = [
+        instance for kind in graph.model.populated for instance in graph.instances[kind]
+    ]
     for _ in range(_TRIES):
-        focus = chance.some(everything, _FOCUS)
-        near = [target for one in focus for each in one.links.values() for target in each]
-        above = [target for one in near for each in one.links.values() for target in each]
-        rest = chance.some(everything, members)
-        # Some of what is near is left out, so that the graph does not say all.
-        chosen = [*focus, *chance.some(near, 3 * len(near) // 4), *above[:2], *rest]
-        unique = list({one.iri: one for one in chosen}.values())[:members]
+        focus = chance.some(all_instances, _FOCUS)
+        near = [
+            target
+            for instance in focus
+            for targets in instance.links.values()
+            for target in targets
+        ]
+        above = [
+            target for instance in near for targets in instance.links.values() for target in targets
+        ]
+        others = chance.some(all_instances, members)
+        # Leave out some of the neighbours, so that the graph is incomplete.
+        chosen = [*focus, *chance.some(near, 3 * len(near) // 4), *above[:2], *others]
+        unique = list({instance.iri: instance for instance in chosen}.values())[:members]
         part = Part(graph, tuple(chance.shuffled(unique)), chance)
-        found = _DRAWINGS[level](part, verdict)
-        if found is not None:
-            words, triples = found
+        words_and_triples = _DRAWINGS[level](part, verdict)
+        if words_and_triples is not None:
+            words, triples = words_and_triples
             return Claim(words, triples, verdict, tuple(_shown(part, triples)))
     raise TaskError(
         f"a world of {world.instances} instances gives no claim of level {level}: ask for more"
@@ -98,171 +111,183 @@ def drawn(world: World, level: int, number: int, members: int) -> Claim:
 
 
 def _shown(part: Part, claim: tuple[str, ...]) -> Iterator[str]:
-    """Yield what is shown: all of the members, and the names of everything else that is met."""
-    said = [line for one in part.members for line in lines(part.graph, one)]
-    yield from said
-    met = {one for line in (*said, *claim) for one in line.split(" ")}
+    """Yield all triples about the members, and the names of the other things that occur in them."""
+    member_lines = [line for instance in part.members for line in lines(part.graph, instance)]
+    yield from member_lines
+    terms = {term for line in (*member_lines, *claim) for term in line.split(" ")}
     for kind in part.graph.model.populated:
-        for one in part.graph.instances[kind]:
-            if f"<{one.iri}>" in met and not part.shows(one):
-                yield label(one)
+        for instance in part.graph.instances[kind]:
+            if f"<{instance.iri}>" in terms and not part.shows(instance):
+                yield label(instance)
 
 
-# What claims are drawn by
+# Ways to draw claims
 
 
 def _fact(part: Part, verdict: str) -> Made:
-    """Return a thing has another as value of a property."""
+    """Claim that a thing links to another by a property."""
     single = True if verdict == CONTRADICTED else None
-    for one, each in part.links(single=single):
-        values = one.links.get(each.iri, [])
+    for instance, prop in part.links(single=single):
+        values = instance.links.get(prop.iri, [])
         if verdict == ENTAILED and values:
-            return _link(part, one, each, part.chance.one(values))
+            return _link(part, instance, prop, part.chance.one(values))
         if verdict == CONTRADICTED and values:
-            return _link(part, one, each, part.other(each.range, [one, *values]))
-        if verdict == UNKNOWN and (each.most > 1 or not values):
-            return _link(part, one, each, part.other(each.range, [one, *values]))
+            return _link(part, instance, prop, part.other(prop.range, [instance, *values]))
+        if verdict == UNKNOWN and (prop.most > 1 or not values):
+            return _link(part, instance, prop, part.other(prop.range, [instance, *values]))
     return None
 
 
 def _kind(part: Part, verdict: str) -> Made:
-    """Return a thing that is shown, or that something shown leads to, has a class."""
+    """Claim that a thing, shown or linked from a shown one, has a class."""
     if verdict == UNKNOWN:
         return _range(part, verdict)
     model = part.graph.model
-    one = part.chance.one(part.members)
-    above = list(model.above(one.kind))
-    chosen = above[1:] if verdict == ENTAILED else _disjoint(part, one.kind)
-    return _typed(part, one, model.kinds[part.chance.one(chosen)]) if chosen else None
+    instance = part.chance.one(part.members)
+    above = list(model.above(instance.kind))
+    chosen = above[1:] if verdict == ENTAILED else _disjoint(part, instance.kind)
+    return _typed(part, instance, model.kinds[part.chance.one(chosen)]) if chosen else None
 
 
 def _range(part: Part, verdict: str) -> Made:
-    """Return a thing of which only a link is shown has a class: from the range of the property."""
+    """Claim a class that follows from, or clashes with, the range of a shown link."""
     model = part.graph.model
-    for one, each in part.links():
-        for target in one.links.get(each.iri, []):
+    for instance, prop in part.links():
+        for target in instance.links.get(prop.iri, []):
             if part.shows(target):
                 continue
-            below = [iri for iri in model.below(each.range) if iri != each.range]
+            below = [iri for iri in model.below(prop.range) if iri != prop.range]
             chosen = {
-                ENTAILED: list(model.above(each.range)),
-                CONTRADICTED: _disjoint(part, each.range),
+                ENTAILED: list(model.above(prop.range)),
+                CONTRADICTED: _disjoint(part, prop.range),
                 UNKNOWN: below,
             }[verdict]
-            # Other links to it that are shown may say more.
+            # Ranges of other shown links to the thing may imply more.
             known = _ranges(part, target)
             if verdict == UNKNOWN:
-                chosen = [k for k in chosen if all(_open(part, k, other) for other in known)]
+                chosen = [k for k in chosen if all(_is_open(part, k, other) for other in known)]
             if chosen:
                 return _typed(part, target, model.kinds[part.chance.one(chosen)])
     return None
 
 
-def _steps(part: Part, verdict: str) -> Made:
-    """Return a thing has a value that has another as value of a property."""
-    for one, each in part.links(single=True):
-        for target in one.links.get(each.iri, []):
-            others = [p for p in part.graph.model.has(each.range) if p.links and not p.transitive]
-            for other in part.chance.shuffled(others):
-                values = target.links.get(other.iri, []) if part.shows(target) else []
+def _two_steps(part: Part, verdict: str) -> Made:
+    """Claim that a thing links to something that links to another thing."""
+    for instance, prop in part.links(single=True):
+        for target in instance.links.get(prop.iri, []):
+            others = [p for p in part.graph.model.has(prop.range) if p.links and not p.transitive]
+            for second in part.chance.shuffled(others):
+                values = target.links.get(second.iri, []) if part.shows(target) else []
                 if verdict == ENTAILED and values:
-                    return _second(part, one, each, other, part.chance.one(values))
-                if verdict == CONTRADICTED and values and other.most == 1:
-                    wrong = part.other(other.range, [target, *values])
-                    return _second(part, one, each, other, wrong)
-                if verdict == UNKNOWN and (not values or other.most > 1):
-                    wrong = part.other(other.range, [target, *values])
-                    return _second(part, one, each, other, wrong)
+                    return _two_links(part, instance, prop, second, part.chance.one(values))
+                if verdict == CONTRADICTED and values and second.most == 1:
+                    wrong = part.other(second.range, [target, *values])
+                    return _two_links(part, instance, prop, second, wrong)
+                if verdict == UNKNOWN and (not values or second.most > 1):
+                    wrong = part.other(second.range, [target, *values])
+                    return _two_links(part, instance, prop, second, wrong)
     return None
 
 
-def _over(part: Part, verdict: str) -> Made:
-    """Return a thing has a value that lies, over others, in another; or that has a class."""
+def _transitive(part: Part, verdict: str) -> Made:
+    """Claim that a link target is transitively linked to a thing, or that it has a class."""
     if verdict == CONTRADICTED:
-        for one, each in part.links(single=True):
-            if one.links.get(each.iri):
+        for instance, prop in part.links(single=True):
+            if instance.links.get(prop.iri):
                 kinds = part.graph.model.kinds
                 return _some_typed(
-                    part, one, each, kinds[part.chance.one(_disjoint(part, each.range))]
+                    part, instance, prop, kinds[part.chance.one(_disjoint(part, prop.range))]
                 )
         return None
-    for one, each in part.links():
-        for target in one.links.get(each.iri, []):
-            for step in part.graph.model.has(each.range):
+    for instance, prop in part.links():
+        for target in instance.links.get(prop.iri, []):
+            for step in part.graph.model.has(prop.range):
                 if not step.transitive:
                     continue
                 chain = list(_chain(part, target, step))
                 if verdict == ENTAILED and len(chain) > 1:
-                    return _second(part, one, each, step, chain[-1])
+                    return _two_links(part, instance, prop, step, chain[-1])
                 if verdict == UNKNOWN:
-                    return _second(part, one, each, step, part.other(step.range, [target, *chain]))
+                    return _two_links(
+                        part, instance, prop, step, part.other(step.range, [target, *chain])
+                    )
     return None
 
 
-_DRAWINGS: Final[dict[int, Drawing]] = {1: _fact, 2: _kind, 3: _range, 4: _steps, 5: _over}
+_DRAWINGS: Final[dict[int, Drawing]] = {
+    1: _fact,
+    2: _kind,
+    3: _range,
+    4: _two_steps,
+    5: _transitive,
+}
 
 
 def _chain(part: Part, start: Instance, step: Property) -> Iterator[Instance]:
-    """Yield what a thing leads to by a transitive property, as far as that is shown."""
-    at = start
-    while part.shows(at) and (above := at.links.get(step.iri)):
-        (at,) = above
-        yield at
+    """Yield the things that a thing reaches by a transitive property over shown things."""
+    current = start
+    while part.shows(current) and (above := current.links.get(step.iri)):
+        (current,) = above
+        yield current
 
 
 def _ranges(part: Part, target: Instance) -> set[str]:
-    """Return the classes that links to a thing say it has."""
+    """Return the classes of a thing that follow from the ranges of links to it."""
     return {
-        each.range
-        for one in part.members
-        for each in part.graph.model.has(one.kind)
-        if any(target is value for value in one.links.get(each.iri, ()))
+        prop.range
+        for instance in part.members
+        for prop in part.graph.model.has(instance.kind)
+        if any(target is value for value in instance.links.get(prop.iri, ()))
     }
 
 
-def _open(part: Part, kind: str, known: str) -> bool:
-    """Return whether a thing of the class ``known`` may or may not be of ``kind``."""
+def _is_open(part: Part, kind: str, known: str) -> bool:
+    """Return whether it is open if a thing of the class ``known`` is of the class ``kind``."""
     model = part.graph.model
     return kind not in model.above(known) and kind not in _disjoint(part, known)
 
 
 def _disjoint(part: Part, kind: str) -> list[str]:
-    """Return the classes that share nothing with a class."""
+    """Return the classes that are disjoint with a class."""
     kinds = part.graph.model.kinds
-    found = []
+    result = []
     for iri in kinds:
         pairs = [(a, b) for a in part.graph.model.above(kind) for b in part.graph.model.above(iri)]
         if any(b in kinds[a].disjoint or a in kinds[b].disjoint for a, b in pairs):
-            found.append(iri)
-    return found
+            result.append(iri)
+    return result
 
 
 # Claims in words and triples
 
 
-def _link(part: Part, one: Instance, each: Property, target: Instance) -> Made:
-    words = f"{one.label} has {target.label} as {each.label}."
-    return words, (f"<{one.iri}> <{part.graph.terms[each.iri]}> <{target.iri}> .",)
+def _link(part: Part, instance: Instance, prop: Property, target: Instance) -> Made:
+    words = f"{instance.label} has {target.label} as {prop.label}."
+    return words, (f"<{instance.iri}> <{part.graph.terms[prop.iri]}> <{target.iri}> .",)
 
 
-def _typed(part: Part, one: Instance, kind: Kind) -> Made:
+def _typed(part: Part, instance: Instance, kind: Kind) -> Made:
     article = "an" if kind.label[0] in "aeiou" else "a"
-    return f"{one.label} is {article} {kind.label}.", (_type(part, f"<{one.iri}>", kind),)
+    return f"{instance.label} is {article} {kind.label}.", (_type(part, f"<{instance.iri}>", kind),)
 
 
-def _second(part: Part, one: Instance, each: Property, other: Property, last: Instance) -> Made:
-    words = f"{one.label} has as {each.label} something that has {last.label} as {other.label}."
+def _two_links(
+    part: Part, instance: Instance, first: Property, second: Property, last: Instance
+) -> Made:
+    words = (
+        f"{instance.label} has as {first.label} something that has {last.label} as {second.label}."
+    )
     terms = part.graph.terms
     return words, (
-        f"<{one.iri}> <{terms[each.iri]}> _:some .",
-        f"_:some <{terms[other.iri]}> <{last.iri}> .",
+        f"<{instance.iri}> <{terms[first.iri]}> _:some .",
+        f"_:some <{terms[second.iri]}> <{last.iri}> .",
     )
 
 
-def _some_typed(part: Part, one: Instance, each: Property, kind: Kind) -> Made:
+def _some_typed(part: Part, instance: Instance, prop: Property, kind: Kind) -> Made:
     article = "an" if kind.label[0] in "aeiou" else "a"
-    words = f"{one.label} has as {each.label} something that is {article} {kind.label}."
-    link = f"<{one.iri}> <{part.graph.terms[each.iri]}> _:some ."
+    words = f"{instance.label} has as {prop.label} something that is {article} {kind.label}."
+    link = f"<{instance.iri}> <{part.graph.terms[prop.iri]}> _:some ."
     return words, (link, _type(part, "_:some", kind))
 
 

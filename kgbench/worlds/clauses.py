@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conditions on the things that a question asks for: in words, and as patterns of SPARQL.
+"""Conditions on the things that a question asks for, in words and as SPARQL patterns.
 
-Each is drawn so that it holds for one thing, the *witness*: so every question has an answer.
-``?x`` is the thing that is asked for; other variables carry the number of the clause.
+Each condition is drawn so that it holds for one thing, the *witness*, and every question has an
+answer. ``?x`` is the thing asked for; other variables carry the number of the clause.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kgbench.worlds.naming import Chance
 
 
 class Clause(NamedTuple):
-    """A condition: words that follow the plural of a class, patterns, and the property it is on."""
+    """A condition: words that follow the plural of a class, SPARQL patterns, and its property."""
 
     words: str
     pattern: str
@@ -27,7 +27,7 @@ class Clause(NamedTuple):
 
 
 class Place(NamedTuple):
-    """What clauses are drawn for: a witness in a graph, by chance, with a number for variables."""
+    """The context for drawing a clause: graph, witness, random draws, number for variables."""
 
     graph: Graph
     witness: Instance
@@ -35,14 +35,16 @@ class Place(NamedTuple):
     number: int
 
     def properties(self, *, links: bool) -> list[Property]:
-        """Return the properties that the witness has, in the order of chance."""
+        """Return the properties of which the witness has values, in random order."""
         has = self.witness.links if links else self.witness.values
         own = self.graph.model.has(self.witness.kind)
-        return self.chance.shuffled([one for one in own if one.links == links and one.iri in has])
+        return self.chance.shuffled(
+            [prop for prop in own if prop.links == links and prop.iri in has]
+        )
 
-    def term(self, each: Property) -> str:
-        """Return a property as SPARQL writes it."""
-        return shown(self.graph, each.iri)
+    def term(self, prop: Property) -> str:
+        """Return a property in SPARQL syntax."""
+        return shown(self.graph, prop.iri)
 
     def plural(self, kind: str) -> str:
         """Return the plural of a class."""
@@ -53,96 +55,108 @@ Kind = Callable[[Place], Clause | None]
 
 
 def shown(graph: Graph, iri: str) -> str:
-    """Return a term of the model as queries about a world write it, with the prefix ``w``."""
+    """Return a term of the model as a prefixed name, with the prefix ``w``."""
     return "w:" + graph.terms[iri].rpartition("/")[2]
 
 
-def linked(at: Place) -> Clause | None:
-    """That they are linked to a certain thing."""
-    for each in at.properties(links=True):
-        target = at.chance.one(at.witness.links[each.iri])
-        pattern = f'?x {at.term(each)}/rdfs:label "{target.label}" .'
-        return Clause(f"that {each.phrase} {target.label}", pattern, each.iri)
+def linked(context: Place) -> Clause | None:
+    """Require a link to a given thing."""
+    for prop in context.properties(links=True):
+        target = context.chance.one(context.witness.links[prop.iri])
+        pattern = f'?x {context.term(prop)}/rdfs:label "{target.label}" .'
+        return Clause(f"that {prop.phrase} {target.label}", pattern, prop.iri)
     return None
 
 
-def bounded(at: Place) -> Clause | None:
-    """That a number or date of theirs is at least, or at most, a certain one."""
-    for each in at.properties(links=False):
-        value = at.witness.values[each.iri][0]
+def bounded(context: Place) -> Clause | None:
+    """Require a number or date to be at least, or at most, a given value."""
+    for prop in context.properties(links=False):
+        value = context.witness.values[prop.iri][0]
         if isinstance(value, tuple):
             continue
-        variable = f"?v{at.number}"
-        least = at.chance.between(0, 1) == 1
-        room = (value - each.low if least else each.high - value) // 4
-        limit = value - at.chance.between(0, room) if least else value + at.chance.between(0, room)
-        words = _bounds(each, limit, least=least)
-        sign = ">=" if least else "<="
-        pattern = f"?x {at.term(each)} {variable} . FILTER({variable} {sign} {_term(each, limit)})"
-        return Clause(f"whose {each.label} is {words}", pattern, each.iri)
+        variable = f"?v{context.number}"
+        is_lower = context.chance.between(0, 1) == 1
+        room = (value - prop.low if is_lower else prop.high - value) // 4
+        limit = (
+            value - context.chance.between(0, room)
+            if is_lower
+            else value + context.chance.between(0, room)
+        )
+        words = _bounds(prop, limit, least=is_lower)
+        sign = ">=" if is_lower else "<="
+        pattern = (
+            f"?x {context.term(prop)} {variable} . FILTER({variable} {sign} {_term(prop, limit)})"
+        )
+        return Clause(f"whose {prop.label} is {words}", pattern, prop.iri)
     return None
 
 
-def joined(at: Place) -> Clause | None:
-    """That they are linked to something that is linked to a certain thing."""
-    for each in at.properties(links=True):
-        for target in at.witness.links[each.iri]:
-            inner = at._replace(witness=target)
+def joined(context: Place) -> Clause | None:
+    """Require a link to something that links to a given thing."""
+    for prop in context.properties(links=True):
+        for target in context.witness.links[prop.iri]:
+            inner = context._replace(witness=target)
             for other in inner.properties(links=True):
-                if other.transitive or other.iri == each.iri:
+                if other.transitive or other.iri == prop.iri:
                     continue
-                last = at.chance.one(target.links[other.iri])
-                kind = at.plural(other.domain)
-                pattern = f'?x {at.term(each)}/{at.term(other)}/rdfs:label "{last.label}" .'
-                words = f"that {each.phrase} one of the {kind} that {other.phrase} {last.label}"
-                return Clause(words, pattern, each.iri)
+                last = context.chance.one(target.links[other.iri])
+                kind = context.plural(other.domain)
+                pattern = (
+                    f'?x {context.term(prop)}/{context.term(other)}/rdfs:label "{last.label}" .'
+                )
+                words = f"that {prop.phrase} one of the {kind} that {other.phrase} {last.label}"
+                return Clause(words, pattern, prop.iri)
     return None
 
 
-def absent(at: Place) -> Clause | None:
-    """That nothing is known of a property of theirs."""
-    has = {*at.witness.links, *at.witness.values}
-    own = at.graph.model.has(at.witness.kind)
-    for each in at.chance.shuffled([one for one in own if not one.least and one.iri not in has]):
-        pattern = f"FILTER NOT EXISTS {{ ?x {at.term(each)} ?v{at.number} }}"
-        return Clause(f"of which no {each.label} is known", pattern, each.iri)
+def absent(context: Place) -> Clause | None:
+    """Require a property to have no value."""
+    has = {*context.witness.links, *context.witness.values}
+    own = context.graph.model.has(context.witness.kind)
+    for prop in context.chance.shuffled(
+        [prop for prop in own if not prop.least and prop.iri not in has]
+    ):
+        pattern = f"FILTER NOT EXISTS {{ ?x {context.term(prop)} ?v{context.number} }}"
+        return Clause(f"of which no {prop.label} is known", pattern, prop.iri)
     return None
 
 
-def counted(at: Place) -> Clause | None:
-    """That they are linked to at least so many things by a property."""
-    for each in at.properties(links=True):
-        number = len(at.witness.links[each.iri])
+def counted(context: Place) -> Clause | None:
+    """Require at least a given number of links by a property."""
+    for prop in context.properties(links=True):
+        number = len(context.witness.links[prop.iri])
         if number < 2:  # noqa: PLR2004 - one is what linked things have
             continue
-        variable = f"?v{at.number}"
+        variable = f"?v{context.number}"
         pattern = (
-            f"{{ SELECT ?x WHERE {{ ?x {at.term(each)} {variable} }} GROUP BY ?x "
+            f"{{ SELECT ?x WHERE {{ ?x {context.term(prop)} {variable} }} GROUP BY ?x "
             f"HAVING (COUNT(DISTINCT {variable}) >= {number}) }}"
         )
-        words = f"that {each.phrase} at least {number} different {at.plural(each.range)}"
-        return Clause(words, pattern, each.iri)
+        words = f"that {prop.phrase} at least {number} different {context.plural(prop.range)}"
+        return Clause(words, pattern, prop.iri)
     return None
 
 
-def either(at: Place) -> Clause | None:
-    """That they are linked to one of two certain things."""
-    for each in at.properties(links=True):
-        target = at.chance.one(at.witness.links[each.iri])
-        other = at.chance.one(at.graph.of(each.range))
+def either(context: Place) -> Clause | None:
+    """Require a link to one of two given things."""
+    for prop in context.properties(links=True):
+        target = context.chance.one(context.witness.links[prop.iri])
+        other = context.chance.one(context.graph.of(prop.range))
         if other.label == target.label:
             continue
         first, second = sorted((target.label, other.label))
-        name = f"?v{at.number}"
-        pattern = f'VALUES {name} {{ "{first}" "{second}" }} ?x {at.term(each)}/rdfs:label {name} .'
-        return Clause(f"that {each.phrase} {first} or {second}", pattern, each.iri)
+        name = f"?v{context.number}"
+        pattern = (
+            f'VALUES {name} {{ "{first}" "{second}" }} ?x {context.term(prop)}/rdfs:label {name} .'
+        )
+        return Clause(f"that {prop.phrase} {first} or {second}", pattern, prop.iri)
     return None
 
 
-def alternative(at: Place) -> Clause | None:
-    """That one of two conditions on different properties holds, or both."""
-    first = linked(at)
-    second = bounded(at)
+def alternative(context: Place) -> Clause | None:
+    """Require one of two conditions on different properties, or both."""
+    first = linked(context)
+    second = bounded(context)
     if first is None or second is None:
         return None
     pattern = f"{{ {first.pattern} }} UNION {{ {second.pattern} }}"
@@ -150,35 +164,35 @@ def alternative(at: Place) -> Clause | None:
     return Clause(f"{words} their {second.words.removeprefix('whose ')}", pattern, first.about)
 
 
-def in_language(at: Place) -> Clause | None:
-    """That they have a text in a certain language."""
+def in_language(context: Place) -> Clause | None:
+    """Require a text in a given language."""
     names = {"de": "German", "en": "English", "fr": "French"}
-    for each in at.properties(links=False):
-        if each.range != RDF.langString:
+    for prop in context.properties(links=False):
+        if prop.range != RDF.langString:
             continue
-        tags = [one[1] for one in at.witness.values[each.iri] if isinstance(one, tuple)]
-        tag = at.chance.one(sorted(tags))
-        variable = f"?v{at.number}"
-        pattern = f'?x {at.term(each)} {variable} . FILTER(LANG({variable}) = "{tag}")'
-        return Clause(f"that have a {each.label} in {names[tag]}", pattern, each.iri)
+        tags = [value[1] for value in context.witness.values[prop.iri] if isinstance(value, tuple)]
+        tag = context.chance.one(sorted(tags))
+        variable = f"?v{context.number}"
+        pattern = f'?x {context.term(prop)} {variable} . FILTER(LANG({variable}) = "{tag}")'
+        return Clause(f"that have a {prop.label} in {names[tag]}", pattern, prop.iri)
     return None
 
 
-def within(at: Place) -> Clause | None:
-    """That they are linked to a certain thing, or to what belongs to it, however indirectly."""
-    for each in at.properties(links=True):
-        steps = [one for one in at.graph.model.has(each.range) if one.transitive]
-        if each.transitive or not steps:
+def within(context: Place) -> Clause | None:
+    """Require a link to a given thing, or to something transitively linked to it."""
+    for prop in context.properties(links=True):
+        steps = [prop for prop in context.graph.model.has(prop.range) if prop.transitive]
+        if prop.transitive or not steps:
             continue
-        top = at.chance.one(at.witness.links[each.iri])
-        while (above := top.links.get(steps[0].iri)) and at.chance.between(0, 3):
-            top = above[0]
-        path = f"{at.term(each)}/{at.term(steps[0])}*/rdfs:label"
+        top = context.chance.one(context.witness.links[prop.iri])
+        while (parents := top.links.get(steps[0].iri)) and context.chance.between(0, 3):
+            top = parents[0]
+        path = f"{context.term(prop)}/{context.term(steps[0])}*/rdfs:label"
         words = (
-            f"that {each.phrase} {top.label} or {at.plural(each.range)} that {steps[0].phrase} "
-            "it, directly or over others"
+            f"that {prop.phrase} {top.label} or {context.plural(prop.range)} that "
+            f"{steps[0].phrase} it, directly or over others"
         )
-        return Clause(words, f'?x {path} "{top.label}" .', each.iri)
+        return Clause(words, f'?x {path} "{top.label}" .', prop.iri)
     return None
 
 
@@ -195,19 +209,19 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
         "path": within,
     }
 )
-"""The clauses by the feature of SPARQL that they need."""
+"""The functions that draw clauses, by the SPARQL feature that they need."""
 
 
-def at_least(each: Property, limit: int) -> str:
+def at_least(prop: Property, limit: int) -> str:
     """Return a lower bound of a property in words."""
-    return _bounds(each, limit, least=True)
+    return _bounds(prop, limit, least=True)
 
 
-def _bounds(each: Property, limit: int, *, least: bool) -> str:
-    if each.range == XSD.date:
+def _bounds(prop: Property, limit: int, *, least: bool) -> str:
+    if prop.range == XSD.date:
         return f"{date.fromordinal(limit).isoformat()} or {'later' if least else 'earlier'}"
     return f"{'at least' if least else 'at most'} {limit}"
 
 
-def _term(each: Property, value: int) -> str:
-    return str(value) if each.range == XSD.integer else f'"{date.fromordinal(value)}"^^xsd:date'
+def _term(prop: Property, value: int) -> str:
+    return str(value) if prop.range == XSD.integer else f'"{date.fromordinal(value)}"^^xsd:date'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graphs to be built from a world: in words, with the query that builds them, by level."""
+"""Graphs to be built from a world, in words and as CONSTRUCT queries, by level."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAMES: Final = (f"<{TARGET}name>", f"<{TARGET}value>")
 
 
 class Constructs(WritingSheet):
-    """Graphs that a CONSTRUCT query builds."""
+    """A sequence of different CONSTRUCT exercises of one level."""
 
     SEEDED = "constructs"
     FORMS = {  # noqa: RUF012 - a constant
@@ -31,8 +31,10 @@ class Constructs(WritingSheet):
 
     def __init__(self, world: World, level: int) -> None:
         super().__init__(world, level)
-        everything = (one for members in self._graph.instances.values() for one in members)
-        self._labels = {one.iri: one.label for one in everything}
+        all_instances = (
+            instance for members in self._graph.instances.values() for instance in members
+        )
+        self._labels = {instance.iri: instance.label for instance in all_instances}
 
     def _is_new(self, row: Row) -> bool:  # noqa: ARG002 - all that is built counts
         return True
@@ -41,31 +43,31 @@ class Constructs(WritingSheet):
         if not super()._sound(made, kind, parts, form):
             return False
         rows = self._rows(made.query)
-        if any(self._is_told(term, made.words) for row in rows for term in row[1:]):
+        if any(self._is_given_away(term, made.words) for row in rows for term in row[1:]):
             return False
         if "OPTIONAL" not in form.pattern:
             return True
-        # It is needed where some have the value, and others have not.
+        # OPTIONAL is needed if some things have the value and others do not.
         known = [{row[1] for row in rows if row[2] == name} for name in _NAMES]
         return set() < known[1] < known[0]
 
-    def _is_told(self, term: str, words: str) -> bool:
-        """Whether a term of the result is written in words: a thing by its name, or a text."""
+    def _is_given_away(self, term: str, words: str) -> bool:
+        """Return whether the words contain a term of the result: the name of a thing, or a text."""
         if term.startswith("<"):
             label = self._labels.get(term[1:-1])
             return label is not None and label in words
         value = term[1:].partition('"')[0]
         return term.startswith('"') and not value.isdecimal() and value in words
 
-    # How graphs are put
+    # Forms of exercises
 
     def _copy(self, kind: str, used: set[str]) -> Form | None:
-        for each in self._free(kind, used):
+        for prop in self._free(kind, used):
             return Form(
-                f"State every {each.label}, with the property t:value, of the",
+                f"State every {prop.label}, with the property t:value, of the",
                 ".",
                 "CONSTRUCT { ?x t:value ?value }",
-                f"?x {self._term(each)} ?value .",
+                f"?x {self._term(prop)} ?value .",
             )
         return None
 
@@ -78,86 +80,86 @@ class Constructs(WritingSheet):
         )
 
     def _reverse(self, kind: str, used: set[str]) -> Form | None:
-        for each in self._links(kind, used):
+        for prop in self._links(kind, used):
             return Form(
-                f"Link every {each.label}, with the property t:of, to that whose {each.label} it "
+                f"Link every {prop.label}, with the property t:of, to that whose {prop.label} it "
                 "is, for the",
                 ".",
                 "CONSTRUCT { ?value t:of ?x }",
-                f"?x {self._term(each)} ?value .",
+                f"?x {self._term(prop)} ?value .",
             )
         return None
 
     def _shortcut(self, kind: str, used: set[str]) -> Form | None:
-        for each in self._links(kind, used):
-            for other in self._free(each.range, used):
-                if each.range != other.domain or other.transitive:
+        for prop in self._links(kind, used):
+            for other in self._free(prop.range, used):
+                if prop.range != other.domain or other.transitive:
                     continue
                 return Form(
-                    f"State every {other.label} of every {each.label} of theirs, with the property "
+                    f"State every {other.label} of every {prop.label} of theirs, with the property "
                     "t:derived, for the",
                     ".",
                     "CONSTRUCT { ?x t:derived ?value }",
-                    f"?x {self._term(each)} ?other . ?other {self._term(other)} ?value .",
+                    f"?x {self._term(prop)} ?other . ?other {self._term(other)} ?value .",
                 )
         return None
 
     def _optional(self, kind: str, used: set[str]) -> Form | None:
-        for each in self._free(kind, used):
-            if each.least == 0:
+        for prop in self._free(kind, used):
+            if prop.least == 0:
                 return Form(
                     "State the name, with the property t:name, and, where it is known, every "
-                    f"{each.label}, with the property t:value, of each of the",
+                    f"{prop.label}, with the property t:value, of each of the",
                     ".",
                     "CONSTRUCT { ?x t:name ?name ; t:value ?value }",
-                    f"?x rdfs:label ?name .\n  OPTIONAL {{ ?x {self._term(each)} ?value }}",
+                    f"?x rdfs:label ?name .\n  OPTIONAL {{ ?x {self._term(prop)} ?value }}",
                 )
         return None
 
     def _year(self, kind: str, used: set[str]) -> Form | None:
-        for each in self._free(kind, used):
-            if each.range == XSD.date:
+        for prop in self._free(kind, used):
+            if prop.range == XSD.date:
                 return Form(
-                    f"State the year of the {each.label} as a number, with the property t:year, of "
+                    f"State the year of the {prop.label} as a number, with the property t:year, of "
                     "the",
                     ".",
                     "CONSTRUCT { ?x t:year ?year }",
-                    f"?x {self._term(each)} ?value . BIND(YEAR(?value) AS ?year)",
+                    f"?x {self._term(prop)} ?value . BIND(YEAR(?value) AS ?year)",
                 )
         return None
 
     def _node(self, kind: str, used: set[str]) -> Form | None:
-        for each in self._free(kind, used):
+        for prop in self._free(kind, used):
             return Form(
-                f"Describe every {each.label} by a new blank node of the class t:Statement, one "
+                f"Describe every {prop.label} by a new blank node of the class t:Statement, one "
                 "for each pair of a thing and a value, that has the thing as t:about and the value "
                 "as t:value, for the",
                 ".",
                 "CONSTRUCT { [] a t:Statement ; t:about ?x ; t:value ?value }",
-                f"?x {self._term(each)} ?value .",
+                f"?x {self._term(prop)} ?value .",
                 each_once=True,
             )
         return None
 
     def _group(self, kind: str, used: set[str]) -> Form | None:
-        for each in self._links(kind, used):
+        for prop in self._links(kind, used):
             return Form(
-                f"Group by {each.label}: state for each {each.label} that occurs, with the "
+                f"Group by {prop.label}: state for each {prop.label} that occurs, with the "
                 "property t:number, how many there are of the",
                 ".",
                 "CONSTRUCT { ?group t:number ?number }",
-                f"?x {self._term(each)} ?group .\n"
+                f"?x {self._term(prop)} ?group .\n"
                 "  { SELECT ?group (COUNT(DISTINCT ?y) AS ?number) WHERE {\n"
-                f"  $CONDITIONS ?y {self._term(each)} ?group }} GROUP BY ?group }}",
+                f"  $CONDITIONS ?y {self._term(prop)} ?group }} GROUP BY ?group }}",
             )
         return None
 
     def _pairs(self, kind: str, used: set[str]) -> Form | None:
-        for each in self._links(kind, used):
-            term = self._term(each)
+        for prop in self._links(kind, used):
+            term = self._term(prop)
             return Form(
                 "Link, in both directions and with the property t:together, all pairs of different "
-                f"things that share a {each.label} and that are both among the",
+                f"things that share a {prop.label} and that are both among the",
                 ".",
                 "CONSTRUCT { ?x t:together ?y }",
                 f"?x {term} ?shared .\n  {{ SELECT DISTINCT ?y WHERE {{\n  $CONDITIONS }} }}\n"
@@ -168,5 +170,5 @@ class Constructs(WritingSheet):
 
 @lru_cache(maxsize=16)
 def sheet(world: World, level: int) -> Constructs:
-    """The graphs of a level to build from a world: remembered, since each follows from others."""
+    """Return the exercises of a level about a world (cached: each depends on those before it)."""
     return Constructs(world, level)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two graphs about things of a world, of which the second is the first with some changes.
+"""Pairs of graphs about things of a world, the second with some changes to the first.
 
-The difference is the only least one, whatever blank nodes are taken for which
+The difference is the unique smallest one over all pairings of blank nodes
 (:func:`kgbench.worlds.matching.only_difference`).
 """
 
@@ -25,13 +25,13 @@ _TRIES: Final = 400
 _EDITS: Final = {1: 4, 2: 3, 3: 3, 4: 4}
 _MOST_REMOVED: Final = 4
 _MOST_ADDED: Final = 6
-_LINES_LEVEL: Final = 4  # from here on the second graph may be N-Triples
+_LINES_LEVEL: Final = 4  # the lowest level whose second graph may be N-Triples
 
 
 class Pair(NamedTuple):
-    """Two graphs as texts and as N-Triples, and what was removed and added.
+    """Two graphs as texts and as N-Triples, with the removed and added triples.
 
-    ``removed`` has the blank nodes of the first text, ``added`` those of the second.
+    ``removed`` uses the blank node labels of the first text, ``added`` those of the second.
     """
 
     texts: tuple[str, str]
@@ -43,18 +43,18 @@ class Pair(NamedTuple):
 
 @lru_cache(maxsize=256)
 def pair(world: World, level: int, number: int) -> Pair:
-    """Return the pair with a number, from 0.
+    """Return the pair with a number, counted from 0.
 
-    Raises :class:`~kgbench.errors.TaskError` if no attempt is good.
+    Raises :class:`~kgbench.errors.TaskError` if no attempt succeeds.
     """
     seed = (VERSION, world.seed, world.instances, "differences", level, number)
     chance = Chance(*seed)
     # One pair in six has no change.
     edits = 0 if chance.between(1, 6) == 1 else chance.between(1, _EDITS[level])
     for attempt in range(_TRIES):
-        found = _drawn(world, level, edits, Chance(*seed, attempt))
-        if found is not None:
-            return found
+        result = _drawn(world, level, edits, Chance(*seed, attempt))
+        if result is not None:
+            return result
     raise TaskError(f"no two graphs of level {level} were found in {_TRIES} attempts")
 
 
@@ -77,28 +77,28 @@ def _drawn(world: World, level: int, edits: int, chance: Chance) -> Pair | None:
     style = chance.one([*OTHERS, LINES] if level >= _LINES_LEVEL else OTHERS)
     texts = []
     for rows, names, spelling in zip((first, second), labels, (USUAL, style), strict=True):
-        folded = [one for one in foldable(rows) if one not in touched and chance.between(0, 2)]
-        called = frozenset(_called(row, names) for row in rows)
-        texts.append(written(called, spelling, [names[one] for one in folded], chance))
+        folded = [node for node in foldable(rows) if node not in touched and chance.between(0, 2)]
+        relabelled = frozenset(_relabelled(row, names) for row in rows)
+        texts.append(written(relabelled, spelling, [names[node] for node in folded], chance))
     triples = [
-        tuple(sorted(line(_called(row, names)) for row in rows))
+        tuple(sorted(line(_relabelled(row, names)) for row in rows))
         for rows, names in zip((first, second), labels, strict=True)
     ]
     return Pair(
         (texts[0], texts[1]),
         (triples[0], triples[1]),
-        tuple(sorted(line(_called(row, labels[0])) for row in removed)),
-        tuple(sorted(line(_called(row, labels[1])) for row in added)),
+        tuple(sorted(line(_relabelled(row, labels[0])) for row in removed)),
+        tuple(sorted(line(_relabelled(row, labels[1])) for row in added)),
         tuple(sorted({*part.features, *editing.features})),
     )
 
 
 def _labels(rows: frozenset[Row], chance: Chance) -> dict[str, str]:
-    """New labels for the blank nodes of a graph, which tell nothing."""
+    """Draw new, meaningless labels for the blank nodes of a graph."""
     nodes = sorted({node for row in rows for node in blanks(row)})
-    return {node: f"_:b{place + 1}" for place, node in enumerate(chance.shuffled(nodes))}
+    return {node: f"_:b{index + 1}" for index, node in enumerate(chance.shuffled(nodes))}
 
 
-def _called(row: Row, names: dict[str, str]) -> Row:
+def _relabelled(row: Row, names: dict[str, str]) -> Row:
     subject, predicate, value = (names.get(cell, cell) for cell in row)
     return subject, predicate, value

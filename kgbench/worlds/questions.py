@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Questions about a world: in words, with the query that answers them, by level of difficulty."""
+"""Questions about a world, in words and as SPARQL queries, by level of difficulty."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_ROWS: Final = 40
 _TRIES: Final = 3_000
 _NUMBER: Final = re.compile(r"(?<=[<>]= )(?:[0-9]+|\"[0-9-]+\")")
 
-# By level: features of which one each is drawn, and forms of the question.
+# By level: groups of features (one is drawn from each), and forms of the question.
 _SIMPLE: Final = ("link", "filter")
 _ONE: Final = ("negation", "having", "values", "union", "language")
 _DEEP: Final = ("path", "join")
@@ -41,9 +41,9 @@ _RECIPES: Final[dict[int, tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]]] 
 
 
 class Question(NamedTuple):
-    """A question: its words, its query (with :data:`PREFIXES`), and what the query makes use of.
+    """A question: its words, its query (with :data:`PREFIXES`), and the features of the query.
 
-    ``ordered`` says whether it asks for an order of rows.
+    ``ordered`` is true if the order of rows matters.
     """
 
     words: str
@@ -53,10 +53,10 @@ class Question(NamedTuple):
 
 
 class Form(NamedTuple):
-    """How a question is put: words before and after its class and clauses, and the query.
+    """A form of question: the words around its class and clauses, and the parts of its query.
 
-    ``each_once`` says whether the query must take every thing once, however it fits. ``pattern``
-    may repeat the conditions as ``$CONDITIONS``, on ``?y``.
+    ``each_once`` is true if each matching thing must count once, in however many ways it matches.
+    ``pattern`` may repeat the conditions as ``$CONDITIONS``, with ``?y`` instead of ``?x``.
     """
 
     before: str
@@ -68,10 +68,10 @@ class Form(NamedTuple):
 
 
 class Sheet:
-    """Different questions of one level about a world, made one after the other from a seed."""
+    """A sequence of different questions of one level about a world, drawn from a seed."""
 
     SEEDED: ClassVar = "questions"
-    """What chance is seeded with beside the seed of the world and the level."""
+    """The part of the seed that tells kinds of sheets apart."""
 
     def __init__(self, world: World, level: int) -> None:
         self._graph = generator.made(world)
@@ -82,9 +82,9 @@ class Sheet:
         self._known: set[object] = set()
 
     def question(self, number: int) -> Question:
-        """Return the question with a number from 0.
+        """Return the question with a number, counted from 0.
 
-        Raises :class:`~kgbench.errors.TaskError` if the world is too small for so many.
+        Raises :class:`~kgbench.errors.TaskError` if the world is too small for that many.
         """
         while len(self._found) <= number:
             self._found.append(self._next())
@@ -92,13 +92,13 @@ class Sheet:
 
     def _next(self) -> Question:
         for _ in range(_TRIES):
-            found = self._drawn()
-            if found is None:
+            question = self._drawn()
+            if question is None:
                 continue
-            key = self._key(found)
+            key = self._key(question)
             if key not in self._known:
                 self._known.add(key)
-                return found
+                return question
         raise TaskError(
             f"a world of {self._graph.world.instances} instances has no more than "
             f"{len(self._found)} questions of level {self._level}: ask for fewer cases, or for a "
@@ -106,18 +106,18 @@ class Sheet:
         )
 
     def _key(self, found: Question) -> object:
-        """What two questions share that are one: bounds that let the same pass do not matter."""
+        """Return a key that equivalent questions share, such as those with equivalent bounds."""
         return _NUMBER.sub("", found.query), tuple(self._rows(found.query))
 
     def _recipe(self) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
-        """Return the features of which one each is drawn, and the forms of questions."""
+        """Return the groups of features (one is drawn from each), and the forms of questions."""
         return _RECIPES[self._level]
 
     def _drawn(self) -> Question | None:
         recipe, forms = self._recipe()
         chance, model = self._chance, self._graph.model
         leaf = chance.one(model.populated)
-        # A class above asks for instances of several classes.
+        # The class itself or an ancestor; an ancestor covers instances of several classes.
         kind = chance.one([*model.above(leaf)])
         witness = chance.one(self._graph.instances[leaf])
         features = [chance.one(names) for names in recipe]
@@ -125,28 +125,28 @@ class Sheet:
         if parts is None:
             return None
         name = chance.one(forms)
-        form = getattr(self, f"_{name}")(kind, {one.about for one in parts})
+        form = getattr(self, f"_{name}")(kind, {part.about for part in parts})
         if form is None:
             return None
-        above = model.below(kind) != [kind]
-        made = self._put(kind, parts, form, above=above)
-        tags = {*features, name, *(["hierarchy"] if above else [])}
+        has_subclasses = model.below(kind) != [kind]
+        question = self._put(kind, parts, form, above=has_subclasses)
+        tags = {*features, name, *(["hierarchy"] if has_subclasses else [])}
         return (
-            made._replace(features=tuple(sorted(tags)))
-            if self._sound(made, kind, parts, form)
+            question._replace(features=tuple(sorted(tags)))
+            if self._sound(question, kind, parts, form)
             else None
         )
 
     def _clauses(
         self, kind: str, witness: Instance, features: Sequence[str]
     ) -> list[Clause] | None:
-        """Return a clause for each feature that instances of a class can have, or ``None``."""
+        """Draw a clause for each feature; return ``None`` if one does not fit the class."""
         parts: list[Clause] = []
         for number, feature in enumerate(features):
             part = self._clause(feature, Place(self._graph, witness, self._chance, number))
             own = self._graph.model.has(kind)
-            fits = part is not None and any(one.iri == part.about for one in own)
-            if part is None or not fits or part.about in {one.about for one in parts}:
+            fits = part is not None and any(prop.iri == part.about for prop in own)
+            if part is None or not fits or part.about in {prop.about for prop in parts}:
                 return None
             parts.append(part)
         return parts
@@ -154,52 +154,56 @@ class Sheet:
     def _clause(self, feature: str, place: Place) -> Clause | None:
         return clauses.KINDS[feature](place)
 
-    def _put(self, kind: str, parts: Sequence[Clause], form: Form, *, above: bool) -> Question:
-        path = "rdf:type/rdfs:subClassOf*" if above else "rdf:type"
+    def _put(
+        self, kind: str, parts: Sequence[Clause], form: Form, *, has_subclasses: bool
+    ) -> Question:
+        path = "rdf:type/rdfs:subClassOf*" if has_subclasses else "rdf:type"
         typed = f"?x {path} {shown(self._graph, kind)} ."
-        conditions = "\n  ".join([typed, *(one.pattern for one in parts)])
+        conditions = "\n  ".join([typed, *(clause.pattern for clause in parts)])
         inner = conditions.replace("?x", "?y").replace("?v", "?u")
         if form.each_once:
             conditions = f"{{ SELECT DISTINCT ?x WHERE {{\n  {conditions} }} }}"
         where = f"{conditions}\n  {form.pattern}".rstrip().replace("$CONDITIONS", inner)
         plural = self._graph.model.kinds[kind].plural
-        words = " and ".join(one.words for one in parts)
-        if len(parts) > 1:  # so that an "or" within one is not read as one between them
+        words = " and ".join(clause.words for clause in parts)
+        if (
+            len(parts) > 1
+        ):  # label the clauses, so that an "or" within one is not read as one between them
             listed = zip("abc", parts, strict=False)
-            words = ", and ".join(f"({letter}) {one.words}" for letter, one in listed)
+            words = ", and ".join(f"({letter}) {clause.words}" for letter, clause in listed)
         text = f"{form.before} {plural} {words}{form.after}"
         query = f"SELECT {form.select} WHERE {{\n  {where}\n}}{form.end}"
         return Question(text, query, (), "ORDER BY" in form.end)
 
-    def _sound(self, made: Question, kind: str, parts: Sequence[Clause], form: Form) -> bool:
-        """Return whether the answer is short, not given away, and depends on every clause."""
-        rows = self._rows(made.query)
+    def _sound(self, question: Question, kind: str, parts: Sequence[Clause], form: Form) -> bool:
+        """Return whether the answer is short, not given away, and dependent on every clause."""
+        rows = self._rows(question.query)
         if not 1 <= len(rows) <= MOST_ROWS or rows == [("0",)]:
             return False
         if "OPTIONAL" in form.pattern and len({"" in row for row in rows}) == 1:
-            return False  # it is needed where some have the value, and others have not
-        told = {value for row in rows for value in row if value and not value.isdecimal()}
-        if any(value in made.words for value in told):
+            return False  # OPTIONAL is needed only if some things have the value and others do not
+        values = {value for row in rows for value in row if value and not value.isdecimal()}
+        if any(value in question.words for value in values):
             return False
         return self._all_matter(rows, kind, parts, form)
 
     def _all_matter(
         self, rows: list[tuple[str, ...]], kind: str, parts: Sequence[Clause], form: Form
     ) -> bool:
-        """Return whether the result is not ``rows`` without any one of the clauses."""
+        """Return whether omitting any one of the clauses changes the result ``rows``."""
         for part in parts:
-            others = [one for one in parts if one is not part]
-            above = self._graph.model.below(kind) != [kind]
-            if self._rows(self._put(kind, others, form, above=above).query) == rows:
+            others = [other for other in parts if other is not part]
+            has_subclasses = self._graph.model.below(kind) != [kind]
+            if self._rows(self._put(kind, others, form, above=has_subclasses).query) == rows:
                 return False
         return True
 
     def _rows(self, query: str) -> list[tuple[str, ...]]:
-        found: Any = self._store.query(query, prefixes=PREFIXES)
-        rows = [tuple("" if term is None else str(term.value) for term in row) for row in found]
+        solutions: Any = self._store.query(query, prefixes=PREFIXES)
+        rows = [tuple("" if term is None else str(term.value) for term in row) for row in solutions]
         return rows if "ORDER BY" in query else sorted(rows)
 
-    # How questions are put
+    # Forms of questions
 
     def _names(self, kind: str, used: set[str]) -> Form:  # noqa: ARG002 - one of several
         return Form("What are the names of the", "?", "DISTINCT ?name", "?x rdfs:label ?name .")
@@ -208,37 +212,37 @@ class Sheet:
         return Form("How many are there of the", "?", "(COUNT(DISTINCT ?x) AS ?number)")
 
     def _optional(self, kind: str, used: set[str]) -> Form | None:
-        for each in self._free(kind, used):
-            if each.least == 0 and each.most == 1:
-                value = "?value" if not each.links else "?other"
-                end = "" if not each.links else " ?other rdfs:label ?value ."
+        for prop in self._free(kind, used):
+            if prop.least == 0 and prop.most == 1:
+                value = "?value" if not prop.links else "?other"
+                end = "" if not prop.links else " ?other rdfs:label ?value ."
                 return Form(
                     "What are the names of the",
-                    f"? Give the {each.label}, too (its name, where it has one), if it is known.",
+                    f"? Give the {prop.label}, too (its name, where it has one), if it is known.",
                     "DISTINCT ?name ?value",
-                    f"?x rdfs:label ?name .\n  OPTIONAL {{ ?x {shown(self._graph, each.iri)} "
+                    f"?x rdfs:label ?name .\n  OPTIONAL {{ ?x {shown(self._graph, prop.iri)} "
                     f"{value} .{end} }}",
                 )
         return None
 
     def _grouped(self, kind: str, used: set[str]) -> Form | None:
-        for each in self._free(kind, used):
-            if each.links:
+        for prop in self._free(kind, used):
+            if prop.links:
                 return Form(
-                    f"Group by {each.label}, and count for each that occurs: how many are there "
+                    f"Group by {prop.label}, and count for each that occurs: how many are there "
                     "of the",
-                    f"? Give the name of each {each.label} with the number.",
+                    f"? Give the name of each {prop.label} with the number.",
                     "?name (COUNT(DISTINCT ?x) AS ?number)",
-                    f"?x {shown(self._graph, each.iri)} ?group . ?group rdfs:label ?name .",
+                    f"?x {shown(self._graph, prop.iri)} ?group . ?group rdfs:label ?name .",
                     "\nGROUP BY ?group ?name",
                 )
         return None
 
     def _extreme(self, kind: str, used: set[str]) -> Form | None:
-        for each in self._measures(kind, used):
-            predicate = shown(self._graph, each.iri)
+        for prop in self._measures(kind, used):
+            predicate = shown(self._graph, prop.iri)
             return Form(
-                f"Which have the greatest {each.label} (name all that share it) of the",
+                f"Which have the greatest {prop.label} (name all that share it) of the",
                 "?",
                 "DISTINCT ?name",
                 f"?x rdfs:label ?name ; {predicate} ?most .\n  {{ SELECT (MAX(?size) AS ?most) "
@@ -247,24 +251,24 @@ class Sheet:
         return None
 
     def _sorted(self, kind: str, used: set[str]) -> Form | None:
-        for each in self._measures(kind, used):
+        for prop in self._measures(kind, used):
             number = self._chance.between(2, 5)
             return Form(
-                f"Sort by {each.label}, the greatest first: what are the names of the first "
+                f"Sort by {prop.label}, the greatest first: what are the names of the first "
                 f"{number} of the",
                 "?",
                 "?name",
-                f"?x rdfs:label ?name ; {shown(self._graph, each.iri)} ?size .",
+                f"?x rdfs:label ?name ; {shown(self._graph, prop.iri)} ?size .",
                 f"\nORDER BY DESC(?size)\nLIMIT {number}",
                 each_once=True,
             )
         return None
 
     def _total(self, kind: str, used: set[str]) -> Form | None:
-        for each in self._measures(kind, used):
-            predicate = shown(self._graph, each.iri)
+        for prop in self._measures(kind, used):
+            predicate = shown(self._graph, prop.iri)
             return Form(
-                f"What is the {each.label} in total of the",
+                f"What is the {prop.label} in total of the",
                 "?",
                 "(SUM(?size) AS ?total)",
                 f"?x {predicate} ?size .",
@@ -273,22 +277,22 @@ class Sheet:
         return None
 
     def _free(self, kind: str, used: set[str]) -> list[Any]:
-        own = [one for one in self._graph.model.has(kind) if one.iri not in used]
+        own = [prop for prop in self._graph.model.has(kind) if prop.iri not in used]
         return self._chance.shuffled(own)
 
     def _measures(self, kind: str, used: set[str]) -> list[Any]:
-        return [one for one in self._free(kind, used) if one.range == XSD.integer]
+        return [prop for prop in self._free(kind, used) if prop.range == XSD.integer]
 
 
 @lru_cache(maxsize=16)
 def sheet(world: World, level: int) -> Sheet:
-    """The questions of a level about a world: remembered, since each follows from those before."""
+    """Return the questions of a level about a world (cached: each depends on those before it)."""
     return Sheet(world, level)
 
 
 @lru_cache(maxsize=2)
 def loaded(world: World) -> ox.Store:
-    """Return the graph of a world, for queries."""
+    """Return a store with the graph of a world."""
     store = ox.Store()
     store.bulk_load(generator.text(world).encode(), format=ox.RdfFormat.N_TRIPLES)
     return store

@@ -221,7 +221,7 @@ def lines(reports: Sequence[Report]) -> list[str]:
 
 
 def names(graph: Graph, texts: Sequence[str], chance: Chance, more: int = 6) -> list[str]:
-    """Return label triples of things and properties: those with IRIs in ``texts``, and some more."""
+    """Return label triples of the things and properties named in ``texts``, and of some others."""
     iris = {iri for text in texts for iri in re.findall(r"<([^<>]*)>", text)}
     all_instances = [
         instance for kind in graph.model.populated for instance in graph.instances[kind]

@@ -39,11 +39,11 @@ class Constructs(WritingSheet):
     def _is_new(self, row: Row) -> bool:  # noqa: ARG002 - all that is built counts
         return True
 
-    def _sound(self, made: Question, kind: str, parts: Sequence[Clause], form: Form) -> bool:
-        if not super()._sound(made, kind, parts, form):
+    def _sound(self, question: Question, kind: str, parts: Sequence[Clause], form: Form) -> bool:
+        if not super()._sound(question, kind, parts, form):
             return False
-        rows = self._rows(made.query)
-        if any(self._is_given_away(term, made.words) for row in rows for term in row[1:]):
+        rows = self._rows(question.query)
+        if any(self._is_given_away(term, question.words) for row in rows for term in row[1:]):
             return False
         if "OPTIONAL" not in form.pattern:
             return True

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Questions about a world that no thing fits, and questions that it cannot answer.
+"""Questions about a world with an empty answer, and questions that it cannot answer.
 
-Both are put like the questions of :mod:`kgbench.worlds.questions`, so that their words do not give
-away what they are. *Empty*: everything that the question names is in the graph, each condition has
-things that fit, and no thing fits all of them; the right query has no rows, or counts none.
+Both are phrased like the questions of :mod:`kgbench.worlds.questions`, so that the words do not
+reveal the kind. *Empty*: everything that the question names is in the graph, and each condition is
+met by something, but nothing meets all of them; the correct query has no rows, or counts 0.
 *Unanswerable*: one condition is about a thing or a property that the graph does not have.
 """
 
@@ -23,7 +23,7 @@ ANSWERED, EMPTY, UNANSWERABLE = "answered", "empty", "unanswerable"
 UNKNOWN_THING, UNKNOWN_PROPERTY = "unknown-thing", "unknown-property"
 
 _NOTHING: Final[tuple[list[tuple[str, ...]], ...]] = ([], [("0",)])
-# Forms whose result is empty, or 0, where nothing fits.
+# Forms whose result is empty, or 0, if nothing meets the conditions.
 _FORMS: Final = frozenset(("names", "count", "grouped", "extreme", "sorted"))
 
 _Recipe = tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]
@@ -31,12 +31,12 @@ _Recipe = tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]
 
 @lru_cache(maxsize=48)
 def sheet(world: World, level: int, kind: str) -> Sheet:
-    """Return the questions of a level and a kind about a world, each as it is first asked for."""
+    """Return the questions of a level and kind about a world, drawn on demand."""
     return _SHEETS[kind](world, level)
 
 
 class EmptySheet(Sheet):
-    """Questions of one level that no thing fits."""
+    """A sequence of questions of one level with an empty answer."""
 
     SEEDED: ClassVar = EMPTY
 
@@ -45,36 +45,42 @@ class EmptySheet(Sheet):
         return recipe, tuple(form for form in forms if form in _FORMS)
 
     def _clause(self, feature: str, place: Place) -> Clause | None:
-        if self._level == 1:  # there is no other condition that could exclude what fits
+        if self._level == 1:  # with a single condition, no other one could exclude its matches
             return _unmet(place)
         other = place.chance.one(place.graph.instances[place.witness.kind])
         return super()._clause(feature, place._replace(witness=other))
 
-    def _sound(self, made: Question, kind: str, parts: Sequence[Clause], form: Form) -> bool:
-        rows = self._rows(made.query)
+    def _sound(self, question: Question, kind: str, parts: Sequence[Clause], form: Form) -> bool:
+        rows = self._rows(question.query)
         return rows in _NOTHING and self._all_matter(rows, kind, parts, form)
 
-    def _key(self, found: Question) -> object:
-        return found.words
+    def _key(self, question: Question) -> object:
+        return question.words
 
 
 class UnanswerableSheet(Sheet):
-    """Questions of one level with one condition on something that the graph does not have.
+    """A sequence of questions of one level with a condition on something missing from the graph.
 
-    They have no query. The last feature says what is unknown.
+    They have no query. Their only feature is :data:`UNKNOWN_THING` or :data:`UNKNOWN_PROPERTY`.
     """
 
     SEEDED: ClassVar = UNANSWERABLE
 
     def __init__(self, world: World, level: int) -> None:
         super().__init__(world, level)
-        everything = (one for members in self._graph.instances.values() for one in members)
-        self._labels = {one.label for one in everything}
-        self._lacks = ""
+        all_instances = (
+            instance for members in self._graph.instances.values() for instance in members
+        )
+        self._labels = {instance.label for instance in all_instances}
+        self._missing_feature = ""
 
     def _drawn(self) -> Question | None:
-        found = super()._drawn()
-        return None if found is None else found._replace(query="", features=(self._lacks,))
+        question = super()._drawn()
+        return (
+            None
+            if question is None
+            else question._replace(query="", features=(self._missing_feature,))
+        )
 
     def _clauses(
         self, kind: str, witness: Instance, features: Sequence[str]
@@ -84,45 +90,45 @@ class UnanswerableSheet(Sheet):
             return None
         place = Place(self._graph, witness, self._chance, len(parts))
         unknown_thing = self._chance.between(0, 1) == 1
-        self._lacks = UNKNOWN_THING if unknown_thing else UNKNOWN_PROPERTY
+        self._missing_feature = UNKNOWN_THING if unknown_thing else UNKNOWN_PROPERTY
         part = self._unknown_thing(kind, place) if unknown_thing else _unknown_property(kind, place)
         parts[self._chance.between(0, len(parts) - 1)] = part
-        return None if len({one.about for one in parts}) < len(parts) else parts
+        return None if len({clause.about for clause in parts}) < len(parts) else parts
 
-    def _unknown_thing(self, kind: str, at: Place) -> Clause:
-        """That they are linked to a thing that there is not."""
-        each = at.chance.one([one for one in self._graph.model.has(kind) if one.links])
-        label = f"{word(at.chance)} {word(at.chance)}"
+    def _unknown_thing(self, kind: str, context: Place) -> Clause:
+        """Require a link to a thing that does not exist."""
+        prop = context.chance.one([link for link in self._graph.model.has(kind) if link.links])
+        label = f"{word(context.chance)} {word(context.chance)}"
         while label in self._labels:
-            label += f" {word(at.chance)}"
-        return Clause(f"that {each.phrase} {label}", "", each.iri)
+            label += f" {word(context.chance)}"
+        return Clause(f"that {prop.phrase} {label}", "", prop.iri)
 
-    def _sound(self, made: Question, kind: str, parts: Sequence[Clause], form: Form) -> bool:  # noqa: ARG002 - of all sheets
+    def _sound(self, question: Question, kind: str, parts: Sequence[Clause], form: Form) -> bool:  # noqa: ARG002 - of all sheets
         return True
 
-    def _key(self, found: Question) -> object:
-        return found.words
+    def _key(self, question: Question) -> object:
+        return question.words
 
 
-def _unmet(at: Place) -> Clause | None:
-    """That they are linked to a certain thing, to which perhaps nothing is linked so."""
-    for each in at.properties(links=True):
-        if not each.transitive:
-            target = at.chance.one(at.graph.of(each.range))
-            pattern = f'?x {shown(at.graph, each.iri)}/rdfs:label "{target.label}" .'
-            return Clause(f"that {each.phrase} {target.label}", pattern, each.iri)
+def _unmet(context: Place) -> Clause | None:
+    """Require a link to a random thing of the range, which may have no such link."""
+    for prop in context.properties(links=True):
+        if not prop.transitive:
+            target = context.chance.one(context.graph.of(prop.range))
+            pattern = f'?x {shown(context.graph, prop.iri)}/rdfs:label "{target.label}" .'
+            return Clause(f"that {prop.phrase} {target.label}", pattern, prop.iri)
     return None
 
 
-def _unknown_property(kind: str, at: Place) -> Clause:
-    """That a property that the graph does not have links them to a thing, or has a value."""
-    above = set(at.graph.model.above(kind))
-    each = at.chance.one([one for one in absent() if one.domain in above])
-    if each.links:
-        label = at.chance.one(at.graph.of(each.range)).label
-        return Clause(f"that {each.phrase} {label}", "", each.iri)
-    limit = at.chance.between(each.low, each.high)
-    return Clause(f"whose {each.label} is {at_least(each, limit)}", "", each.iri)
+def _unknown_property(kind: str, context: Place) -> Clause:
+    """Require a link or a value of a property that the graph does not have."""
+    above = set(context.graph.model.above(kind))
+    prop = context.chance.one([missing for missing in absent() if missing.domain in above])
+    if prop.links:
+        label = context.chance.one(context.graph.of(prop.range)).label
+        return Clause(f"that {prop.phrase} {label}", "", prop.iri)
+    limit = context.chance.between(prop.low, prop.high)
+    return Clause(f"whose {prop.label} is {at_least(prop, limit)}", "", prop.iri)
 
 
 _SHEETS: Final[dict[str, type[Sheet]]] = {

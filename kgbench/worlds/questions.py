@@ -129,7 +129,7 @@ class Sheet:
         if form is None:
             return None
         has_subclasses = model.below(kind) != [kind]
-        question = self._put(kind, parts, form, above=has_subclasses)
+        question = self._put(kind, parts, form, has_subclasses=has_subclasses)
         tags = {*features, name, *(["hierarchy"] if has_subclasses else [])}
         return (
             question._replace(features=tuple(sorted(tags)))
@@ -146,7 +146,7 @@ class Sheet:
             part = self._clause(feature, Place(self._graph, witness, self._chance, number))
             own = self._graph.model.has(kind)
             fits = part is not None and any(prop.iri == part.about for prop in own)
-            if part is None or not fits or part.about in {prop.about for prop in parts}:
+            if part is None or not fits or part.about in {other.about for other in parts}:
                 return None
             parts.append(part)
         return parts
@@ -166,9 +166,8 @@ class Sheet:
         where = f"{conditions}\n  {form.pattern}".rstrip().replace("$CONDITIONS", inner)
         plural = self._graph.model.kinds[kind].plural
         words = " and ".join(clause.words for clause in parts)
-        if (
-            len(parts) > 1
-        ):  # label the clauses, so that an "or" within one is not read as one between them
+        if len(parts) > 1:
+            # Label the clauses, so that an "or" inside one is not read as one between them.
             listed = zip("abc", parts, strict=False)
             words = ", and ".join(f"({letter}) {clause.words}" for letter, clause in listed)
         text = f"{form.before} {plural} {words}{form.after}"
@@ -194,7 +193,8 @@ class Sheet:
         for part in parts:
             others = [other for other in parts if other is not part]
             has_subclasses = self._graph.model.below(kind) != [kind]
-            if self._rows(self._put(kind, others, form, above=has_subclasses).query) == rows:
+            question = self._put(kind, others, form, has_subclasses=has_subclasses)
+            if self._rows(question.query) == rows:
                 return False
         return True
 

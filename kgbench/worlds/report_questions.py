@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Questions about reports of statements: in words, with the SPARQL 1.2 query that answers each."""
+"""Questions about reports of statements, in words and as SPARQL 1.2 queries."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from kgbench.worlds.statements import (
 _TRIES: Final = 400
 _STATEMENTS, _REPORTS, _ABOUT = 24, 34, 8
 _SOURCES: Final = 4
-_PROPERTIES: Final = 3  # of statements; as many are named and not used
+_PROPERTIES: Final = 3  # of statements; as many more are shown without being used
 _NAMED_REPORTS: Final = 3  # every third report has an IRI
 _MOST_ROWS: Final = 20
 _BOUNDS: Final = (date(2017, 1, 1).toordinal(), date(2024, 12, 31).toordinal())
 
 
 class Question(NamedTuple):
-    """A question with the query that answers it and the graph that it is about, as N-Triples.
+    """A question with its query and its graph as lines of N-Triples.
 
-    ``properties`` are the lines that name the properties of statements.
+    ``properties`` are lines with the labels of the properties of statements.
     """
 
     words: str
@@ -47,7 +47,7 @@ class Question(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """Reports about links by a few properties, by a few sources; ``others`` are never used."""
+    """Reports by a few sources about links by a few properties; ``others`` are unused properties."""
 
     graph: Graph
     properties: tuple[Property, ...]
@@ -56,13 +56,13 @@ class Scene(NamedTuple):
     reports: tuple[Report, ...]
     chance: Chance
 
-    def term(self, each: Property) -> Term:
-        """Return a property as queries write it."""
-        return f"w:{self.graph.terms[each.iri].removeprefix(NAMESPACE)}"
+    def term(self, prop: Property) -> Term:
+        """Return a property as a prefixed name."""
+        return f"w:{self.graph.terms[prop.iri].removeprefix(NAMESPACE)}"
 
 
 class Form(NamedTuple):
-    """A question: words, variables, conditions of which each matters, and what follows them."""
+    """A form of question: words, variables, pattern, conditions that all matter, and solution modifiers."""
 
     words: str
     select: str
@@ -70,15 +70,15 @@ class Form(NamedTuple):
     conditions: tuple[str, ...]
     end: str = ""
 
-    def query(self, left_out: int | None = None) -> str:
-        """Return the query, without one of its conditions."""
-        kept = [one for number, one in enumerate(self.conditions) if number != left_out]
+    def query(self, omitted: int | None = None) -> str:
+        """Return the query, optionally without one of its conditions."""
+        kept = [condition for index, condition in enumerate(self.conditions) if index != omitted]
         body = "\n".join(f"  {line}" for line in (self.pattern, *kept))
         return f"SELECT {self.select} WHERE {{\n{body}\n}}{self.end}"
 
 
 def drawn(world: World, level: int, number: int) -> Question:
-    """Return the question of a level with a number, about a graph of its own.
+    """Draw the question of a level with a number, with a graph of its own.
 
     Raises :class:`~kgbench.errors.TaskError` if the world is too small to make one.
     """
@@ -89,8 +89,8 @@ def drawn(world: World, level: int, number: int) -> Question:
         form = chance.one(_FORMS[level])(scene)
         if _is_sound(form, lines):
             properties = tuple(
-                f'<{graph.terms[one.iri]}> <{RDFS.label}> "{one.label}"@en .'
-                for one in chance.shuffled((*scene.properties, *scene.others))
+                f'<{graph.terms[prop.iri]}> <{RDFS.label}> "{prop.label}"@en .'
+                for prop in chance.shuffled((*scene.properties, *scene.others))
             )
             return Question(form.words, form.query(), properties, lines)
     raise TaskError(
@@ -100,58 +100,60 @@ def drawn(world: World, level: int, number: int) -> Question:
 
 
 def _scene(graph: Graph, chance: Chance) -> Scene:
-    linking = [one for one in graph.model.properties if one.links and not one.transitive]
+    linking = [prop for prop in graph.model.properties if prop.links and not prop.transitive]
     shown = tuple(chance.some(linking, 2 * _PROPERTIES))
     properties, others = shown[:_PROPERTIES], shown[_PROPERTIES:]
     sources = tuple(chance.some(graph.of(f"{NAMESPACE}Organisation"), _SOURCES))
     facts: dict[tuple[Term, Term, Term], Statement] = {}
     while len(facts) < _STATEMENTS:
-        each = chance.one(properties)
-        one = chance.one(graph.of(each.domain))
-        target = chance.one(graph.of(each.range))
-        if one is not target:
-            made = statements.link(graph, one, each, target)
-            facts[made.triple] = made
+        prop = chance.one(properties)
+        instance = chance.one(graph.of(prop.domain))
+        target = chance.one(graph.of(prop.range))
+        if instance is not target:
+            statement = statements.link(graph, instance, prop, target)
+            facts[statement.triple] = statement
     accepted = set(chance.some(list(facts), _STATEMENTS // 2))
-    found: list[Report] = []
-    for place in range(_REPORTS):
-        said = chance.one(list(facts.values()))
+    reports: list[Report] = []
+    for index in range(_REPORTS):
+        statement = chance.one(list(facts.values()))
         worded = chance.between(0, 1) == 1
-        node = _node(place)
-        notes = _noted(graph, sources, chance, worded=worded)
-        found.append(Report(node, (said,), said.triple in accepted, notes))
-    for place in range(_REPORTS, _REPORTS + _ABOUT):
-        about = chance.one(found[:_REPORTS])
+        node = _node(index)
+        notes = _draw_notes(graph, sources, chance, worded=worded)
+        reports.append(Report(node, (statement,), statement.triple in accepted, notes))
+    for index in range(_REPORTS, _REPORTS + _ABOUT):
+        about = chance.one(reports[:_REPORTS])
         value = statements.decimal(statements.confidence(chance))
         wrong = Statement("", (about.node, CONFIDENCE, value))
-        notes = _noted(graph, sources, chance, worded=False)
-        found.append(Report(_node(place), (wrong,), accepted=False, notes=notes))
-    return Scene(graph, properties, others, sources, tuple(found), chance)
+        notes = _draw_notes(graph, sources, chance, worded=False)
+        reports.append(Report(_node(index), (wrong,), accepted=False, notes=notes))
+    return Scene(graph, properties, others, sources, tuple(reports), chance)
 
 
-def _node(place: int) -> Term:
-    named = place % _NAMED_REPORTS == 0
-    return statements.node(place, named=named)
+def _node(index: int) -> Term:
+    named = index % _NAMED_REPORTS == 0
+    return statements.node(index, named=named)
 
 
-def _noted(
+def _draw_notes(
     graph: Graph, sources: Sequence[Instance], chance: Chance, *, worded: bool
 ) -> tuple[tuple[Term, str, Term], ...]:
-    """Return what is noted of a report, by one of a few sources."""
+    """Draw the notes of a report, with one of a few sources."""
     notes = statements.noted(graph, chance, worded=worded)
     source = chance.one(sources)
     return ((SOURCE, source.label, f"<{source.iri}>"), *notes[1:])
 
 
 def _lines(scene: Scene) -> tuple[str, ...]:
-    said = statements.lines(scene.reports)
-    met = {iri for line in said for iri in re.findall(r"<([^<>]*)>", line)}
-    kinds = [one for kind in scene.graph.model.populated for one in scene.graph.instances[kind]]
-    return (*said, *(label(one) for one in kinds if one.iri in met))
+    report_lines = statements.lines(scene.reports)
+    iris = {iri for line in report_lines for iri in re.findall(r"<([^<>]*)>", line)}
+    all_instances = [
+        instance for kind in scene.graph.model.populated for instance in scene.graph.instances[kind]
+    ]
+    return (*report_lines, *(label(instance) for instance in all_instances if instance.iri in iris))
 
 
 def _is_sound(form: Form, lines: Sequence[str]) -> bool:
-    """Return whether the answer is short, not given away, and depends on every condition."""
+    """Return whether the answer is short, not given away, and dependent on every condition."""
     store = ox.Store()
     store.bulk_load("\n".join(lines).encode(), format=ox.RdfFormat.N_TRIPLES)
     rows = _rows(store, form.query())
@@ -159,13 +161,15 @@ def _is_sound(form: Form, lines: Sequence[str]) -> bool:
         return False
     if any(value in form.words for row in rows for value in row if not value.isdecimal()):
         return False
-    numbers = range(len(form.conditions))
-    return all(_rows(store, form.query(number)) != rows for number in numbers)
+    indexes = range(len(form.conditions))
+    return all(_rows(store, form.query(index)) != rows for index in indexes)
 
 
 def _rows(store: ox.Store, query: str) -> list[tuple[str, ...]]:
-    found: Any = store.query(query, prefixes=PREFIXES)
-    return sorted(tuple("" if term is None else str(term.value) for term in row) for row in found)
+    solutions: Any = store.query(query, prefixes=PREFIXES)
+    return sorted(
+        tuple("" if term is None else str(term.value) for term in row) for row in solutions
+    )
 
 
 # Forms
@@ -174,62 +178,62 @@ _NAME: Final = "?x rdfs:label ?name ."
 
 
 def _reported(scene: Scene) -> Form:
-    each, source = scene.chance.one(scene.properties), scene.chance.one(scene.sources)
+    prop, source = scene.chance.one(scene.properties), scene.chance.one(scene.sources)
     return Form(
-        f"By the reports of {source.label}, what has something as {each.label}? Give the names.",
+        f"By the reports of {source.label}, what has something as {prop.label}? Give the names.",
         "DISTINCT ?name",
         f"?report rdf:reifies <<( ?x ?property ?y )>> . {_NAME}",
-        (f"FILTER(?property = {scene.term(each)})", _from(source)),
+        (f"FILTER(?property = {scene.term(prop)})", _from(source)),
     )
 
 
 def _sources(scene: Scene) -> Form:
-    one = scene.chance.one([report for report in scene.reports if report.statements[0].words])
-    subject = one.statements[0].triple[0]
-    everything = [x for k in scene.graph.model.populated for x in scene.graph.instances[k]]
-    found = next(x for x in everything if f"<{x.iri}>" == subject)
+    report = scene.chance.one([report for report in scene.reports if report.statements[0].words])
+    subject = report.statements[0].triple[0]
+    all_instances = [x for k in scene.graph.model.populated for x in scene.graph.instances[k]]
+    subject_instance = next(x for x in all_instances if f"<{x.iri}>" == subject)
     return Form(
-        f"Which sources report a statement with {found.label} as its subject? Give their names.",
+        f"Which sources report a statement with {subject_instance.label} as its subject? Give their names.",
         "DISTINCT ?name",
         "?report rdf:reifies <<( ?x ?property ?y )>> ; t:source ?source . "
         "?source rdfs:label ?name .",
-        (f'?x rdfs:label "{found.label}" .',),
+        (f'?x rdfs:label "{subject_instance.label}" .',),
     )
 
 
 def _bounded(scene: Scene) -> Form:
-    each, source = scene.chance.one(scene.properties), scene.chance.one(scene.sources)
+    prop, source = scene.chance.one(scene.properties), scene.chance.one(scene.sources)
     words, condition = _bound(scene)
     return Form(
-        f"What has something as {each.label}, by reports of {source.label} {words}? Give the "
+        f"What has something as {prop.label}, by reports of {source.label} {words}? Give the "
         "names.",
         "DISTINCT ?name",
-        f"?report rdf:reifies <<( ?x {scene.term(each)} ?y )>> . {_NAME}",
+        f"?report rdf:reifies <<( ?x {scene.term(prop)} ?y )>> . {_NAME}",
         (_from(source), condition),
     )
 
 
 def _counted(scene: Scene) -> Form:
-    each = scene.chance.one(scene.properties)
+    prop = scene.chance.one(scene.properties)
     words, condition = _bound(scene)
     return Form(
-        f"How many different statements that something has something as {each.label} are "
+        f"How many different statements that something has something as {prop.label} are "
         f"reported by reports {words}?",
         "(COUNT(DISTINCT ?statement) AS ?number)",
         "?report rdf:reifies ?statement .",
-        (f"FILTER(PREDICATE(?statement) = {scene.term(each)})", condition),
+        (f"FILTER(PREDICATE(?statement) = {scene.term(prop)})", condition),
     )
 
 
 def _open(scene: Scene) -> Form:
-    each = scene.chance.one(scene.properties)
+    prop = scene.chance.one(scene.properties)
     words, condition = _bound(scene)
     return Form(
-        f"Of what do reports {words} say that it has something as {each.label}, in a statement "
+        f"Of what do reports {words} say that it has something as {prop.label}, in a statement "
         "that the graph itself does not make? Give the names.",
         "DISTINCT ?name",
-        f"?report rdf:reifies <<( ?x {scene.term(each)} ?y )>> . {_NAME}",
-        (condition, f"FILTER NOT EXISTS {{ ?x {scene.term(each)} ?y }}"),
+        f"?report rdf:reifies <<( ?x {scene.term(prop)} ?y )>> . {_NAME}",
+        (condition, f"FILTER NOT EXISTS {{ ?x {scene.term(prop)} ?y }}"),
     )
 
 
@@ -260,18 +264,18 @@ def _about(scene: Scene) -> Form:
 
 
 def _directed(scene: Scene) -> Form:
-    each = scene.chance.one(scene.properties)
-    way = scene.chance.one(("rtl", "ltr"))
-    said = "right to left" if way == "rtl" else "left to right"
+    prop = scene.chance.one(scene.properties)
+    direction = scene.chance.one(("rtl", "ltr"))
+    direction_words = "right to left" if direction == "rtl" else "left to right"
     return Form(
-        f"Of what do reports that have a wording with the base direction {said} say that it has "
-        f"something as {each.label}, in a statement that the graph itself does not make? Give the "
+        f"Of what do reports that have a wording with the base direction {direction_words} say that it has "
+        f"something as {prop.label}, in a statement that the graph itself does not make? Give the "
         "names.",
         "DISTINCT ?name",
-        f"?report rdf:reifies <<( ?x {scene.term(each)} ?y )>> ; t:wording ?wording . {_NAME}",
+        f"?report rdf:reifies <<( ?x {scene.term(prop)} ?y )>> ; t:wording ?wording . {_NAME}",
         (
-            f'FILTER(LANGDIR(?wording) = "{way}")',
-            f"FILTER NOT EXISTS {{ ?x {scene.term(each)} ?y }}",
+            f'FILTER(LANGDIR(?wording) = "{direction}")',
+            f"FILTER NOT EXISTS {{ ?x {scene.term(prop)} ?y }}",
         ),
     )
 
@@ -289,7 +293,7 @@ def _from(source: Instance, report: str = "?report") -> str:
 
 
 def _bound(scene: Scene, report: str = "?report") -> tuple[str, str]:
-    """Return a bound of the confidence or the day of a report, in words and as a condition."""
+    """Draw a bound of the confidence or day of a report, in words and as a condition."""
     if scene.chance.between(0, 1):
         value = f"0.{scene.chance.between(31, 79)}"
         words = f"with a confidence of at least {value}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of a world: in words, with the update that makes them, by level of difficulty."""
+"""Changes of a world, in words and as SPARQL updates, by level of difficulty."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _YEAR: Final = 2026
 
 
 class Updates(WritingSheet):
-    """Changes that a SPARQL update makes."""
+    """A sequence of different update exercises of one level."""
 
     SEEDED = "updates"
     FORMS = {  # noqa: RUF012 - a constant
@@ -35,29 +35,29 @@ class Updates(WritingSheet):
         line = f"{' '.join(row)} ."
         return not any(quad in self._store for quad in ox.parse(line, ox.RdfFormat.N_TRIPLES))
 
-    # How changes are put
+    # Forms of exercises
 
     def _set(self, kind: str, used: set[str]) -> Form | None:
-        for each in self._free(kind, used):
-            if each.links or each.most != 1 or each.range == RDF.langString:
+        for prop in self._free(kind, used):
+            if prop.links or prop.most != 1 or prop.range == RDF.langString:
                 continue
-            value = self._chance.between(each.low, each.high)
-            text = literal(each, value).partition("^^")[0].strip('"')
-            term = self._term(each)
+            value = self._chance.between(prop.low, prop.high)
+            text = literal(prop, value).partition("^^")[0].strip('"')
+            term = self._term(prop)
             return Form(
-                f"Set the {each.label} to {text}, in place of the value that there may be, for the",
+                f"Set the {prop.label} to {text}, in place of the value that there may be, for the",
                 ".",
-                f"DELETE {{ ?x {term} ?old }}\nINSERT {{ ?x {term} {literal(each, value)} }}",
+                f"DELETE {{ ?x {term} ?old }}\nINSERT {{ ?x {term} {literal(prop, value)} }}",
                 f"OPTIONAL {{ ?x {term} ?old }}",
             )
         return None
 
     def _remove(self, kind: str, used: set[str]) -> Form | None:
-        for each in self._free(kind, used):
-            if not each.least:
-                term = self._term(each)
+        for prop in self._free(kind, used):
+            if not prop.least:
+                term = self._term(prop)
                 return Form(
-                    f"Remove all that is stated as {each.label} of the",
+                    f"Remove all that is stated as {prop.label} of the",
                     ".",
                     f"DELETE {{ ?x {term} ?old }}",
                     f"?x {term} ?old .",
@@ -65,30 +65,30 @@ class Updates(WritingSheet):
         return None
 
     def _add(self, kind: str, used: set[str]) -> Form | None:
-        for each in self._links(kind, used):
-            new = self._other(each.range, [])
-            if each.most > 1 and new is not None:
+        for prop in self._links(kind, used):
+            new = self._other(prop.range, [])
+            if prop.most > 1 and new is not None:
                 return Form(
-                    f"Add {new.label} as {each.label}, beside those that there may be, to each of "
+                    f"Add {new.label} as {prop.label}, beside those that there may be, to each of "
                     "the",
                     ".",
-                    f"INSERT {{ ?x {self._term(each)} ?new }}",
+                    f"INSERT {{ ?x {self._term(prop)} ?new }}",
                     f'?new rdfs:label "{new.label}" .',
                 )
         return None
 
     def _replace(self, kind: str, used: set[str]) -> Form | None:
-        for each in self._links(kind, used):
-            values = self._witness.links.get(each.iri, [])
+        for prop in self._links(kind, used):
+            values = self._witness.links.get(prop.iri, [])
             if not values:
                 continue
             old = self._chance.one(values)
-            new = self._other(each.range, [one.label for one in values])
+            new = self._other(prop.range, [value.label for value in values])
             if new is not None:
-                term = self._term(each)
+                term = self._term(prop)
                 return Form(
                     f"Put {new.label} in the place of {old.label} wherever {old.label} is the "
-                    f"{each.label} of one of the",
+                    f"{prop.label} of one of the",
                     ".",
                     f"DELETE {{ ?x {term} ?old }}\nINSERT {{ ?x {term} ?new }}",
                     f'?x {term} ?old . ?old rdfs:label "{old.label}" . '
@@ -97,10 +97,10 @@ class Updates(WritingSheet):
         return None
 
     def _raise(self, kind: str, used: set[str]) -> Form | None:
-        for each in self._measures(kind, used):
-            term, more = self._term(each), self._chance.between(2, 99)
+        for prop in self._measures(kind, used):
+            term, more = self._term(prop), self._chance.between(2, 99)
             return Form(
-                f"Raise the {each.label}, where one is known, by {more} for each of the",
+                f"Raise the {prop.label}, where one is known, by {more} for each of the",
                 ".",
                 f"DELETE {{ ?x {term} ?old }}\nINSERT {{ ?x {term} ?new }}",
                 f"?x {term} ?old . BIND(?old + {more} AS ?new)",
@@ -108,10 +108,10 @@ class Updates(WritingSheet):
         return None
 
     def _reverse(self, kind: str, used: set[str]) -> Form | None:
-        for each in self._links(kind, used):
-            term = self._term(each)
+        for prop in self._links(kind, used):
+            term = self._term(prop)
             return Form(
-                f"Replace every statement of the {each.label} by one the other way round (its "
+                f"Replace every statement of the {prop.label} by one the other way round (its "
                 "object as subject, its subject as object, t:of as property) for the",
                 ".",
                 f"DELETE {{ ?x {term} ?old }}\nINSERT {{ ?old t:of ?x }}",
@@ -128,24 +128,24 @@ class Updates(WritingSheet):
         )
 
     def _derive(self, kind: str, used: set[str]) -> Form | None:
-        for each in self._links(kind, used):
-            for other in self._free(each.range, used):
-                if each.range != other.domain or other.transitive:
+        for prop in self._links(kind, used):
+            for other in self._free(prop.range, used):
+                if prop.range != other.domain or other.transitive:
                     continue
                 return Form(
-                    f"Add every {other.label} of every {each.label} of theirs, with the property "
+                    f"Add every {other.label} of every {prop.label} of theirs, with the property "
                     "t:derived, to the",
                     ".",
                     "INSERT { ?x t:derived ?new }",
-                    f"?x {self._term(each)} ?other . ?other {self._term(other)} ?new .",
+                    f"?x {self._term(prop)} ?other . ?other {self._term(other)} ?new .",
                 )
         return None
 
     def _describe(self, kind: str, used: set[str]) -> Form | None:
-        for each in self._free(kind, used):
-            term = self._term(each)
+        for prop in self._free(kind, used):
+            term = self._term(prop)
             return Form(
-                f"Replace every value of the {each.label} by a new blank node, one for each "
+                f"Replace every value of the {prop.label} by a new blank node, one for each "
                 f"statement, that has the value as its rdf:value and the number {_YEAR} as its "
                 "t:year, for the",
                 ".",
@@ -166,14 +166,14 @@ class Updates(WritingSheet):
         )
 
     def _tally(self, kind: str, used: set[str]) -> Form | None:
-        for each in self._links(kind, used):
+        for prop in self._links(kind, used):
             return Form(
-                f"Add, with the property t:number, how many different values of the {each.label} "
+                f"Add, with the property t:number, how many different values of the {prop.label} "
                 "are stated (0 where none is), to each of the",
                 ".",
                 "INSERT { ?x t:number ?number }",
                 "{ SELECT ?x (COUNT(DISTINCT ?value) AS ?number) WHERE {\n"
-                f"    ?x rdfs:label ?name . OPTIONAL {{ ?x {self._term(each)} ?value }} }} "
+                f"    ?x rdfs:label ?name . OPTIONAL {{ ?x {self._term(prop)} ?value }} }} "
                 "GROUP BY ?x }",
                 each_once=True,
             )
@@ -182,5 +182,5 @@ class Updates(WritingSheet):
 
 @lru_cache(maxsize=16)
 def sheet(world: World, level: int) -> Updates:
-    """The changes of a level of a world: remembered, since each follows from those before."""
+    """Return the updates of a level about a world (cached: each depends on those before it)."""
     return Updates(world, level)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases about what follows from generated ontologies, with proofs by the reasoner."""
+"""Cases about entailment from generated ontologies, checked by the reasoner."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from kgbench.worlds.vocabularies import NoMoreNames, Vocabulary
 VERSION: Final = 1
 """Rises when the same seed gives other cases."""
 USELESS: Final = (NoMoreNames, TooMuchWork)
-"""What makes an attempt useless: names end, or too much follows."""
+"""Errors that end an attempt: names run out, or the closure is too large."""
 KEPT: Final = 256
-"""Cases of a kind that are kept, because they are made again wherever they are needed."""
+"""The number of cached cases of a kind."""
 _TRIES: Final = 400
-_AT_ONCE: Final = 4  # axioms that are misread together
-_EACH: Final = 4  # statements that one misreading gives at most
-_DERIVATIONS: Final = 2  # in an ontology that statements are about
+_AT_ONCE: Final = 4  # misread axioms in one closure
+_EACH: Final = 4  # most statements from one such closure
+_DERIVATIONS: Final = 2  # in an ontology with statements to be judged
 
 
 class Entailments(NamedTuple):
-    """Axioms with statements of which some follow from them; ``entailed`` are those that do."""
+    """Axioms with statements, of which the axioms entail those in ``entailed``."""
 
     axioms: tuple[Axiom, ...]
     statements: tuple[Axiom, ...]
@@ -39,7 +39,7 @@ class Entailments(NamedTuple):
 
 
 class Justified(NamedTuple):
-    """Axioms with a fact that follows, and some of them that entail it without one to spare."""
+    """Axioms with a fact that they entail, and a minimal subset that entails it."""
 
     axioms: tuple[Axiom, ...]
     goal: Axiom
@@ -47,106 +47,107 @@ class Justified(NamedTuple):
 
 
 def draft(names: str, level: int, chance: Chance) -> Draft:
-    """Return an empty ontology of a level."""
+    """Create an empty ontology of a level."""
     return Draft(Vocabulary(names, chance), RECIPES[level], chance)
 
 
 def seed_of(seed: int) -> str:
-    """Return what stands for the seed of a plan."""
+    """Return the seed of cases for the seed of a plan."""
     return hashlib.sha256(str(seed).encode()).hexdigest()[:16]
 
 
 @lru_cache(maxsize=KEPT)
 def entailments(seed: str, names: str, level: int, number: int) -> Entailments:
-    """Statements about an ontology, between a third and two thirds of which follow."""
+    """Draw statements about an ontology, of which it entails between a third and two thirds."""
     for chance in attempts("entailments", seed, names, level, number):
         try:
-            found = _entailments(draft(names, level, chance), RECIPES[level], chance)
+            case = _entailments(draft(names, level, chance), RECIPES[level], chance)
         except USELESS:
             continue
-        if found is not None:
-            return found
+        if case is not None:
+            return case
     raise no_case(level)
 
 
 @lru_cache(maxsize=KEPT)
 def justified(seed: str, names: str, level: int, number: int) -> Justified:
-    """Return a fact that follows from an ontology, which does not state it."""
+    """Draw a fact that follows from an ontology without being stated in it."""
     for chance in attempts("justifications", seed, names, level, number):
         try:
-            found = _justified(draft(names, level, chance), RECIPES[level], chance)
+            case = _justified(draft(names, level, chance), RECIPES[level], chance)
         except USELESS:
             continue
-        if found is not None:
-            return found
+        if case is not None:
+            return case
     raise no_case(level)
 
 
 def attempts(*seed: object) -> Iterator[Chance]:
-    """Chances for one case after the other, until one is good."""
+    """Yield the random draws of the attempts at a case."""
     return (Chance(VERSION, "owl", *seed, attempt) for attempt in range(_TRIES))
 
 
 def no_case(level: int) -> TaskError:
-    """Return the error where no attempt is good."""
+    """Return the error to raise if no attempt succeeds."""
     return TaskError(f"no ontology of level {level} was found in {_TRIES} attempts")
 
 
 def proves(axioms: Iterable[Axiom], goal: Axiom | None, budget: Budget | None = None) -> bool:
-    """Return whether axioms entail a fact, or for ``None`` are inconsistent."""
+    """Return whether axioms entail a fact, or, if ``goal`` is ``None``, are inconsistent."""
     return entails(triples(axioms), None if goal is None else triple(goal), budget)
 
 
 def triple(fact: Axiom) -> ox.Triple:
     """Return the triple of a fact."""
-    (found,) = triples([fact])
-    return found
+    (result,) = triples([fact])
+    return result
 
 
 def minimal(axioms: Sequence[Axiom], goal: Axiom | None) -> tuple[Axiom, ...]:
-    """A part of axioms that entail ``goal`` (``None``: an inconsistency), with none to spare."""
+    """Return a minimal subset of axioms that entails ``goal`` (``None``: that is inconsistent)."""
     kept = list(axioms)
-    for one in axioms:
-        rest = [other for other in kept if other != one]
-        if proves(rest, goal):
-            kept = rest
+    for candidate in axioms:
+        others = [other for other in kept if other != candidate]
+        if proves(others, goal):
+            kept = others
     return tuple(kept)
 
 
 def facts(closure: Closure, axioms: Sequence[Axiom]) -> set[Axiom]:
-    """Return what a closure has about the named individuals in axioms, and they do not state."""
+    """Return the facts of a closure about named individuals of axioms that the axioms do not state."""
     names = {sort: set(of) for sort, of in signature(axioms).items()}
-    found: set[Axiom] = set()
+    result: set[Axiom] = set()
     for atom in closure.triples:
-        subject, predicate, object_ = (one[1:-1].removeprefix(ONTOLOGY) for one in atom)
+        subject, predicate, object_ = (term[1:-1].removeprefix(ONTOLOGY) for term in atom)
         if subject not in names["i"]:
             continue
         if predicate == RDF.type and object_ in names["c"]:
-            found.add(axiom("type", subject, object_))
+            result.add(axiom("type", subject, object_))
         elif predicate in names["p"] and object_ in names["i"]:
-            found.add(axiom("link", subject, predicate, object_))
+            result.add(axiom("link", subject, predicate, object_))
         elif predicate == OWL.sameAs and object_ in names["i"] and subject != object_:
-            found.add(axiom("same", subject, object_))
-    return found.difference(axioms)
+            result.add(axiom("same", subject, object_))
+    return result.difference(axioms)
 
 
-def beside(made: Draft, axioms: Sequence[Axiom], number: int) -> tuple[Axiom, ...]:
-    """Axioms with ``number`` more in an order of chance: each once, all within OWL 2 DL."""
-    known = list(dict.fromkeys(axioms))
-    for one in made.noise(known, number):
-        if one not in known and regular([*known, one]):
-            known.append(one)
-    return tuple(made.chance.shuffled(known))
+def beside(ontology: Draft, axioms: Sequence[Axiom], number: int) -> tuple[Axiom, ...]:
+    """Add up to ``number`` unrelated axioms within OWL 2 DL, and return all in random order."""
+    result = list(dict.fromkeys(axioms))
+    for noise_axiom in ontology.noise(result, number):
+        if noise_axiom not in result and regular([*result, noise_axiom]):
+            result.append(noise_axiom)
+    return tuple(ontology.chance.shuffled(result))
 
 
-def _entailments(made: Draft, recipe: Recipe, chance: Chance) -> Entailments | None:
-    derivations = [made.derivation(made.goal(), recipe.steps) for _ in range(_DERIVATIONS)]
-    axioms = beside(made, [one for each in derivations for one in each.axioms], recipe.noise)
+def _entailments(ontology: Draft, recipe: Recipe, chance: Chance) -> Entailments | None:
+    derivations = [ontology.derivation(ontology.goal(), recipe.steps) for _ in range(_DERIVATIONS)]
+    stated = [stated_axiom for derivation in derivations for stated_axiom in derivation.axioms]
+    axioms = beside(ontology, stated, recipe.noise)
     closure = Closure(triples(axioms))
     if not regular(axioms) or not closure.consistent:
         return None
     true = facts(closure, axioms)
-    goals = [each.goal for each in derivations if each.goal in true]
+    goals = [derivation.goal for derivation in derivations if derivation.goal in true]
     if len(goals) < _DERIVATIONS:
         return None
     known = true.union(axioms)
@@ -161,24 +162,24 @@ def _entailments(made: Draft, recipe: Recipe, chance: Chance) -> Entailments | N
 def _tempting(
     axioms: Sequence[Axiom], known: set[Axiom], number: int, chance: Chance
 ) -> list[Axiom]:
-    """Facts that do not follow, but would if some axioms were read in wrong ways."""
+    """Return facts that do not follow, but would if some axioms were misread."""
     readings = [
-        axiom(kind, *(one.terms[place] for place in places))
-        for one in chance.shuffled(rules_of(axioms))
-        for kind, places in _MISREAD.get(one.kind, ())
+        axiom(kind, *(rule.terms[index] for index in indexes))
+        for rule in chance.shuffled(rules_of(axioms))
+        for kind, indexes in _MISREAD.get(rule.kind, ())
     ]
-    found: dict[Axiom, None] = {}
+    result: dict[Axiom, None] = {}
     for start in range(0, len(readings), _AT_ONCE):
-        if len(found) >= number:
+        if len(result) >= number:
             break
         closure = Closure(triples([*axioms, *readings[start : start + _AT_ONCE]]))
         if closure.consistent:
             new = chance.shuffled(sorted(facts(closure, axioms).difference(known)))
-            found |= dict.fromkeys(new[:_EACH])
-    return list(found)[:number]
+            result |= dict.fromkeys(new[:_EACH])
+    return list(result)[:number]
 
 
-# How axioms are misread: as an axiom of which kind, with the terms at which places.
+# Misreadings of axioms: the kind of the misread axiom, and the indexes of its terms.
 _MISREAD: Final[dict[str, tuple[tuple[str, tuple[int, ...]], ...]]] = {
     "subclass": (("subclass", (1, 0)),),
     "intersection": (("subclass", (0, 2)), ("subclass", (1, 2)), ("subclass", (2, 0))),
@@ -205,16 +206,18 @@ _MISREAD: Final[dict[str, tuple[tuple[str, tuple[int, ...]], ...]]] = {
 }
 
 
-def _justified(made: Draft, recipe: Recipe, chance: Chance) -> Justified | None:
-    first = made.derivation(made.goal(), recipe.steps)
-    other: Derivation = made.derivation(made.goal(), recipe.steps // 2)
-    axioms = beside(made, [*first.axioms, *other.axioms], recipe.noise)
+def _justified(ontology: Draft, recipe: Recipe, chance: Chance) -> Justified | None:
+    first = ontology.derivation(ontology.goal(), recipe.steps)
+    other: Derivation = ontology.derivation(ontology.goal(), recipe.steps // 2)
+    axioms = beside(ontology, [*first.axioms, *other.axioms], recipe.noise)
     closure = Closure(triples(axioms))
     if first.goal in axioms or not regular(axioms) or not closure.consistent:
         return None
     if len(rules_of(first.axioms)) < recipe.steps or not closure.entails(triple(first.goal)):
         return None
-    kept = minimal([one for one in axioms if one in first.axioms], first.goal)
+    kept = minimal(
+        [stated_axiom for stated_axiom in axioms if stated_axiom in first.axioms], first.goal
+    )
     if len(rules_of(kept)) < recipe.steps:
         return None
     return Justified(axioms, first.goal, tuple(chance.shuffled(kept)))

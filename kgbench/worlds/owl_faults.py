@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inconsistent ontologies, with the smallest number of axioms whose removal helps.
+"""Inconsistent ontologies, with the smallest number of axioms to remove.
 
-An inconsistency is made of a fact that axioms entail, and of one or two things that contradict it.
-Inconsistencies of an ontology share no axioms, so that each needs an axiom to be removed: the
-number of inconsistencies is the smallest number of removals, where as many removals are enough.
+A clash consists of a derivation of a fact and one or two contradictions of it. The clashes of an
+ontology share no axioms, so each of them requires a removal. The number of clashes is therefore the
+smallest number of removals, provided that one removal per clash is enough.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from kgbench.worlds.owl_cases import KEPT, USELESS, attempts, beside, draft, no_
 
 
 class Inconsistent(NamedTuple):
-    """An inconsistent ontology; without the axioms ``removed``, as few as can be, it is not."""
+    """An inconsistent ontology, and a smallest set of axioms whose removal makes it consistent."""
 
     axioms: tuple[Axiom, ...]
     removed: tuple[Axiom, ...]
 
 
 class Clash(NamedTuple):
-    """Axioms that are inconsistent together; ``key`` is one whose removal is enough."""
+    """Axioms that are inconsistent together; removing ``key`` makes them consistent."""
 
     axioms: tuple[Axiom, ...]
     key: Axiom
@@ -35,114 +35,130 @@ class Clash(NamedTuple):
 
 @lru_cache(maxsize=KEPT)
 def inconsistent(seed: str, names: str, level: int, number: int) -> Inconsistent:
-    """Return an inconsistent ontology."""
+    """Draw an inconsistent ontology.
+
+    Raises :class:`~kgbench.errors.TaskError` if no attempt succeeds.
+    """
     for chance in attempts("faults", seed, names, level, number):
         try:
-            found = _drawn(draft(names, level, chance), RECIPES[level], chance)
+            ontology = _drawn(draft(names, level, chance), RECIPES[level], chance)
         except USELESS:
             continue
-        if found is not None:
-            return found
+        if ontology is not None:
+            return ontology
     raise no_case(level)
 
 
-def _drawn(made: Draft, recipe: Recipe, chance: Chance) -> Inconsistent | None:
+def _drawn(ontology: Draft, recipe: Recipe, chance: Chance) -> Inconsistent | None:
     steps = max(1, recipe.steps // recipe.clashes)
     clashes: list[Clash] = []
     for _ in range(recipe.clashes):
         kinds = [kind for kind in _CLASHES if kind in recipe.kinds]
-        clashes.append(_CLASHES[chance.one(kinds)](made, steps))
-    stated = [one for clash in clashes for one in clash.axioms]
+        clashes.append(_CLASHES[chance.one(kinds)](ontology, steps))
+    stated = [clash_axiom for clash in clashes for clash_axiom in clash.axioms]
     if len(set(stated)) < len(stated) or not regular(stated):
         return None
-    axioms = beside(made, stated, recipe.noise)
+    axioms = beside(ontology, stated, recipe.noise)
     removed = tuple(clash.key for clash in clashes)
     if not all(proves(clash.axioms, None) for clash in clashes):
         return None
-    if not Closure(triples(one for one in axioms if one not in removed)).consistent:
+    if not Closure(triples(kept for kept in axioms if kept not in removed)).consistent:
         return None
     return Inconsistent(axioms, removed)
 
 
-def _entailed(made: Draft, goal: Axiom, steps: int) -> tuple[Axiom, ...]:
-    return made.derivation(goal, steps).axioms
+def _entailed(ontology: Draft, goal: Axiom, steps: int) -> tuple[Axiom, ...]:
+    return ontology.derivation(goal, steps).axioms
 
 
-def _two_classes(made: Draft, steps: int, kind: str) -> Clash:
-    """Return a thing has a class, and once or twice another that shares nothing with it."""
-    one, of = made.fresh("i"), made.fresh("c")
-    shared = _entailed(made, axiom("type", one, of), steps)
-    found = list(shared)
-    for number in range(made.chance.between(1, 2)):
-        other = made.fresh("c")
-        pair = made.chance.shuffled([of, other]) if kind == "disjoint" else [of, other]
-        found += [axiom(kind, *pair)]
-        found += _entailed(made, axiom("type", one, other), steps // 2 * (1 - number))
-    return Clash(tuple(found), made.chance.one(shared))
+def _two_classes(ontology: Draft, steps: int, kind: str) -> Clash:
+    """Give a thing a class, and one or two other classes that are disjoint with it."""
+    individual, first = ontology.fresh("i"), ontology.fresh("c")
+    shared = _entailed(ontology, axiom("type", individual, first), steps)
+    axioms = list(shared)
+    for number in range(ontology.chance.between(1, 2)):
+        other = ontology.fresh("c")
+        pair = ontology.chance.shuffled([first, other]) if kind == "disjoint" else [first, other]
+        axioms += [axiom(kind, *pair)]
+        axioms += _entailed(ontology, axiom("type", individual, other), steps // 2 * (1 - number))
+    return Clash(tuple(axioms), ontology.chance.one(shared))
 
 
-def _disjoint(made: Draft, steps: int) -> Clash:
-    return _two_classes(made, steps, "disjoint")
+def _disjoint(ontology: Draft, steps: int) -> Clash:
+    return _two_classes(ontology, steps, "disjoint")
 
 
-def _complement(made: Draft, steps: int) -> Clash:
-    return _two_classes(made, steps, "complement")
+def _complement(ontology: Draft, steps: int) -> Clash:
+    return _two_classes(ontology, steps, "complement")
 
 
-def _asymmetric(made: Draft, steps: int) -> Clash:
-    by, one, other = made.fresh("p"), made.fresh("i"), made.fresh("i")
-    made.only_simple(by)
-    found = [
-        axiom("asymmetric", by),
-        *_entailed(made, axiom("link", one, by, other), steps),
-        *_entailed(made, axiom("link", other, by, one), steps // 2),
+def _asymmetric(ontology: Draft, steps: int) -> Clash:
+    prop, individual, other = ontology.fresh("p"), ontology.fresh("i"), ontology.fresh("i")
+    ontology.only_simple(prop)
+    axioms = [
+        axiom("asymmetric", prop),
+        *_entailed(ontology, axiom("link", individual, prop, other), steps),
+        *_entailed(ontology, axiom("link", other, prop, individual), steps // 2),
     ]
-    return Clash(tuple(found), made.chance.one(found))
+    return Clash(tuple(axioms), ontology.chance.one(axioms))
 
 
-def _irreflexive(made: Draft, steps: int) -> Clash:
-    by, one = made.fresh("p"), made.fresh("i")
-    made.only_simple(by)
-    found = [axiom("irreflexive", by), *_entailed(made, axiom("link", one, by, one), steps)]
-    return Clash(tuple(found), made.chance.one(found))
-
-
-def _disjoint_properties(made: Draft, steps: int) -> Clash:
-    by, also, one, other = made.fresh("p"), made.fresh("p"), made.fresh("i"), made.fresh("i")
-    made.only_simple(by)
-    made.only_simple(also)
-    found = [
-        axiom("disjoint-properties", by, also),
-        *_entailed(made, axiom("link", one, by, other), steps),
-        *_entailed(made, axiom("link", one, also, other), steps // 2),
+def _irreflexive(ontology: Draft, steps: int) -> Clash:
+    prop, individual = ontology.fresh("p"), ontology.fresh("i")
+    ontology.only_simple(prop)
+    axioms = [
+        axiom("irreflexive", prop),
+        *_entailed(ontology, axiom("link", individual, prop, individual), steps),
     ]
-    return Clash(tuple(found), made.chance.one(found))
+    return Clash(tuple(axioms), ontology.chance.one(axioms))
 
 
-def _functional(made: Draft, steps: int) -> Clash:
-    by, owner, one, other = made.fresh("p"), made.fresh("i"), made.fresh("i"), made.fresh("i")
-    made.only_simple(by)
-    found = [
-        axiom("functional", by),
-        axiom("different", *made.chance.shuffled([one, other])),
-        *_entailed(made, axiom("link", owner, by, one), steps),
-        *_entailed(made, axiom("link", owner, by, other), steps // 2),
+def _disjoint_properties(ontology: Draft, steps: int) -> Clash:
+    prop, other_prop, individual, other = (
+        ontology.fresh("p"),
+        ontology.fresh("p"),
+        ontology.fresh("i"),
+        ontology.fresh("i"),
+    )
+    ontology.only_simple(prop)
+    ontology.only_simple(other_prop)
+    axioms = [
+        axiom("disjoint-properties", prop, other_prop),
+        *_entailed(ontology, axiom("link", individual, prop, other), steps),
+        *_entailed(ontology, axiom("link", individual, other_prop, other), steps // 2),
     ]
-    return Clash(tuple(found), made.chance.one(found))
+    return Clash(tuple(axioms), ontology.chance.one(axioms))
 
 
-def _most(made: Draft, steps: int) -> Clash:
-    whole, by, owner = made.fresh("c"), made.fresh("p"), made.fresh("i")
-    one, other = made.fresh("i"), made.fresh("i")
-    made.only_simple(by)
-    found = [
-        axiom("most", whole, by),
-        axiom("different", *made.chance.shuffled([one, other])),
-        *_entailed(made, axiom("type", owner, whole), steps),
-        axiom("link", owner, by, one),
-        axiom("link", owner, by, other),
+def _functional(ontology: Draft, steps: int) -> Clash:
+    prop, owner, individual, other = (
+        ontology.fresh("p"),
+        ontology.fresh("i"),
+        ontology.fresh("i"),
+        ontology.fresh("i"),
+    )
+    ontology.only_simple(prop)
+    axioms = [
+        axiom("functional", prop),
+        axiom("different", *ontology.chance.shuffled([individual, other])),
+        *_entailed(ontology, axiom("link", owner, prop, individual), steps),
+        *_entailed(ontology, axiom("link", owner, prop, other), steps // 2),
     ]
-    return Clash(tuple(found), made.chance.one(found))
+    return Clash(tuple(axioms), ontology.chance.one(axioms))
+
+
+def _most(ontology: Draft, steps: int) -> Clash:
+    owner_class, prop, owner = ontology.fresh("c"), ontology.fresh("p"), ontology.fresh("i")
+    individual, other = ontology.fresh("i"), ontology.fresh("i")
+    ontology.only_simple(prop)
+    axioms = [
+        axiom("most", owner_class, prop),
+        axiom("different", *ontology.chance.shuffled([individual, other])),
+        *_entailed(ontology, axiom("type", owner, owner_class), steps),
+        axiom("link", owner, prop, individual),
+        axiom("link", owner, prop, other),
+    ]
+    return Clash(tuple(axioms), ontology.chance.one(axioms))
 
 
 _CLASHES: Final[dict[str, Callable[[Draft, int], Clash]]] = {

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Axioms in words, with probes that tell whether other axioms say the same.
+"""Axioms in words, with probes that test whether other axioms are equivalent.
 
-A probe is some facts about new things and a conclusion. With the axioms, the conclusion of a
-positive probe follows, and without the one that the probe is about it does not; the conclusion of a
-negative probe does not follow from all of them.
+A probe consists of facts about new things and a conclusion. The conclusion of a positive probe
+follows from the facts and all axioms, but not without the axiom under test. The conclusion of a
+negative probe does not follow from the facts and all axioms.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kgbench.worlds.ontologies import RECIPES, Draft, rules_of
 from kgbench.worlds.owl_cases import KEPT, USELESS, attempts, no_case, proves
 from kgbench.worlds.vocabularies import Vocabulary
 
-_NEGATIVE: Final = 2  # negative probes about an axiom
+_NEGATIVE: Final = 2  # most negative probes about an axiom
 _X, _Y, _Z = "probe-x", "probe-y", "probe-z"
 
 Claim = Axiom | None
@@ -28,9 +28,9 @@ Probes = list[tuple[tuple[Axiom, ...], Claim]]
 
 
 class Probe(NamedTuple):
-    """Facts, and what follows from them or does not; ``None`` is an inconsistency.
+    """Facts and a conclusion that follows or does not; ``None`` stands for an inconsistency.
 
-    ``about`` is the kind of the axiom that the probe is about.
+    ``about`` is the kind of the axiom under test.
     """
 
     about: str
@@ -40,7 +40,7 @@ class Probe(NamedTuple):
 
 
 class Sentences(NamedTuple):
-    """Axioms to be written, the label of each name, and the probes."""
+    """Axioms to be written, the labels of their names, and the probes."""
 
     axioms: tuple[Axiom, ...]
     labels: Mapping[str, str]
@@ -49,85 +49,90 @@ class Sentences(NamedTuple):
     @property
     def words(self) -> list[str]:
         """The axioms as sentences."""
-        return [one.words(self.labels) for one in self.axioms]
+        return [sentence.words(self.labels) for sentence in self.axioms]
 
 
 @lru_cache(maxsize=KEPT)
 def sentences(seed: str, names: str, level: int, number: int) -> Sentences:
-    """Return an ontology in words."""
+    """Draw an ontology in words.
+
+    Raises :class:`~kgbench.errors.TaskError` if no attempt succeeds.
+    """
     for chance in attempts("sentences", seed, names, level, number):
         try:
-            found = _drawn(names, level, chance)
+            case = _draw_sentences(names, level, chance)
         except USELESS:
             continue
-        if found is not None:
-            return found
+        if case is not None:
+            return case
     raise no_case(level)
 
 
-def _drawn(names: str, level: int, chance: Chance) -> Sentences | None:
+def _draw_sentences(names: str, level: int, chance: Chance) -> Sentences | None:
     recipe = RECIPES[level]
     vocabulary = Vocabulary(names, chance)
-    made = Draft(vocabulary, recipe, chance)
+    ontology = Draft(vocabulary, recipe, chance)
     axioms: list[Axiom] = []
     for _ in range(recipe.sentences):
-        axioms += rules_of(made.derivation(made.goal(), recipe.steps).axioms)
+        axioms += rules_of(ontology.derivation(ontology.goal(), recipe.steps).axioms)
         if len(axioms) >= recipe.sentences // 2:
             break
     axioms = list(dict.fromkeys(axioms))[: recipe.sentences]
-    for one in rules_of(made.noise(axioms, 4 * recipe.sentences)):
-        if len(axioms) < recipe.sentences and one not in axioms and regular([*axioms, one]):
-            axioms.append(one)
+    for rule in rules_of(ontology.noise(axioms, 4 * recipe.sentences)):
+        if len(axioms) < recipe.sentences and rule not in axioms and regular([*axioms, rule]):
+            axioms.append(rule)
     if len(axioms) < recipe.sentences or not regular(axioms):
         return None
     probes: list[Probe] = []
     budget = Budget(MOST_STEPS // 2)
-    for one in axioms:
-        found = _about(one, axioms, chance, budget)
-        if not any(probe.follows for probe in found):
+    for rule in axioms:
+        rule_probes = _probes_about(rule, axioms, chance, budget)
+        if not any(probe.follows for probe in rule_probes):
             return None
-        probes += found
+        probes += rule_probes
     if all(probe.follows for probe in probes):
         return None
-    used = {name for of in signature(axioms).values() for name in of}
+    used = {name for sort_names in signature(axioms).values() for name in sort_names}
     labels = {name: label for name, label in vocabulary.labels.items() if name in used}
     return Sentences(tuple(chance.shuffled(axioms)), labels, tuple(probes))
 
 
-def _about(one: Axiom, axioms: Sequence[Axiom], chance: Chance, budget: Budget) -> list[Probe]:
-    """The probes about an axiom: one of each kind of conclusion, and some that do not follow.
+def _probes_about(
+    tested: Axiom, axioms: Sequence[Axiom], chance: Chance, budget: Budget
+) -> list[Probe]:
+    """Return the probes about an axiom: one for each positive conclusion, and some negative ones.
 
-    The budget keeps judging well within that of an answer.
+    The budget of steps is below that of an answer, so that judging stays well within limits.
     """
-    rest = [other for other in axioms if other != one]
-    positive, negative = _PROBES[one.kind](*one.terms)
-    found = [
-        Probe(one.kind, facts, goal, follows=True)
+    others = [other for other in axioms if other != tested]
+    positive, negative = _PROBES[tested.kind](*tested.terms)
+    result = [
+        Probe(tested.kind, facts, goal, follows=True)
         for facts, goal in positive
-        if proves([*axioms, *facts], goal, budget) and not proves([*rest, *facts], goal)
+        if proves([*axioms, *facts], goal, budget) and not proves([*others, *facts], goal)
     ]
-    wrong = (
-        Probe(one.kind, facts, goal, follows=False)
+    negative_probes = (
+        Probe(tested.kind, facts, goal, follows=False)
         for facts, goal in chance.shuffled(negative)
         if not proves([*axioms, *facts], goal, budget)
     )
-    return [*found, *islice(wrong, _NEGATIVE)]
+    return [*result, *islice(negative_probes, _NEGATIVE)]
 
 
-def _type(one: str, kind: str) -> Axiom:
-    return axiom("type", one, kind)
+def _type(subject: str, kind: str) -> Axiom:
+    return axiom("type", subject, kind)
 
 
-def _link(one: str, by: str, other: str) -> Axiom:
-    return axiom("link", one, by, other)
+def _link(subject: str, prop: str, value: str) -> Axiom:
+    return axiom("link", subject, prop, value)
 
 
-def _same(one: str, other: str) -> Axiom:
-    return axiom("same", one, other)
+def _same(first: str, second: str) -> Axiom:
+    return axiom("same", first, second)
 
 
 Both = tuple[Probes, Probes]
-"""Probes whose conclusion follows, and others."""
+"""Positive and negative probes."""
 
 
 def _subclass(c: str, d: str) -> Both:
@@ -149,14 +154,14 @@ def _disjoint(c: str, d: str) -> Both:
 
 
 def _intersection(c: str, d: str, e: str) -> Both:
-    wrong: Probes = [((_type(_X, one),), _type(_X, e)) for one in (c, d)]
+    wrong: Probes = [((_type(_X, part),), _type(_X, e)) for part in (c, d)]
     wrong.append(((_type(_X, e),), _type(_X, c)))
     return [((_type(_X, c), _type(_X, d)), _type(_X, e))], wrong
 
 
 def _union(c: str, d: str, e: str) -> Both:
-    right: Probes = [((_type(_X, one),), _type(_X, e)) for one in (c, d)]
-    return right, [((_type(_X, e),), _type(_X, one)) for one in (c, d)]
+    right: Probes = [((_type(_X, part),), _type(_X, e)) for part in (c, d)]
+    return right, [((_type(_X, e),), _type(_X, part)) for part in (c, d)]
 
 
 def _domain(p: str, c: str) -> Both:
@@ -234,17 +239,17 @@ def _value(c: str, p: str, i: str) -> Both:
 
 
 def _functional(p: str) -> Both:
-    values, owners = _forks(p)
+    values, owners = _shared_ends(p)
     return [(values, _same(_Y, _Z))], [(owners, _same(_Y, _Z))]
 
 
 def _inverse_functional(p: str) -> Both:
-    values, owners = _forks(p)
+    values, owners = _shared_ends(p)
     return [(owners, _same(_Y, _Z))], [(values, _same(_Y, _Z))]
 
 
 def _most(c: str, p: str) -> Both:
-    values, owners = _forks(p)
+    values, owners = _shared_ends(p)
     wrong: Probes = [
         (values, _same(_Y, _Z)),
         ((*owners, _type(_X, c)), _same(_Y, _Z)),
@@ -254,9 +259,9 @@ def _most(c: str, p: str) -> Both:
 
 
 def _asymmetric(p: str) -> Both:
-    there = _link(_X, p, _Y)
-    wrong: Probes = [((there,), None), ((there, _link(_Y, p, _Z)), None)]
-    return [((there, _link(_Y, p, _X)), None)], wrong
+    link = _link(_X, p, _Y)
+    wrong: Probes = [((link,), None), ((link, _link(_Y, p, _Z)), None)]
+    return [((link, _link(_Y, p, _X)), None)], wrong
 
 
 def _irreflexive(p: str) -> Both:
@@ -272,7 +277,7 @@ def _disjoint_properties(p: str, q: str) -> Both:
     return [((_link(_X, p, _Y), _link(_X, q, _Y)), None)], wrong
 
 
-def _forks(p: str) -> tuple[tuple[Axiom, ...], tuple[Axiom, ...]]:
+def _shared_ends(p: str) -> tuple[tuple[Axiom, ...], tuple[Axiom, ...]]:
     """Two values of a thing, and two things with the same value."""
     return (_link(_X, p, _Y), _link(_X, p, _Z)), (_link(_Y, p, _X), _link(_Z, p, _X))
 

@@ -47,7 +47,7 @@ class Question(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """Reports by a few sources about links by a few properties; ``others`` are unused properties."""
+    """Reports by a few sources about links by a few properties; ``others`` are never used."""
 
     graph: Graph
     properties: tuple[Property, ...]
@@ -62,7 +62,7 @@ class Scene(NamedTuple):
 
 
 class Form(NamedTuple):
-    """A form of question: words, variables, pattern, conditions that all matter, and solution modifiers."""
+    """A form of question: words, variables, pattern, necessary conditions, solution modifiers."""
 
     words: str
     select: str
@@ -191,13 +191,13 @@ def _sources(scene: Scene) -> Form:
     report = scene.chance.one([report for report in scene.reports if report.statements[0].words])
     subject = report.statements[0].triple[0]
     all_instances = [x for k in scene.graph.model.populated for x in scene.graph.instances[k]]
-    subject_instance = next(x for x in all_instances if f"<{x.iri}>" == subject)
+    instance = next(x for x in all_instances if f"<{x.iri}>" == subject)
     return Form(
-        f"Which sources report a statement with {subject_instance.label} as its subject? Give their names.",
+        f"Which sources report a statement with {instance.label} as its subject? Give their names.",
         "DISTINCT ?name",
         "?report rdf:reifies <<( ?x ?property ?y )>> ; t:source ?source . "
         "?source rdfs:label ?name .",
-        (f'?x rdfs:label "{subject_instance.label}" .',),
+        (f'?x rdfs:label "{instance.label}" .',),
     )
 
 
@@ -266,11 +266,11 @@ def _about(scene: Scene) -> Form:
 def _directed(scene: Scene) -> Form:
     prop = scene.chance.one(scene.properties)
     direction = scene.chance.one(("rtl", "ltr"))
-    direction_words = "right to left" if direction == "rtl" else "left to right"
+    in_words = "right to left" if direction == "rtl" else "left to right"
     return Form(
-        f"Of what do reports that have a wording with the base direction {direction_words} say that it has "
-        f"something as {prop.label}, in a statement that the graph itself does not make? Give the "
-        "names.",
+        f"Of what do reports that have a wording with the base direction {in_words} say that it "
+        f"has something as {prop.label}, in a statement that the graph itself does not make? "
+        "Give the names.",
         "DISTINCT ?name",
         f"?report rdf:reifies <<( ?x {scene.term(prop)} ?y )>> ; t:wording ?wording . {_NAME}",
         (

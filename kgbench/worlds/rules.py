@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules about the things of a world: in words, as SHACL, and how a graph breaks or just keeps them.
+"""Rules about the things of a world: in words, in SHACL, and with changes that break them.
 
-Kinds of rules are functions that draw one for a class: :mod:`kgbench.worlds.value_rules` and
-:mod:`kgbench.worlds.structural_rules`.
+Each kind of rule is a function that draws one for a class: see
+:mod:`kgbench.worlds.value_rules` and :mod:`kgbench.worlds.structural_rules`.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from kgbench.worlds.naming import Chance
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule: what it says in words and in SHACL, and changes that break it or just keep to it.
+    """A rule in words and in SHACL, with changes that break it or only just keep to it.
 
-    ``target`` and ``constraint`` are Turtle, and so is ``path`` (``""``: of the nodes themselves).
-    ``group`` is what no other rule may say about the same path. ``kinds`` are classes of which a
-    graph needs things, ``properties`` (IRIs) what the rule is about.
+    ``target``, ``path`` and ``constraint`` are Turtle; the path ``""`` stands for the focus nodes
+    themselves. No two rules of a set have the same ``path`` and ``group``. ``kinds`` are the
+    classes whose things a graph needs, ``properties`` the IRIs of the properties that the rule is
+    about.
     """
 
     component: str
@@ -42,7 +43,7 @@ class Rule:
 
 
 class Draw(NamedTuple):
-    """What a rule is drawn for: a class of a graph, by chance."""
+    """The context for drawing a rule: a graph, a class and random draws."""
 
     graph: Graph
     kind: str
@@ -55,72 +56,72 @@ class Draw(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The name of the class."""
+        """The label of the class."""
         return self.graph.model.kinds[self.kind].label
 
     def term(self, iri: str) -> str:
-        """Return a term of the model in Turtle."""
+        """Return a term of the model as a prefixed name."""
         return shown(self.graph, iri)
 
-    def one(self, wanted: Callable[[Property], bool] | None = None) -> Property | None:
-        """Return a property of the class."""
+    def one(self, condition: Callable[[Property], bool] | None = None) -> Property | None:
+        """Draw a property of the class, optionally one that meets a condition."""
         has = self.graph.model.has(self.kind)
-        among = has if wanted is None else [one for one in has if wanted(one)]
-        return self.chance.one(among) if among else None
+        candidates = has if condition is None else [prop for prop in has if condition(prop)]
+        return self.chance.one(candidates) if candidates else None
 
     def on(
-        self, component: str, each: Property, words: str, constraint: str, group: str = ""
+        self, component: str, prop: Property, words: str, constraint: str, group: str = ""
     ) -> Callable[[Change, Change | None], Rule]:
-        """Return a rule about the values of a property; what breaks it is still to be said."""
+        """Return a function that builds a rule about the values of a property from its changes."""
 
-        def made(breaks: Change, keeps: Change | None = None) -> Rule:
-            path = self.term(each.iri)
+        def build(breaks: Change, keeps: Change | None = None) -> Rule:
+            path = self.term(prop.iri)
             return Rule(
                 *(component, words, self.target, path, constraint, group or component),
-                *((self.kind,), (each.iri,), breaks, keeps),
+                *((self.kind,), (prop.iri,), breaks, keeps),
             )
 
-        return made
+        return build
 
 
 Kind = Callable[[Draw], Rule | None]
 
 
 def turtle(rules: Sequence[Rule]) -> str:
-    """Rules as SHACL: one node shape for each target, without prefixes."""
+    """Write rules in SHACL: one node shape for each target, without prefixes."""
     by_target: dict[str, list[Rule]] = {}
     for rule in rules:
         by_target.setdefault(rule.target, []).append(rule)
     shapes = []
-    for number, (target, of) in enumerate(by_target.items(), 1):
+    for number, (target, of_target) in enumerate(by_target.items(), 1):
         parts = [f"s:Shape{number} a sh:NodeShape", target]
-        parts += [rule.constraint for rule in of if not rule.path]
+        parts += [rule.constraint for rule in of_target if not rule.path]
         by_path: dict[str, list[str]] = {}
-        for rule in of:
+        for rule in of_target:
             if rule.path:
-                # One property shape cannot have two qualified shapes.
+                # A property shape cannot have two qualified value shapes.
                 key = rule.path + rule.component * rule.component.startswith("Qualified")
                 by_path.setdefault(key, [f"sh:path {rule.path}"]).append(rule.constraint)
-        parts += [f"sh:property [ {' ; '.join(said)} ]" for said in by_path.values()]
+        parts += [f"sh:property [ {' ; '.join(lines)} ]" for lines in by_path.values()]
         shapes.append(" ;\n    ".join(parts) + " .")
     return "\n\n".join(shapes)
 
 
 def values(number: int) -> str:
-    """So many values, in words."""
+    """Return a number of values in words."""
     return "one value" if number == 1 else f"{number} values"
 
 
 def with_article(noun: str) -> str:
-    """Return a noun with its article."""
+    """Return a noun with its indefinite article."""
     return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
 
 
-def written(each: Property, value: int) -> str:
+def written(prop: Property, value: int) -> str:
     """Return a number or date of a property in words."""
-    return date.fromordinal(value).isoformat() if each.range == XSD.date else str(value)
+    return date.fromordinal(value).isoformat() if prop.range == XSD.date else str(value)
 
 
-def in_turtle(each: Property, value: int) -> str:
+def in_turtle(prop: Property, value: int) -> str:
     """Return a number or date of a property in Turtle."""
-    return f'"{written(each, value)}"^^xsd:date' if each.range == XSD.date else str(value)
+    return f'"{written(prop, value)}"^^xsd:date' if prop.range == XSD.date else str(value)

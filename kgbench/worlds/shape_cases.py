@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases about SHACL: rules with their shapes, graphs that keep to them, and graphs with faults."""
+"""Cases about SHACL: rules with their shapes, conforming graphs, and graphs with faults."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ VERSION: Final = 1
 """Rises when the same seed gives other rules or graphs."""
 LEVELS: Final = 5
 EACH: Final = 20
-"""How many graphs that conform, and how many that do not, shapes are tried with."""
+"""The number of conforming trial graphs for shapes, and that of violating ones."""
 PREFIXES: Final = {
     "w": NAMESPACE,
     "r": generator.RESOURCE,
@@ -36,8 +36,8 @@ PREFIXES: Final = {
 }
 _KINDS: Final = {**value_rules.KINDS, **structural_rules.KINDS}
 _TRIES: Final = 400
-_SCENES: Final = 4  # different ones that graphs to try shapes with are made of
-_LARGEST: Final = 4  # triples that one fault may change
+_SCENES: Final = 4  # different scenes from which trial graphs are made
+_LARGEST: Final = 4  # most triples that a fault may change
 
 _CORE: Final = ("MinCount", "MaxCount", "Datatype", "Class")
 _VALUES: Final = (
@@ -50,10 +50,10 @@ _DEEP: Final = ("sequence", "Node")
 
 
 class _Recipe(NamedTuple):
-    """What rules of a level are made of.
+    """The kinds and numbers of rules and faults of a level.
 
-    ``new`` are kinds of which every second rule is, ``known`` those of the others; ``rules`` and
-    ``classes`` are how many there are at most, and ``faults`` how many graphs with faults have.
+    Rules are drawn in turn from the kinds ``new`` and ``known``. ``rules`` and ``classes`` are the
+    most rules and classes, ``faults`` is the number of faults of a faulty graph.
     """
 
     new: tuple[str, ...]
@@ -73,7 +73,7 @@ _RECIPES: Final = {
 
 
 class RuleSet(NamedTuple):
-    """Rules that can be kept and broken one by one, with the shapes that say the same."""
+    """Rules that can be broken one by one, with equivalent shapes."""
 
     graph: Graph
     rules: tuple[Rule, ...]
@@ -82,21 +82,21 @@ class RuleSet(NamedTuple):
 
     @property
     def words(self) -> list[str]:
-        """The rules in words, a sentence each."""
+        """The rules in words, one sentence each."""
         return [rule.words for rule in self.rules]
 
     def scene(self, chance: Chance) -> Scene | None:
-        """Return a graph that conforms, where this draw gives one."""
+        """Draw a conforming graph; return ``None`` if this draw gives none."""
         kinds = sorted({kind for rule in self.rules for kind in rule.kinds})
         follow = sorted({iri for rule in self.rules for iri in rule.properties})
         return conforming(self.graph, self.shapes, kinds, follow, chance)
 
 
 class Fault(NamedTuple):
-    """A fault in a graph: what was changed, the violations (node, component) that it makes.
+    """A fault in a graph: the edit that made it, and its violations as (node, component) pairs.
 
-    ``sites`` are where a repair may change something: subjects with predicates; ``undo`` is a
-    smallest change there that undoes the fault.
+    ``sites`` are the (subject, predicate) pairs that a repair may change; ``undo`` is a smallest
+    edit there that repairs the fault.
     """
 
     edit: Edit
@@ -106,12 +106,12 @@ class Fault(NamedTuple):
 
     @property
     def least(self) -> int:
-        """How many triples must change."""
+        """The smallest number of triples to change."""
         return len(self.undo.removed) + len(self.undo.added)
 
 
 class FaultyGraph(NamedTuple):
-    """A graph with faults, with the rules that it breaks."""
+    """A graph with faults, and the rules that it breaks."""
 
     rules: RuleSet
     scene: Scene
@@ -119,7 +119,7 @@ class FaultyGraph(NamedTuple):
 
     @property
     def repaired(self) -> Scene:
-        """The graph with as few changes as make it conform."""
+        """The graph with the smallest changes that make it conform."""
         scene = self.scene
         for fault in self.faults:
             scene = scene.changed(fault.undo)
@@ -127,53 +127,53 @@ class FaultyGraph(NamedTuple):
 
     @property
     def violations(self) -> list[tuple[str, str]]:
-        """Every node with each component that it violates, sorted."""
+        """The (node, component) pairs of all violations, sorted."""
         return sorted({pair for fault in self.faults for pair in fault.violations})
 
 
 class TrialGraph(NamedTuple):
-    """A graph that shapes are tried with; ``broken`` is the component that it violates, if any."""
+    """A graph to test shapes with; ``broken`` is the component that it violates, if any."""
 
     triples: tuple[ox.Triple, ...]
     broken: str | None
 
 
 def faulty(world: World, level: int, number: int) -> FaultyGraph:
-    """Return the graph with faults of a level that has a number.
+    """Draw the faulty graph of a level with a number.
 
     Raises :class:`~kgbench.errors.TaskError` if the world is too small to make one.
     """
     chance = Chance(VERSION, world.name, "faults", level, number)
     for _ in range(_TRIES):
-        rules = _drawn(world, level, chance)
-        right = None if rules is None else rules.scene(chance)
-        if rules is None or right is None:
+        rules = _draw_rules(world, level, chance)
+        scene = None if rules is None else rules.scene(chance)
+        if rules is None or scene is None:
             continue
-        found = _spoilt(rules, right, _RECIPES[level].faults, chance)
-        if found is not None:
-            return found
+        graph = _break_rules(rules, scene, _RECIPES[level].faults, chance)
+        if graph is not None:
+            return graph
     raise _too_small(world, level)
 
 
 class Assignments:
-    """Different sets of rules of one level, made one after the other from a seed."""
+    """A sequence of different sets of rules of one level, drawn from a seed."""
 
     def __init__(self, world: World, level: int) -> None:
         self._world, self._level = world, level
         self._known: set[frozenset[tuple[str, ...]]] = set()
         self._found: list[int] = []
-        self._next = 0
+        self._last_draw = 0
 
     def draw(self, number: int) -> int:
-        """Return which draw gives the set of rules with a number from 0; see :func:`assigned`.
+        """Return the draw (see :func:`assigned`) for the set of rules with a number from 0.
 
-        Raises :class:`~kgbench.errors.TaskError` if the world gives no more.
+        Raises :class:`~kgbench.errors.TaskError` if the world has no more sets of rules.
         """
         while len(self._found) <= number:
             for _ in range(_TRIES):
-                self._next += 1
-                if self._fits(self._next):
-                    self._found.append(self._next)
+                self._last_draw += 1
+                if self._fits(self._last_draw):
+                    self._found.append(self._last_draw)
                     break
             else:
                 raise _too_small(self._world, self._level)
@@ -183,8 +183,10 @@ class Assignments:
         rules = assigned(self._world, self._level, draw)
         if rules is None:
             return False
-        # Bounds that differ make no other assignment.
-        key = frozenset((one.component, one.target, one.path, one.group) for one in rules.rules)
+        # Rules that differ only in their bounds count as the same.
+        key = frozenset(
+            (rule.component, rule.target, rule.path, rule.group) for rule in rules.rules
+        )
         if key in self._known or not trial_graphs(self._world, self._level, draw):
             return False
         self._known.add(key)
@@ -200,14 +202,14 @@ def assignments(world: World, level: int) -> Assignments:
 @lru_cache(maxsize=64)
 def assigned(world: World, level: int, draw: int) -> RuleSet | None:
     """Return the set of rules of a draw; ``None`` if the draw gives none."""
-    return _drawn(world, level, Chance(VERSION, world.name, "rules", level, draw))
+    return _draw_rules(world, level, Chance(VERSION, world.name, "rules", level, draw))
 
 
 @lru_cache(maxsize=64)
 def trial_graphs(world: World, level: int, draw: int) -> tuple[TrialGraph, ...]:
-    """Graphs to try shapes for a set of rules with: as many that conform as break one rule each.
+    """Return trial graphs for the rules of a draw: as many conforming ones as violating ones.
 
-    Empty where the draw gives none.
+    A violating graph breaks one rule. The result is empty if the draw gives no trial graphs.
     """
     rules = assigned(world, level, draw)
     if rules is None:
@@ -222,25 +224,25 @@ def trial_graphs(world: World, level: int, draw: int) -> tuple[TrialGraph, ...]:
             break
     if len(scenes) < _SCENES:
         return ()
-    wrong = list(_broken(rules, scenes, chance))
-    if len(wrong) < EACH:
+    violating = list(_violating_graphs(rules, scenes, chance))
+    if len(violating) < EACH:
         return ()
-    return (*islice(_kept(rules, scenes, chance), EACH), *wrong)
+    return (*islice(_conforming_graphs(rules, scenes, chance), EACH), *violating)
 
 
-def _drawn(world: World, level: int, chance: Chance) -> RuleSet | None:
+def _draw_rules(world: World, level: int, chance: Chance) -> RuleSet | None:
     graph, recipe = made(world), _RECIPES[level]
     model = graph.model
     leaves = chance.some(model.populated, recipe.classes)
-    among = [kind for leaf in leaves for kind in model.above(leaf)]
+    kinds = [kind for leaf in leaves for kind in model.above(leaf)]
     rules: list[Rule] = []
-    said: set[tuple[str, str]] = set()
+    used: set[tuple[str, str]] = set()
     for number in range(3 * recipe.rules):
         name = chance.one(recipe.known if number % 2 else recipe.new)
-        rule = _KINDS[name](Draw(graph, chance.one(among), chance))
-        if rule is None or (rule.path, rule.group) in said:
+        rule = _KINDS[name](Draw(graph, chance.one(kinds), chance))
+        if rule is None or (rule.path, rule.group) in used:
             continue
-        said.add((rule.path, rule.group))
+        used.add((rule.path, rule.group))
         rules.append(rule)
         if len(rules) == recipe.rules:
             text = turtle(rules)
@@ -251,8 +253,10 @@ def _drawn(world: World, level: int, chance: Chance) -> RuleSet | None:
     return None
 
 
-def _spoilt(rules: RuleSet, right: Scene, number: int, chance: Chance) -> FaultyGraph | None:
-    scene, faults = right, list[Fault]()
+def _break_rules(
+    rules: RuleSet, conforming_scene: Scene, number: int, chance: Chance
+) -> FaultyGraph | None:
+    scene, faults = conforming_scene, list[Fault]()
     for _ in range(6 * number):
         rule = chance.one(rules.rules)
         before = {pair for fault in faults for pair in fault.violations}
@@ -261,9 +265,13 @@ def _spoilt(rules: RuleSet, right: Scene, number: int, chance: Chance) -> Faulty
         if edit is None or len(edit.added) + len(edit.removed) > _LARGEST or edit.sites & used:
             continue
         spoilt = scene.changed(edit)
-        found = pairs(rules.shapes.findings(spoilt.triples))
-        fresh = found - before
-        if not fresh or not before <= found or {one for _, one in fresh} != {rule.component}:
+        violations = pairs(rules.shapes.findings(spoilt.triples))
+        fresh = violations - before
+        if (
+            not fresh
+            or not before <= violations
+            or {component for _, component in fresh} != {rule.component}
+        ):
             continue
         sites = _sites(spoilt, rule, edit, {focus for focus, _ in fresh})
         undo = _undo(rules, spoilt, edit, sites, before)
@@ -272,21 +280,21 @@ def _spoilt(rules: RuleSet, right: Scene, number: int, chance: Chance) -> Faulty
         faults.append(Fault(edit, frozenset(fresh), frozenset(sites), undo))
         scene = spoilt
         if len(faults) == number:
-            whole = FaultyGraph(rules, scene, tuple(faults))
-            return whole if not rules.shapes.findings(whole.repaired.triples) else None
+            graph = FaultyGraph(rules, scene, tuple(faults))
+            return graph if not rules.shapes.findings(graph.repaired.triples) else None
     return None
 
 
 def _sites(scene: Scene, rule: Rule, edit: Edit, foci: set[str]) -> set[tuple[str, str]]:
-    """Where a repair may change something: what the rule is about, at the nodes that violate it."""
+    """Return the (subject, predicate) pairs that a repair may change, at the violating nodes."""
     terms = scene.graph.terms
     about = {terms.get(iri, iri) for iri in rule.properties}
     return (
         edit.sites
         | {
-            (str(one.subject), one.predicate.value)
-            for one in scene.triples
-            if one.predicate.value in about and foci & {str(one.subject), str(one.object)}
+            (str(triple.subject), triple.predicate.value)
+            for triple in scene.triples
+            if triple.predicate.value in about and foci & {str(triple.subject), str(triple.object)}
         }
         | {(focus, predicate) for focus in foci for predicate in about}
     )
@@ -299,26 +307,31 @@ def _undo(
     sites: set[tuple[str, str]],
     before: set[tuple[str, str]],
 ) -> Edit | None:
-    """Return a smallest change at the sites that undoes a fault, from 1 triple upwards.
+    """Return a smallest edit at the sites that repairs a fault, starting with single triples.
 
-    Triples may go, and those may come back that were there: what else could come in their place
-    makes no smaller number.
+    The edit removes triples and restores removed ones. Adding other triples instead would not need
+    fewer changes.
     """
-    there = [one for one in scene.triples if (str(one.subject), one.predicate.value) in sites]
-    steps = [Edit(removed=(one,)) for one in there] + [Edit(added=(one,)) for one in edit.removed]
+    present = [
+        triple for triple in scene.triples if (str(triple.subject), triple.predicate.value) in sites
+    ]
+    steps = [Edit(removed=(triple,)) for triple in present]
+    steps += [Edit(added=(triple,)) for triple in edit.removed]
     for number in range(1, len(edit.added) + len(edit.removed) + 1):
         for chosen in combinations(steps, number):
-            whole = Edit(
-                tuple(one for step in chosen for one in step.removed),
-                tuple(one for step in chosen for one in step.added),
+            repair = Edit(
+                tuple(triple for step in chosen for triple in step.removed),
+                tuple(triple for step in chosen for triple in step.added),
             )
-            if pairs(rules.shapes.findings(scene.changed(whole).triples)) == before:
-                return whole
+            if pairs(rules.shapes.findings(scene.changed(repair).triples)) == before:
+                return repair
     return None
 
 
-def _kept(rules: RuleSet, scenes: Sequence[Scene], chance: Chance) -> Iterator[TrialGraph]:
-    """Yield the scenes, then the scenes changed so that they just keep to a rule."""
+def _conforming_graphs(
+    rules: RuleSet, scenes: Sequence[Scene], chance: Chance
+) -> Iterator[TrialGraph]:
+    """Yield the scenes, then scenes edited so that they only just keep to a rule."""
     for scene in scenes:
         yield TrialGraph(tuple(scene.triples), None)
     keeps = [rule.keeps for rule in rules.rules if rule.keeps is not None]
@@ -328,22 +341,24 @@ def _kept(rules: RuleSet, scenes: Sequence[Scene], chance: Chance) -> Iterator[T
         changed = scene if edit is None else scene.changed(edit)
         if edit is not None and not rules.shapes.findings(changed.triples):
             yield TrialGraph(tuple(changed.triples), None)
-    for number in range(EACH):  # where no rule has a limit
+    for number in range(EACH):  # if no rule has a limit
         yield TrialGraph(tuple(scenes[number % len(scenes)].triples), None)
 
 
-def _broken(rules: RuleSet, scenes: Sequence[Scene], chance: Chance) -> Iterator[TrialGraph]:
-    """Yield the scenes with one rule broken each, all rules in turn; nothing where one never is."""
-    places = list(range(len(scenes)))
+def _violating_graphs(
+    rules: RuleSet, scenes: Sequence[Scene], chance: Chance
+) -> Iterator[TrialGraph]:
+    """Yield scenes that break one rule each, all rules in turn; stop if a rule cannot be broken."""
+    indexes = list(range(len(scenes)))
     for number in range(EACH):
         rule = rules.rules[number % len(rules.rules)]
-        for place in chance.shuffled(places):
-            edit = rule.breaks(scenes[place], chance)
+        for index in chance.shuffled(indexes):
+            edit = rule.breaks(scenes[index], chance)
             if edit is None:
                 continue
-            changed = scenes[place].changed(edit)
-            found = pairs(rules.shapes.findings(changed.triples))
-            if {component for _, component in found} == {rule.component}:
+            changed = scenes[index].changed(edit)
+            violations = pairs(rules.shapes.findings(changed.triples))
+            if {component for _, component in violations} == {rule.component}:
                 yield TrialGraph(tuple(changed.triples), rule.component)
                 break
         else:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One graph, written in several ways: other orders, prefixes, labels and abbreviations."""
+"""Different spellings of a graph: with other orders, prefixes and abbreviations."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from kgbench.worlds.naming import Chance
 
 FIRST, REST, NIL = (f"<{RDF[name]}>" for name in ("first", "rest", "nil"))
 TYPE: Final = f"<{RDF.type}>"
-_WHOLE: Final = f"^^<{XSD.integer}>"
+_INTEGER: Final = f"^^<{XSD.integer}>"
 _INDENT: Final = "    "
 
 
 class Spelling(NamedTuple):
-    """A way to write a graph: prefixes with namespaces, and whether whole numbers go unquoted.
+    """A way to write a graph: its prefixes, and whether whole numbers are unquoted (``bare``).
 
-    Without prefixes the graph is written as N-Triples.
+    Without prefixes, the graph is written as N-Triples.
     """
 
     prefixes: Mapping[str, str]
@@ -42,10 +42,10 @@ LINES: Final = Spelling({}, bare=False)
 def written(
     rows: Iterable[Row], spelling: Spelling, folded: Collection[str], chance: Chance
 ) -> str:
-    """Return a graph in an order of chance, without final line break.
+    """Write a graph in random order, without a final line break.
 
-    ``folded`` are blank nodes to be written without labels, where Turtle is written: each is the
-    object of one triple (:func:`foldable`).
+    ``folded`` are the blank nodes that Turtle writes without labels: each is the object of exactly
+    one triple (:func:`foldable`).
     """
     order = chance.shuffled(sorted(rows))
     if not spelling.prefixes:
@@ -54,30 +54,30 @@ def written(
 
 
 def line(row: Row) -> str:
-    """Return a triple as N-Triples has it, without the full stop."""
+    """Write a triple in N-Triples syntax, without the full stop."""
     return " ".join(row)
 
 
 def foldable(rows: Collection[Row]) -> list[str]:
     """Return the blank nodes that Turtle can write without labels.
 
-    Each is the object of one triple, and the subject of that is no part of what it says itself.
+    Each is the object of exactly one triple and is not part of a cycle.
     """
     users: dict[str, list[str]] = {}
     for subject, _, value in sorted(rows):
         if value.startswith("_:"):
             users.setdefault(value, []).append(subject)
-    once = {node: found[0] for node, found in users.items() if len(found) == 1}
-    return [node for node in sorted(once) if not _circles(node, once)]
+    once = {node: subjects[0] for node, subjects in users.items() if len(subjects) == 1}
+    return [node for node in sorted(once) if not _is_cyclic(node, once)]
 
 
-def _circles(node: str, users: Mapping[str, str]) -> bool:
-    met, at = {node}, users.get(node)
-    while at is not None:
-        if at in met:
+def _is_cyclic(node: str, users: Mapping[str, str]) -> bool:
+    visited, current = {node}, users.get(node)
+    while current is not None:
+        if current in visited:
             return True
-        met.add(at)
-        at = users.get(at)
+        visited.add(current)
+        current = users.get(current)
     return False
 
 
@@ -85,12 +85,14 @@ class _Turtle:
     def __init__(self, rows: Sequence[Row], spelling: Spelling, folded: Collection[str]) -> None:
         self._spelling = spelling
         self._folded = folded
-        self._said: dict[str, dict[str, list[str]]] = {}
+        self._properties_by_subject: dict[str, dict[str, list[str]]] = {}
         for subject, predicate, value in rows:
-            self._said.setdefault(subject, {}).setdefault(predicate, []).append(value)
-        for row in rows:  # a folded node of which nothing is said is written, too
+            self._properties_by_subject.setdefault(subject, {}).setdefault(predicate, []).append(
+                value
+            )
+        for row in rows:  # also write folded nodes that have no triples
             for node in blanks(row):
-                self._said.setdefault(node, {})
+                self._properties_by_subject.setdefault(node, {})
 
     def text(self) -> str:
         heads = [
@@ -99,8 +101,8 @@ class _Turtle:
         ]
         paragraphs = [
             f"{self._term(subject)} {self._properties(subject, 1)} ."
-            for subject, said in self._said.items()
-            if said and subject not in self._folded
+            for subject, properties in self._properties_by_subject.items()
+            if properties and subject not in self._folded
         ]
         return "\n".join(heads) + "\n\n" + "\n\n".join(paragraphs)
 
@@ -108,7 +110,7 @@ class _Turtle:
         parts = [
             f"{'a' if predicate == TYPE else self._term(predicate)} "
             + " , ".join(self._value(value, depth) for value in values)
-            for predicate, values in self._said[subject].items()
+            for predicate, values in self._properties_by_subject[subject].items()
         ]
         return f" ;\n{_INDENT * depth}".join(parts)
 
@@ -117,23 +119,23 @@ class _Turtle:
             return self._term(value)
         members = self._members(value)
         if members is not None:
-            return f"( {' '.join(self._value(one, depth + 1) for one in members)} )"
-        if not self._said[value]:
+            return f"( {' '.join(self._value(member, depth + 1) for member in members)} )"
+        if not self._properties_by_subject[value]:
             return "[]"
         return f"[ {self._properties(value, depth + 1)} ]"
 
     def _members(self, node: str) -> list[str] | None:
-        """The members of a list whose cells are all folded; ``None`` for what is no such list."""
-        found: list[str] = []
+        """Return the members of a list whose nodes are all folded; ``None`` for other nodes."""
+        result: list[str] = []
         while node != NIL:
-            said = self._said.get(node, {})
-            if node not in self._folded or said.keys() != {FIRST, REST}:
+            properties = self._properties_by_subject.get(node, {})
+            if node not in self._folded or properties.keys() != {FIRST, REST}:
                 return None
-            if len(said[FIRST]) != 1 or len(said[REST]) != 1:
+            if len(properties[FIRST]) != 1 or len(properties[REST]) != 1:
                 return None
-            found.append(said[FIRST][0])
-            node = said[REST][0]
-        return found
+            result.append(properties[FIRST][0])
+            node = properties[REST][0]
+        return result
 
     def _term(self, term: str) -> str:
         if term.startswith("<"):
@@ -141,7 +143,7 @@ class _Turtle:
                 local = term[1:-1].removeprefix(namespace)
                 if local != term[1:-1] and local.replace("_", "").replace("-", "").isalnum():
                     return f"{name}:{local}"
-        elif term.endswith(_WHOLE) and self._spelling.bare:
+        elif term.endswith(_INTEGER) and self._spelling.bare:
             return term.split('"')[1]
         elif "^^<" in term:
             text, _, datatype = term.partition("^^")

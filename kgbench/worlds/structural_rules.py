@@ -13,167 +13,177 @@ from kgbench.worlds.model import Property
 from kgbench.worlds.rules import Draw, Kind, Rule, in_turtle, with_article, written
 
 
-def closed(at: Draw) -> Rule | None:
-    """No properties but certain ones."""
-    if at.graph.model.below(at.kind) != [at.kind]:
+def closed(context: Draw) -> Rule | None:
+    """Draw a closed class: only its own properties are allowed."""
+    if context.graph.model.below(context.kind) != [context.kind]:
         return None
-    own = at.graph.model.has(at.kind)
-    listed = ", ".join(f'"{one.label}"' for one in own)
-    about = with_article(at.label)
+    own = context.graph.model.has(context.kind)
+    listed = ", ".join(f'"{prop.label}"' for prop in own)
+    about = with_article(context.label)
     words = f"Nothing is said of {about} but its class, its name (rdfs:label), {listed}."
-    terms = " ".join(at.term(one.iri) for one in own)
+    terms = " ".join(context.term(prop.iri) for prop in own)
     constraint = f"sh:closed true ; sh:ignoredProperties ( rdf:type rdfs:label {terms} )"
-    kinds = (at.kind,)
-    breaks = breaches.foreign_property(at.kind)
-    return Rule("Closed", words, at.target, "", constraint, "Closed", kinds, (), breaks)
+    kinds = (context.kind,)
+    breaks = breaches.foreign_property(context.kind)
+    return Rule("Closed", words, context.target, "", constraint, "Closed", kinds, (), breaks)
 
 
-def _ends(at: Draw, *, subjects: bool) -> Rule | None:
-    each = at.one(lambda one: one.links)
-    if each is None:
+def _subjects_or_objects(context: Draw, *, subjects: bool) -> Rule | None:
+    prop = context.one(lambda prop: prop.links)
+    if prop is None:
         return None
-    kind = each.domain if subjects else each.range
-    label = with_article(at.graph.model.kinds[kind].label)
+    kind = prop.domain if subjects else prop.range
+    label = with_article(context.graph.model.kinds[kind].label)
     has = "has a value" if subjects else "is a value"
-    words = f'Everything that {has} of "{each.label}" is {label}.'
-    target = f"sh:target{'Subjects' if subjects else 'Objects'}Of {at.term(each.iri)}"
+    words = f'Everything that {has} of "{prop.label}" is {label}.'
+    target = f"sh:target{'Subjects' if subjects else 'Objects'}Of {context.term(prop.iri)}"
     breaks = (
-        breaches.strange_subject(each) if subjects else breaches.of_another_class(at.kind, each)
+        breaches.strange_subject(prop)
+        if subjects
+        else breaches.of_another_class(context.kind, prop)
     )
-    constraint = f"sh:class {at.term(kind)}"
-    return Rule("Class", words, target, "", constraint, target, (at.kind,), (each.iri,), breaks)
+    constraint = f"sh:class {context.term(kind)}"
+    return Rule(
+        "Class", words, target, "", constraint, target, (context.kind,), (prop.iri,), breaks
+    )
 
 
-def inverse(at: Draw) -> Rule | None:
-    """Not the value of too many things."""
-    each = at.one(lambda one: one.links and one.most == 1)
-    if each is None:
+def inverse(context: Draw) -> Rule | None:
+    """Draw a limit on the number of things that share a value."""
+    prop = context.one(lambda prop: prop.links and prop.most == 1)
+    if prop is None:
         return None
-    most = at.chance.between(1, 2)
-    range_ = at.graph.model.kinds[each.range].label
-    words = f'No {range_} is the "{each.label}" of more than {most} thing{"s" * (most > 1)}.'
-    target = f"sh:targetClass {at.term(each.range)}"
-    path = f"[ sh:inversePath {at.term(each.iri)} ]"
-    breaks = breaches.shared(at.kind, each, most + 1)
-    keeps = breaches.shared(at.kind, each, most)
+    most = context.chance.between(1, 2)
+    range_ = context.graph.model.kinds[prop.range].label
+    words = f'No {range_} is the "{prop.label}" of more than {most} thing{"s" * (most > 1)}.'
+    target = f"sh:targetClass {context.term(prop.range)}"
+    path = f"[ sh:inversePath {context.term(prop.iri)} ]"
+    breaks = breaches.shared(context.kind, prop, most + 1)
+    keeps = breaches.shared(context.kind, prop, most)
     return Rule(
         *("MaxCount", words, target, path, f"sh:maxCount {most}", "MaxCount"),
-        *((at.kind,), (each.iri,), breaks, keeps),
+        *((context.kind,), (prop.iri,), breaks, keeps),
     )
 
 
 def _logical(component: str) -> Kind:
-    def drawn(at: Draw) -> Rule | None:
-        among = [one for one in at.graph.model.has(at.kind) if not one.least]
-        if len(among) < 2:  # noqa: PLR2004 - alternatives
+    def draw(context: Draw) -> Rule | None:
+        optional = [prop for prop in context.graph.model.has(context.kind) if not prop.least]
+        if len(optional) < 2:  # noqa: PLR2004 - alternatives
             return None
-        first, second = at.chance.some(among, 2)
+        first, second = context.chance.some(optional, 2)
         either = f'a value of "{first.label}" or of "{second.label}", '
-        words = f"Every {at.label} has {either}" + (
+        words = f"Every {context.label} has {either}" + (
             "or of both." if component == "Or" else "and not of both."
         )
         parts = " ".join(
-            f"[ sh:property [ sh:path {at.term(one.iri)} ; sh:minCount 1 ] ]"
-            for one in (first, second)
+            f"[ sh:property [ sh:path {context.term(prop.iri)} ; sh:minCount 1 ] ]"
+            for prop in (first, second)
         )
-        breaks = breaches.none_of(at.kind, first, second)
-        if component == "Xone" and at.chance.between(0, 1):
-            breaks = breaches.both_of(at.kind, first, second)
+        breaks = breaches.none_of(context.kind, first, second)
+        if component == "Xone" and context.chance.between(0, 1):
+            breaks = breaches.both_of(context.kind, first, second)
         return Rule(
-            *(component, words, at.target, "", f"sh:{component.lower()} ( {parts} )"),
-            *(f"{component} {parts}", (at.kind,), (first.iri, second.iri), breaks),
-            breaches.only(at.kind, first, second),
+            *(component, words, context.target, "", f"sh:{component.lower()} ( {parts} )"),
+            *(f"{component} {parts}", (context.kind,), (first.iri, second.iri), breaks),
+            breaches.only(context.kind, first, second),
         )
 
-    return drawn
+    return draw
 
 
-def negated(at: Draw) -> Rule | None:
-    """No value at all."""
-    each = at.one(lambda one: not one.least)
-    if each is None:
+def negated(context: Draw) -> Rule | None:
+    """Draw a property that may have no value."""
+    prop = context.one(lambda prop: not prop.least)
+    if prop is None:
         return None
-    words = f'No {at.label} has a value of "{each.label}".'
-    path = at.term(each.iri)
+    words = f'No {context.label} has a value of "{prop.label}".'
+    path = context.term(prop.iri)
     constraint = f"sh:not [ sh:property [ sh:path {path} ; sh:minCount 1 ] ]"
-    breaks = breaches.more(at.kind, each, 0)
-    kinds = (at.kind, *((each.range,) if each.links else ()))
-    return Rule("Not", words, at.target, "", constraint, f"Not {path}", kinds, (each.iri,), breaks)
+    breaks = breaches.more(context.kind, prop, 0)
+    kinds = (context.kind, *((prop.range,) if prop.links else ()))
+    return Rule(
+        "Not", words, context.target, "", constraint, f"Not {path}", kinds, (prop.iri,), breaks
+    )
 
 
-def _qualified(at: Draw, *, least: bool) -> Rule | None:
-    model = at.graph.model
-    each = at.one(lambda one: one.links and one.most > 1 and len(model.below(one.range)) > 1)
-    if each is None:
+def _qualified(context: Draw, *, least: bool) -> Rule | None:
+    model = context.graph.model
+    prop = context.one(
+        lambda prop: prop.links and prop.most > 1 and len(model.below(prop.range)) > 1
+    )
+    if prop is None:
         return None
-    kind = at.chance.one(model.below(each.range))
+    kind = context.chance.one(model.below(prop.range))
     label = model.kinds[kind].label
     which = f"sh:qualified{'Min' if least else 'Max'}Count 1"
     path, constraint = (
-        at.term(each.iri),
-        f"sh:qualifiedValueShape [ sh:class {at.term(kind)} ] ; {which}",
+        context.term(prop.iri),
+        f"sh:qualifiedValueShape [ sh:class {context.term(kind)} ] ; {which}",
     )
     words = (
-        f'At {"least" if least else "most"} one value of "{each.label}" of every {at.label} is '
-        f"{with_article(label)}."
+        f'At {"least" if least else "most"} one value of "{prop.label}" of every {context.label} '
+        f"is {with_article(label)}."
     )
     breaks = (
-        breaches.none_in(at.kind, each, kind) if least else breaches.two_in(at.kind, each, kind)
+        breaches.none_in(context.kind, prop, kind)
+        if least
+        else breaches.two_in(context.kind, prop, kind)
     )
     component = "QualifiedMinCount" if least else "QualifiedMaxCount"
     return Rule(
-        *(component, words, at.target, path, constraint, component),
-        *((at.kind, each.range), (each.iri,), breaks),
+        *(component, words, context.target, path, constraint, component),
+        *((context.kind, prop.range), (prop.iri,), breaks),
     )
 
 
-def _beyond(component: str) -> Kind:
-    """A bound of what values lead to: by a path of two steps, or by a shape of the values."""
+def _two_steps(component: str) -> Kind:
+    """Make a rule that bounds values two steps away, by a path or by a shape of the values."""
 
-    def drawn(at: Draw) -> Rule | None:
-        model = at.graph.model
+    def draw(context: Draw) -> Rule | None:
+        model = context.graph.model
 
-        def further(one: Property) -> list[Property]:
-            return [two for two in model.has(one.range) if two.range in {XSD.integer, XSD.date}]
+        def further(prop: Property) -> list[Property]:
+            return [last for last in model.has(prop.range) if last.range in {XSD.integer, XSD.date}]
 
-        each = at.one(lambda one: one.links and not one.transitive and bool(further(one)))
-        if each is None:
+        prop = context.one(lambda prop: prop.links and not prop.transitive and bool(further(prop)))
+        if prop is None:
             return None
-        last = at.chance.one(further(each))
-        limit = last.low + at.chance.between(1, (last.high - last.low) // 8)
+        last = context.chance.one(further(prop))
+        limit = last.low + context.chance.between(1, (last.high - last.low) // 8)
         least = "no earlier than" if last.range == XSD.date else "at least"
         words = (
-            f'Every value of "{last.label}" of a "{each.label}" of {with_article(at.label)} is '
-            f"{least} {written(last, limit)}."
+            f'Every value of "{last.label}" of a "{prop.label}" of {with_article(context.label)} '
+            f"is {least} {written(last, limit)}."
         )
         bound = f"sh:minInclusive {in_turtle(last, limit)}"
-        first, second = at.term(each.iri), at.term(last.iri)
+        first, second = context.term(prop.iri), context.term(last.iri)
         path, constraint = f"( {first} {second} )", bound
         if component == "Node":
             path, constraint = first, f"sh:node [ sh:property [ sh:path {second} ; {bound} ] ]"
-        of = (each.iri, last.iri)
+        iris = (prop.iri, last.iri)
         return Rule(
-            *(component, words, at.target, path, constraint, f"{component} {second}"),
-            *((at.kind,), of, breaches.valued_beyond(at.kind, each, last, limit - 1)),
-            breaches.valued_beyond(at.kind, each, last, limit),
+            *(component, words, context.target, path, constraint, f"{component} {second}"),
+            *((context.kind,), iris, breaches.valued_beyond(context.kind, prop, last, limit - 1)),
+            breaches.valued_beyond(context.kind, prop, last, limit),
         )
 
-    return drawn
+    return draw
 
 
 KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
     {
         "Closed": closed,
-        "subjects": lambda at: _ends(at, subjects=True),
-        "objects": lambda at: _ends(at, subjects=False),
+        "subjects": lambda at: _subjects_or_objects(at, subjects=True),
+        "objects": lambda at: _subjects_or_objects(at, subjects=False),
         "inverse": inverse,
         "Or": _logical("Or"),
         "Xone": _logical("Xone"),
         "Not": negated,
         "QualifiedMinCount": lambda at: _qualified(at, least=True),
         "QualifiedMaxCount": lambda at: _qualified(at, least=False),
-        "sequence": _beyond("MinInclusive"),
-        "Node": _beyond("Node"),
+        "sequence": _two_steps("MinInclusive"),
+        "Node": _two_steps("Node"),
     }
 )
-"""The kinds, by name."""
+"""The functions that draw rules, by kind."""

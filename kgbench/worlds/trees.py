@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trees that JSON-LD frames make of parts of a world: frames in parts, each of which matters.
+"""JSON-LD frames for parts of a world, and the trees that they produce.
 
-Which tree follows from a frame is for a processor to say (:mod:`kgbench.scoring.json_ld`).
+Every part of a frame affects its tree. A JSON-LD processor computes the tree
+(:mod:`kgbench.scoring.json_ld`).
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ LEVELS: Final = 5
 _PREFIX: Final = "r"
 _TRIES: Final = 400
 _FEWEST: Final = {1: 1, 2: 2, 3: 5, 4: 1, 5: 5}
-"""How many parts a frame of a level has at least."""
-_ROOTS: Final = 3  # things of the class that a frame asks for
-_OTHERS: Final = 2  # things that one of them is linked to by a property
+"""The fewest parts of a frame of a level."""
+_ROOTS: Final = 3  # things of the class that a frame selects
+_OTHERS: Final = 2  # link targets of one of them by a property
 _STRANGERS: Final = 2  # things of another class
 _ALWAYS: Final = {"@embed": "@always"}
 _NEVER: Final = {"@embed": "@never"}
@@ -42,14 +43,14 @@ FORMS: Final = {
     4: ("reverse", "with_value"),
     5: ("reverse_nested", "valued_nested"),
 }
-"""What frames of a level ask for, of which each asks for one: all that is said of things of a
-class, or what is chosen; things without what is said of those that they are linked to; choices from
-linked things, too, or from what only some have; things against the direction of links, or with a
-value; and both of these with choices from linked things."""
+"""The forms of frames by level: all properties of the things of a class, or a selection; things
+without the properties of linked things; selections that include linked things or optional
+properties; things by reverse links, or with a given value; and both of these with selections from
+linked things."""
 
 
 class Draft(NamedTuple):
-    """A graph as lines of N-Triples, the context of frame and tree, and a frame without it."""
+    """A graph as lines of N-Triples, the context of frame and tree, and a frame without context."""
 
     triples: tuple[str, ...]
     context: Node
@@ -58,9 +59,9 @@ class Draft(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """A graph, a context, and a frame with the tree that it makes of the graph.
+    """A graph, a context, a frame, and the tree that the frame produces from the graph.
 
-    No part of the frame can go without another tree.
+    Removing any part of the frame would change the tree.
     """
 
     triples: tuple[str, ...]
@@ -71,45 +72,45 @@ class Tree(NamedTuple):
 
 
 class Trees:
-    """Different trees of one level from a world."""
+    """A sequence of different trees of one level about a world."""
 
     def __init__(self, world: World, level: int) -> None:
         self._world = world
         self._level = level
         self._chance = Chance(VERSION, world.seed, world.instances, "trees", level)
-        self._found: list[Tree] = []
-        self._known: set[str] = set()
+        self._trees: list[Tree] = []
+        self._known_trees: set[str] = set()
 
     def tree(self, number: int) -> Tree:
-        """Return the tree with a number, from 0.
+        """Return the tree with a number, counted from 0.
 
-        Raises :class:`~kgbench.errors.TaskError` if the world is too small for so many.
+        Raises :class:`~kgbench.errors.TaskError` if the world is too small for that many.
         """
-        while len(self._found) <= number:
-            self._found.append(self._next())
-        return self._found[number]
+        while len(self._trees) <= number:
+            self._trees.append(self._next())
+        return self._trees[number]
 
     def _next(self) -> Tree:
         for _ in range(_TRIES):
             draft = _Drawing(made(self._world), self._level, self._chance).draft()
-            found = None if draft is None else _least(draft, self._level)
-            if found is not None and (key := canonical_json(found.tree)) not in self._known:
-                self._known.add(key)
-                return found
+            tree = None if draft is None else _reduced(draft, self._level)
+            if tree is not None and (key := canonical_json(tree.tree)) not in self._known_trees:
+                self._known_trees.add(key)
+                return tree
         raise TaskError(
             f"a world of {self._world.instances} instances is too small for more than "
-            f"{len(self._found)} trees of level {self._level}"
+            f"{len(self._trees)} trees of level {self._level}"
         )
 
 
 @lru_cache(maxsize=16)
 def sheet(world: World, level: int) -> Trees:
-    """The trees of a level from a world: remembered, since each follows from those before."""
+    """Return the trees of a level about a world (cached: each depends on those before it)."""
     return Trees(world, level)
 
 
-def _least(draft: Draft, level: int) -> Tree | None:
-    """The tree of a draft, with what is needed of its frame; ``None`` if that is too little."""
+def _reduced(draft: Draft, level: int) -> Tree | None:
+    """Reduce the frame of a draft to its necessary parts; return ``None`` if too few remain."""
     nodes = expanded(draft.triples)
 
     def made_by(frame: Node) -> Node:
@@ -117,36 +118,38 @@ def _least(draft: Draft, level: int) -> Tree | None:
 
     frame, tree = draft.frame, made_by(draft.frame)
     while True:
-        less = next((one for one in _without_one(frame) if made_by(one) == tree), None)
-        if less is None:
+        smaller = next((one for one in _without_one(frame) if made_by(one) == tree), None)
+        if smaller is None:
             break
-        frame = less
-    if sum(1 for _ in _without_one(frame)) < _FEWEST[level] or not _is_told(tree, draft.context):
+        frame = smaller
+    if sum(1 for _ in _without_one(frame)) < _FEWEST[level] or not _is_complete(
+        tree, draft.context
+    ):
         return None
     return Tree(draft.triples, draft.context, frame, tree, draft.form)
 
 
-def _is_told(tree: Json, context: Node) -> bool:
-    """Return whether a tree has words of a context alone, and a value for each."""
+def _is_complete(tree: Json, context: Node) -> bool:
+    """Return whether all keys of a tree are defined in the context, and all have values."""
     if isinstance(tree, dict):
         tags = {key for key in tree if key in LANGUAGES}
         known = tree.keys() <= {*context, "@graph", *tags}
-        return known and all(_is_told(value, context) for value in tree.values())
+        return known and all(_is_complete(value, context) for value in tree.values())
     if isinstance(tree, list):
-        return bool(tree) and all(_is_told(one, context) for one in tree)
+        return bool(tree) and all(_is_complete(item, context) for item in tree)
     return tree is not None
 
 
 def _without_one(frame: Node) -> Iterator[Node]:
-    """Yield a frame without one of its parts, for each of them."""
+    """Yield a copy of a frame without one of its parts, for each part."""
     for key, value in frame.items():
-        yield {name: one for name, one in frame.items() if name != key}
+        yield {name: part for name, part in frame.items() if name != key}
         if isinstance(value, dict):
-            yield from ({**frame, key: less} for less in _without_one(value))
+            yield from ({**frame, key: smaller} for smaller in _without_one(value))
 
 
 class _Drawing:
-    """One part of a world, and a frame for it."""
+    """A part of a world and a frame for it, drawn together."""
 
     def __init__(self, graph: Graph, level: int, chance: Chance) -> None:
         self._graph = graph
@@ -156,20 +159,22 @@ class _Drawing:
         self._context: Node = {"id": "@id", "type": "@type", _PREFIX: RESOURCE}
         self._context["name"] = str(RDFS.label)
         model = graph.model
-        self._kind = chance.one([one for one in model.populated if self._links(one)])
+        self._kind = chance.one([kind for kind in model.populated if self._links(kind)])
         self._link = chance.one(self._links(self._kind))
-        linked = [one for one in graph.of(self._kind) if self._link.iri in one.links]
+        linked = [instance for instance in graph.of(self._kind) if self._link.iri in instance.links]
         self._roots = chance.some(linked, _ROOTS)
 
     def draft(self) -> Draft | None:
-        """Return the draft."""
-        for one in self._roots:
-            self._tell(one, links=True)
-            for other in one.links[self._link.iri][:_OTHERS]:
-                self._tell(other, links=False)
-        among = [one for one in self._graph.model.populated if one != self._kind]
-        for one in self._chance.some(self._graph.instances[self._chance.one(among)], _STRANGERS):
-            self._tell(one, links=False)
+        """Draw the graph and the frame; return ``None`` if the form does not fit."""
+        for instance in self._roots:
+            self._describe(instance, links=True)
+            for other in instance.links[self._link.iri][:_OTHERS]:
+                self._describe(other, links=False)
+        kinds = [kind for kind in self._graph.model.populated if kind != self._kind]
+        for stranger in self._chance.some(
+            self._graph.instances[self._chance.one(kinds)], _STRANGERS
+        ):
+            self._describe(stranger, links=False)
         frame = getattr(self, f"_{self._form}")()
         if frame is None:
             return None
@@ -181,8 +186,8 @@ class _Drawing:
         return {**self._of_kind(), self._link.key: dict(_ALWAYS)}
 
     def _chosen(self) -> Node | None:
-        each = self._value(everywhere=True)
-        return None if each is None else {**self._choice(), each.key: {}}
+        prop = self._value(everywhere=True)
+        return None if prop is None else {**self._choice(), prop.key: {}}
 
     def _flat(self) -> Node:
         return {**self._of_kind(), self._link.key: dict(_NEVER)}
@@ -191,30 +196,30 @@ class _Drawing:
         return {**self._choice(), self._link.key: dict(_WITHIN)}
 
     def _sparse(self) -> Node | None:
-        each = self._value(everywhere=False)
-        if each is None:
+        prop = self._value(everywhere=False)
+        if prop is None:
             return None
-        return {**self._nested(), each.key: {"@omitDefault": True}}
+        return {**self._nested(), prop.key: {"@omitDefault": True}}
 
     def _with_value(self) -> Node | None:
-        each = self._value(everywhere=None)
-        if each is None:
+        prop = self._value(everywhere=None)
+        if prop is None:
             return None
-        said = [value for one in self._roots for value in one.values.get(each.iri, ())]
-        wanted = literal(each, self._chance.one(said)).split('"')[1]
-        return {**self._of_kind(), "@requireAll": True, each.key: wanted}
+        values = [value for instance in self._roots for value in instance.values.get(prop.iri, ())]
+        chosen = literal(prop, self._chance.one(values)).split('"')[1]
+        return {**self._of_kind(), "@requireAll": True, prop.key: chosen}
 
     def _valued_nested(self) -> Node | None:
         frame = self._with_value()
         return None if frame is None else {**frame, **self._nested()}
 
     def _reverse(self) -> Node:
-        return {**self._turned(), self._turn(): {**_ALWAYS, self._link.key: dict(_NEVER)}}
+        return {**self._of_range(), self._reverse_key(): {**_ALWAYS, self._link.key: dict(_NEVER)}}
 
     def _reverse_nested(self) -> Node:
-        return {**self._turned(), self._turn(): dict(_WITHIN)}
+        return {**self._of_range(), self._reverse_key(): dict(_WITHIN)}
 
-    # What frames are made of
+    # Parts of frames
 
     def _of_kind(self) -> Node:
         return {"type": self._class(self._kind)}
@@ -222,60 +227,60 @@ class _Drawing:
     def _choice(self) -> Node:
         return {**self._of_kind(), "@explicit": True, "name": {}}
 
-    def _turned(self) -> Node:
+    def _of_range(self) -> Node:
         return {"type": self._class(self._link.range), "@explicit": True, "name": {}}
 
-    def _turn(self) -> str:
-        """Return the key for what links to a thing."""
+    def _reverse_key(self) -> str:
+        """Add and return the key of the reverse property of the link."""
         word = f"{self._link.key}Of"
         self._context[word] = {"@reverse": self._graph.terms[self._link.iri], "@type": "@id"}
         return word
 
     def _value(self, *, everywhere: bool | None) -> Property | None:
-        """A property with a number or date, of all of the things asked for, or of some of them."""
-        found = [
-            each
-            for each in self._graph.model.has(self._kind)
-            if not each.links and each.range != RDF.langString
-            if (number := sum(each.iri in one.values for one in self._roots))
-            if everywhere is None or everywhere == (number == len(self._roots))
+        """Draw a number or date property that all selected things have, or only some, or either."""
+        candidates = [
+            prop
+            for prop in self._graph.model.has(self._kind)
+            if not prop.links and prop.range != RDF.langString
+            if (count := sum(prop.iri in instance.values for instance in self._roots))
+            if everywhere is None or everywhere == (count == len(self._roots))
         ]
-        return self._chance.one(found) if found else None
+        return self._chance.one(candidates) if candidates else None
 
     def _links(self, kind: str) -> list[Property]:
-        """The properties by which things of a class are linked to things of other classes."""
+        """Return the properties that link things of a class to things of other classes."""
         model = self._graph.model
         return [
-            one
-            for one in model.has(kind)
-            if one.links and kind not in model.below(one.range) and one.range in model.populated
+            prop
+            for prop in model.has(kind)
+            if prop.links and kind not in model.below(prop.range) and prop.range in model.populated
         ]
 
-    def _tell(self, one: Instance, *, links: bool) -> None:
-        """State what is known of a thing, with what it is ``linked`` to."""
+    def _describe(self, instance: Instance, *, links: bool) -> None:
+        """Add the triples and context terms of a thing; with ``links``, also those of its links."""
         terms = self._graph.terms
-        self._say(one, str(RDF.type), f"<{terms[one.kind]}>")
-        self._say(one, str(RDFS.label), f'"{one.label}"')
-        self._class(one.kind)
-        for each in self._graph.model.has(one.kind):
-            term: Node = {"@id": terms[each.iri]}
-            if each.links:
-                if not links or each.iri not in one.links:
+        self._add_triple(instance, str(RDF.type), f"<{terms[instance.kind]}>")
+        self._add_triple(instance, str(RDFS.label), f'"{instance.label}"')
+        self._class(instance.kind)
+        for prop in self._graph.model.has(instance.kind):
+            term: Node = {"@id": terms[prop.iri]}
+            if prop.links:
+                if not links or prop.iri not in instance.links:
                     continue
                 term["@type"] = "@id"
-                for other in one.links[each.iri][:_OTHERS]:
-                    self._say(one, terms[each.iri], f"<{other.iri}>")
+                for other in instance.links[prop.iri][:_OTHERS]:
+                    self._add_triple(instance, terms[prop.iri], f"<{other.iri}>")
             else:
-                if each.range == RDF.langString:
+                if prop.range == RDF.langString:
                     term["@container"] = "@language"
                 else:
-                    term["@type"] = str(each.range)
-                for value in one.values.get(each.iri, ()):
-                    self._say(one, terms[each.iri], literal(each, value))
-            self._context[each.key] = term
+                    term["@type"] = str(prop.range)
+                for value in instance.values.get(prop.iri, ()):
+                    self._add_triple(instance, terms[prop.iri], literal(prop, value))
+            self._context[prop.key] = term
 
-    def _say(self, one: Instance, predicate: str, value: str) -> None:
-        self._lines[f"<{one.iri}> <{predicate}> {value} ."] = None
+    def _add_triple(self, instance: Instance, predicate: str, value: str) -> None:
+        self._lines[f"<{instance.iri}> <{predicate}> {value} ."] = None
 
     def _class(self, kind: str) -> str:
         name = self._graph.model.kinds[kind].label

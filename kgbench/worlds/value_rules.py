@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules about the values that a property has at the things of a class.
+"""Rules about the values of one property at the things of a class.
 
-Each kind is called like the constraint component that it needs, as the recommendation has it.
+Each kind has the name of the constraint component of SHACL that it needs.
 """
 
 from __future__ import annotations
@@ -21,135 +21,145 @@ _LOW, _HIGH = ("at least", "no earlier than"), ("at most", "no later than")
 _ABOVE, _BELOW = ("greater than", "later than"), ("less than", "earlier than")
 
 
-def min_count(at: Draw) -> Rule | None:
-    """At least so many values."""
-    each = at.one()
-    if each is None:
+def min_count(context: Draw) -> Rule | None:
+    """Draw a minimum number of values."""
+    prop = context.one()
+    if prop is None:
         return None
-    least = 1 if each.most == 1 or at.chance.between(0, 2) else 2
-    words = f'Every {at.label} has at least {values(least)} of "{each.label}".'
-    made = at.on("MinCount", each, words, f"sh:minCount {least}")
-    return made(breaches.fewer(at.kind, each, least), breaches.as_many(at.kind, each, least))
+    least = 1 if prop.most == 1 or context.chance.between(0, 2) else 2
+    words = f'Every {context.label} has at least {values(least)} of "{prop.label}".'
+    rule = context.on("MinCount", prop, words, f"sh:minCount {least}")
+    return rule(
+        breaches.fewer(context.kind, prop, least), breaches.as_many(context.kind, prop, least)
+    )
 
 
-def max_count(at: Draw) -> Rule | None:
-    """At most so many values."""
-    each = at.one()
-    if each is None:
+def max_count(context: Draw) -> Rule | None:
+    """Draw a maximum number of values."""
+    prop = context.one()
+    if prop is None:
         return None
-    most = at.chance.between(1, each.most)
-    words = f'Every {at.label} has at most {values(most)} of "{each.label}".'
-    made = at.on("MaxCount", each, words, f"sh:maxCount {most}")
-    return made(breaches.more(at.kind, each, most), breaches.as_many(at.kind, each, most))
+    most = context.chance.between(1, prop.most)
+    words = f'Every {context.label} has at most {values(most)} of "{prop.label}".'
+    rule = context.on("MaxCount", prop, words, f"sh:maxCount {most}")
+    return rule(breaches.more(context.kind, prop, most), breaches.as_many(context.kind, prop, most))
 
 
-def datatype(at: Draw) -> Rule | None:
-    """Values of a datatype."""
-    each = at.one(lambda one: not one.links and one.range != RDF.langString)
-    if each is None:
+def datatype(context: Draw) -> Rule | None:
+    """Draw a rule that values have the datatype of their property."""
+    prop = context.one(lambda candidate: not candidate.links and candidate.range != RDF.langString)
+    if prop is None:
         return None
-    name = each.range.removeprefix(str(XSD))
-    words = f'Every value of "{each.label}" of a {at.label} has the datatype xsd:{name}.'
-    made = at.on("Datatype", each, words, f"sh:datatype xsd:{name}")
-    return made(breaches.of_another_type(at.kind, each), None)
+    name = prop.range.removeprefix(str(XSD))
+    words = f'Every value of "{prop.label}" of a {context.label} has the datatype xsd:{name}.'
+    rule = context.on("Datatype", prop, words, f"sh:datatype xsd:{name}")
+    return rule(breaches.of_another_type(context.kind, prop), None)
 
 
-def of_class(at: Draw) -> Rule | None:
-    """Values of a class."""
-    each = at.one(lambda one: one.links)
-    if each is None:
+def of_class(context: Draw) -> Rule | None:
+    """Draw a rule that values are of the class that is the range of their property."""
+    prop = context.one(lambda candidate: candidate.links)
+    if prop is None:
         return None
-    range_ = at.graph.model.kinds[each.range].label
-    words = f'Every value of "{each.label}" of a {at.label} is {with_article(range_)}.'
-    made = at.on("Class", each, words, f"sh:class {at.term(each.range)}")
-    return made(breaches.of_another_class(at.kind, each), breaches.other_value(at.kind, each))
+    range_ = context.graph.model.kinds[prop.range].label
+    words = f'Every value of "{prop.label}" of a {context.label} is {with_article(range_)}.'
+    rule = context.on("Class", prop, words, f"sh:class {context.term(prop.range)}")
+    return rule(
+        breaches.of_another_class(context.kind, prop), breaches.other_value(context.kind, prop)
+    )
 
 
 def _bound(component: str, words: tuple[str, str], *, low: bool, strict: bool) -> Kind:
-    def drawn(at: Draw) -> Rule | None:
-        each = at.one(lambda one: one.range in {XSD.integer, XSD.date})
-        if each is None:
+    def draw(context: Draw) -> Rule | None:
+        prop = context.one(lambda candidate: candidate.range in {XSD.integer, XSD.date})
+        if prop is None:
             return None
-        room = at.chance.between(1, (each.high - each.low) // 8)
-        limit = each.low + room if low else each.high - room
-        said = f"{words[each.range == XSD.date]} {written(each, limit)}"
-        sentence = f'Every value of "{each.label}" of a {at.label} is {said}.'
+        room = context.chance.between(1, (prop.high - prop.low) // 8)
+        limit = prop.low + room if low else prop.high - room
+        bound = f"{words[prop.range == XSD.date]} {written(prop, limit)}"
+        sentence = f'Every value of "{prop.label}" of a {context.label} is {bound}.'
         group = "low" if low else "high"
         name = component[0].lower() + component[1:]
-        made = at.on(component, each, sentence, f"sh:{name} {in_turtle(each, limit)}", group)
+        rule = context.on(component, prop, sentence, f"sh:{name} {in_turtle(prop, limit)}", group)
         inside = 1 if low else -1
         wrong, right = (limit, limit + inside) if strict else (limit - inside, limit)
-        return made(breaches.valued(at.kind, each, wrong), breaches.valued(at.kind, each, right))
+        return rule(
+            breaches.valued(context.kind, prop, wrong), breaches.valued(context.kind, prop, right)
+        )
 
-    return drawn
+    return draw
 
 
-def unique_lang(at: Draw) -> Rule | None:
-    """At most one text for each language."""
-    each = at.one(lambda one: one.range == RDF.langString)
-    if each is None:
+def unique_lang(context: Draw) -> Rule | None:
+    """Draw a rule that allows one text per language."""
+    prop = context.one(lambda candidate: candidate.range == RDF.langString)
+    if prop is None:
         return None
-    words = f'No {at.label} has two values of "{each.label}" in the same language.'
-    made = at.on("UniqueLang", each, words, "sh:uniqueLang true")
-    return made(breaches.same_language(at.kind, each), None)
+    words = f'No {context.label} has two values of "{prop.label}" in the same language.'
+    rule = context.on("UniqueLang", prop, words, "sh:uniqueLang true")
+    return rule(breaches.same_language(context.kind, prop), None)
 
 
-def language_in(at: Draw) -> Rule | None:
-    """Texts in certain languages."""
-    each = at.one(lambda one: one.range == RDF.langString)
-    if each is None:
+def language_in(context: Draw) -> Rule | None:
+    """Draw a rule that allows texts in two languages."""
+    prop = context.one(lambda candidate: candidate.range == RDF.langString)
+    if prop is None:
         return None
-    first, second, other = at.chance.shuffled(LANGUAGES)
+    first, second, other = context.chance.shuffled(LANGUAGES)
     words = (
-        f'Every value of "{each.label}" of a {at.label} is in {_NAMES[first]} or {_NAMES[second]}.'
+        f'Every value of "{prop.label}" of a {context.label} is in {_NAMES[first]} '
+        f"or {_NAMES[second]}."
     )
-    made = at.on("LanguageIn", each, words, f'sh:languageIn ( "{first}" "{second}" )')
-    return made(
-        breaches.in_language(at.kind, each, other), breaches.in_language(at.kind, each, second)
+    rule = context.on("LanguageIn", prop, words, f'sh:languageIn ( "{first}" "{second}" )')
+    return rule(
+        breaches.in_language(context.kind, prop, other),
+        breaches.in_language(context.kind, prop, second),
     )
 
 
-def node_kind(at: Draw) -> Rule | None:
-    """Values that are IRIs."""
-    each = at.one(lambda one: one.links)
-    if each is None:
+def node_kind(context: Draw) -> Rule | None:
+    """Draw a rule that values are IRIs."""
+    prop = context.one(lambda candidate: candidate.links)
+    if prop is None:
         return None
-    words = f'Every value of "{each.label}" of a {at.label} is an IRI.'
-    made = at.on("NodeKind", each, words, "sh:nodeKind sh:IRI")
-    return made(breaches.named_in_words(at.kind, each), None)
+    words = f'Every value of "{prop.label}" of a {context.label} is an IRI.'
+    rule = context.on("NodeKind", prop, words, "sh:nodeKind sh:IRI")
+    return rule(breaches.named_in_words(context.kind, prop), None)
 
 
 def _of_names(component: str, words: str, constraint: str, breaks: Of, keeps: Of) -> Kind:
-    def drawn(at: Draw) -> Rule:
-        said = f"The name (rdfs:label) of every {at.label} {words}."
-        kinds = (at.kind,)
+    def draw(context: Draw) -> Rule:
+        sentence = f"The name (rdfs:label) of every {context.label} {words}."
+        kinds = (context.kind,)
         return Rule(
-            *(component, said, at.target, "rdfs:label", constraint, component),
+            *(component, sentence, context.target, "rdfs:label", constraint, component),
             *(
                 kinds,
                 (RDFS.label,),
-                breaches.for_kind(breaks, at.kind),
-                breaches.for_kind(keeps, at.kind),
+                breaches.for_kind(breaks, context.kind),
+                breaches.for_kind(keeps, context.kind),
             ),
         )
 
-    return drawn
+    return draw
 
 
-def _sized(at: Draw, *, least: bool) -> Rule | None:
-    number = at.chance.between(4, 7) if least else at.chance.between(18, 26)
+def _sized(context: Draw, *, least: bool) -> Rule | None:
+    number = context.chance.between(4, 7) if least else context.chance.between(18, 26)
     words = f"has at {'least' if least else 'most'} {number} characters"
     component = "MinLength" if least else "MaxLength"
     name = component[0].lower() + component[1:]
     wrong = breaches.resized(number - 1 if least else number + 1)
-    return _of_names(component, words, f"sh:{name} {number}", wrong, breaches.resized(number))(at)
+    return _of_names(component, words, f"sh:{name} {number}", wrong, breaches.resized(number))(
+        context
+    )
 
 
-def _pattern(at: Draw) -> Rule | None:
+def _pattern(context: Draw) -> Rule | None:
     words = "begins with a capital letter from A to Z"
     return _of_names(
         "Pattern", words, 'sh:pattern "^[A-Z]"', breaches.uncapitalised, breaches.nothing
-    )(at)
+    )(context)
 
 
 KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
@@ -165,9 +175,9 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
         "UniqueLang": unique_lang,
         "LanguageIn": language_in,
         "NodeKind": node_kind,
-        "MinLength": lambda at: _sized(at, least=True),
-        "MaxLength": lambda at: _sized(at, least=False),
+        "MinLength": lambda context: _sized(context, least=True),
+        "MaxLength": lambda context: _sized(context, least=False),
         "Pattern": _pattern,
     }
 )
-"""The kinds, by name."""
+"""The functions that draw rules, by kind."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names for the classes, properties and individuals of generated ontologies.
 
-Natural names are words whose everyday meaning says nothing: which class is below which is drawn, so
-that every teapot may be a river. Opaque names are numbers.
+Natural names are words whose everyday meaning gives nothing away: the class hierarchy is random, so
+every teapot may be a river. Opaque names are numbers.
 """
 
 from __future__ import annotations
@@ -33,31 +33,31 @@ _CLASSES, _PROPERTIES = tuple(_NOUNS.split()), tuple(_ROLES.split())
 
 
 class NoMoreNames(LookupError):
-    """All names of a sort are taken."""
+    """All names of a sort are in use."""
 
 
 class Vocabulary:
-    """Names that are drawn one after the other, each once.
+    """A supply of names, each drawn once.
 
-    ``labels`` are the words for the names drawn so far.
+    ``labels`` maps the names drawn so far to their labels.
     """
 
     def __init__(self, names: str, chance: Chance) -> None:
         self._opaque = names == OPAQUE
         self._chance = chance
-        self._left = {"c": chance.shuffled(_CLASSES), "p": chance.shuffled(_PROPERTIES)}
-        self._left["i"] = labels(len(_CLASSES), chance)
-        self._numbers = {sort: chance.shuffled(range(1, 100)) for sort in self._left}
+        self._available = {"c": chance.shuffled(_CLASSES), "p": chance.shuffled(_PROPERTIES)}
+        self._available["i"] = labels(len(_CLASSES), chance)
+        self._numbers = {sort: chance.shuffled(range(1, 100)) for sort in self._available}
         self.labels: dict[str, str] = {}
 
     def fresh(self, sort: str) -> str:
-        """Return a new class (``c``), property (``p``) or individual (``i``).
+        """Draw a new class (``c``), property (``p``) or individual (``i``).
 
-        Raises :class:`NoMoreNames`.
+        Raises :class:`NoMoreNames` if all names of the sort are in use.
         """
-        if not self._left[sort]:
+        if not self._available[sort]:
             raise NoMoreNames(sort)
-        label = self._left[sort].pop()
+        label = self._available[sort].pop()
         if not self._opaque:
             name = label.capitalize() if sort == "c" else label.replace(" ", "_")
         else:
@@ -67,13 +67,13 @@ class Vocabulary:
         return name
 
     def _invented(self, taken: str) -> str:
-        """Return a word that means nothing."""
-        known = set(self.labels.values())
-        while taken in known or taken in _CLASSES or taken in _PROPERTIES:
+        """Draw an invented word that is not in use."""
+        used = set(self.labels.values())
+        while taken in used or taken in _CLASSES or taken in _PROPERTIES:
             taken = word(self._chance).lower()
         return taken
 
 
 def readable(labels_: Mapping[str, str]) -> list[str]:
-    """Lines with each name and its label, as a list in Markdown."""
+    """Return each name with its label as lines of a Markdown list."""
     return [f"* `o:{name}`: {label}" for name, label in labels_.items()]

@@ -56,7 +56,7 @@ class WritingSheet(Sheet):
         return question._replace(query=question.query.removeprefix("SELECT "))
 
     def _sound(self, question: Question, kind: str, parts: Sequence[Clause], form: Form) -> bool:
-        """Return whether the written triples are few and need every clause, and no thing is named."""
+        """Return whether few triples are written, every clause matters, and no thing is named."""
         rows = self._rows(question.query)
         things = self._things(question.query)
         if not 1 <= len(rows) <= MOST_TRIPLES or len(things) > MOST_ROWS:
@@ -101,7 +101,7 @@ class WritingSheet(Sheet):
         return shown(self._graph, prop.iri)
 
     def _links(self, kind: str, used: set[str]) -> list[Property]:
-        """Return the unused, non-transitive properties of a class that link things, in random order."""
+        """Return the unused, non-transitive link properties of a class, in random order."""
         return [prop for prop in self._free(kind, used) if prop.links and not prop.transitive]
 
     def _other(self, kind: str, but: Sequence[str]) -> Instance | None:

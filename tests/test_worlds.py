@@ -73,7 +73,9 @@ def test_links_that_go_on_never_come_back():
     graph = generator.made(World("a", 2_000))
     (part_of,) = (one.iri for one in graph.model.properties if one.transitive)
     longest = 0
-    for start in graph.of(next(p.domain for p in graph.model.properties if p.iri == part_of)):
+    for start in graph.instances_of(
+        next(p.domain for p in graph.model.properties if p.iri == part_of)
+    ):
         at, steps = start, 0
         while above := at.links.get(part_of):
             (at,), steps = above, steps + 1

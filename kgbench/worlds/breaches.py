@@ -31,7 +31,7 @@ def _somewhere(kind: str, of: Of) -> Change:
     """Change a random thing of a class that allows the change."""
 
     def change(scene: Scene, chance: Chance) -> Edit | None:
-        for thing in chance.shuffled(scene.of(kind)):
+        for thing in chance.shuffled(scene.instances_of(kind)):
             edit = of(scene, chance, thing)
             if edit is not None and edit != Edit():
                 return edit
@@ -87,9 +87,14 @@ def of_another_class(kind: str, prop: Property) -> Change:
     """Replace a link target by something outside the range."""
 
     def of(scene: Scene, chance: Chance, _: ox.Triple) -> _Value | None:
-        targets = set(scene.of(prop.range))
+        targets = set(scene.instances_of(prop.range))
         populated = scene.graph.model.populated
-        wrong = [thing for leaf in populated for thing in scene.of(leaf) if thing not in targets]
+        wrong = [
+            thing
+            for leaf in populated
+            for thing in scene.instances_of(leaf)
+            if thing not in targets
+        ]
         return chance.one(wrong) if wrong else None
 
     return _replaced(kind, prop, of)
@@ -100,7 +105,9 @@ def other_value(kind: str, prop: Property) -> Change:
 
     def of(scene: Scene, chance: Chance, triple: ox.Triple) -> _Value | None:
         others = [
-            thing for thing in scene.of(prop.range) if thing not in (triple.object, triple.subject)
+            thing
+            for thing in scene.instances_of(prop.range)
+            if thing not in (triple.object, triple.subject)
         ]
         return chance.one(others) if others else None
 
@@ -182,7 +189,7 @@ def strange_subject(prop: Property) -> Change:
         right = set(model.below(prop.domain))
         leaves = chance.shuffled([leaf for leaf in model.populated if leaf not in right])
         for leaf in leaves:
-            for thing in chance.shuffled(scene.of(leaf)):
+            for thing in chance.shuffled(scene.instances_of(leaf)):
                 edit = _resized(scene, chance, thing, prop, 1)
                 if edit is not None:
                     return edit
@@ -197,9 +204,11 @@ def shared(kind: str, prop: Property, number: int) -> Change:
     def change(scene: Scene, chance: Chance) -> Edit | None:
         predicate = scene.graph.terms[prop.iri]
         links = [
-            triple for thing in scene.of(kind) for triple in scene.triples_of(thing, predicate)
+            triple
+            for thing in scene.instances_of(kind)
+            for triple in scene.triples_of(thing, predicate)
         ]
-        for target in chance.shuffled(scene.of(prop.range)):
+        for target in chance.shuffled(scene.instances_of(prop.range)):
             count = sum(triple.object == target for triple in links)
             others = [s for s in links if target not in (s.object, s.subject)]
             if count < number <= count + len(others):
@@ -251,11 +260,15 @@ def none_in(kind: str, prop: Property, wrong: str) -> Change:
     """Remove or replace all link targets of the class ``wrong``."""
 
     def of(scene: Scene, chance: Chance, thing: ox.NamedNode) -> Edit | None:
-        bad = set(scene.of(wrong))
+        bad = set(scene.instances_of(wrong))
         triples = scene.triples_of(thing, scene.graph.terms[prop.iri])
         removed = [triple for triple in triples if triple.object in bad]
         targets = {triple.object for triple in triples}
-        free = [o for o in scene.of(prop.range) if o not in bad and o not in targets and o != thing]
+        free = [
+            o
+            for o in scene.instances_of(prop.range)
+            if o not in bad and o not in targets and o != thing
+        ]
         if len(removed) < len(triples):
             return Edit(tuple(removed))
         if not free or not removed:
@@ -271,8 +284,8 @@ def two_in(kind: str, prop: Property, wrong: str) -> Change:
     def of(scene: Scene, chance: Chance, thing: ox.NamedNode) -> Edit | None:
         predicate = scene.graph.terms[prop.iri]
         targets = {triple.object for triple in scene.triples_of(thing, predicate)}
-        linked = [target for target in scene.of(wrong) if target in targets]
-        free = [o for o in scene.of(wrong) if o not in targets and o != thing]
+        linked = [target for target in scene.instances_of(wrong) if target in targets]
+        free = [o for o in scene.instances_of(wrong) if o not in targets and o != thing]
         missing = 2 - len(linked)
         if missing < 1 or len(free) < missing:
             return None
@@ -323,7 +336,7 @@ def _resized(
     missing = number - len(triples)
     present = {triple.object for triple in triples}
     if prop.links:
-        free = [o for o in scene.of(prop.range) if o not in present and o != thing]
+        free = [o for o in scene.instances_of(prop.range) if o not in present and o != thing]
         chosen: list[_Value] = list(chance.some(free, missing))
     else:
         chosen = _fresh(chance, prop, present, missing)

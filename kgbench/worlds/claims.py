@@ -63,7 +63,7 @@ class Part(NamedTuple):
         """Draw a thing of a class that is not in ``but``."""
         candidates = [
             instance
-            for instance in self.graph.of(kind)
+            for instance in self.graph.instances_of(kind)
             if all(instance is not excluded for excluded in but)
         ]
         return self.chance.one(candidates)

@@ -141,7 +141,7 @@ def either(context: Place) -> Clause | None:
     """Require a link to one of two given things."""
     for prop in context.properties(links=True):
         target = context.chance.one(context.witness.links[prop.iri])
-        other = context.chance.one(context.graph.of(prop.range))
+        other = context.chance.one(context.graph.instances_of(prop.range))
         if other.label == target.label:
             continue
         first, second = sorted((target.label, other.label))

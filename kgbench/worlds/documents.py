@@ -121,7 +121,7 @@ class _Draft:
         """Build the document; return ``None`` if it lacks features that its level requires."""
         graph = self._graph
         kinds = [kind for kind in graph.model.populated if len(graph.model.has(kind)) > 2]  # noqa: PLR2004
-        roots = self._chance.some(graph.of(self._chance.one(kinds)), self._roots())
+        roots = self._chance.some(graph.instances_of(self._chance.one(kinds)), self._roots())
         nodes = [self._node(root, deep=True) for root in roots]
         body = nodes[0]
         if "items" in self._features:
@@ -306,7 +306,7 @@ class _Draft:
                 continue
             sources = [
                 other
-                for other in self._graph.of(prop.domain)
+                for other in self._graph.instances_of(prop.domain)
                 if instance in other.links.get(prop.iri, ())
             ][:_OTHERS]
             if not sources:

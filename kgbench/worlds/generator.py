@@ -72,7 +72,7 @@ class Graph:
     terms: Mapping[str, str]
     instances: Mapping[str, list[Instance]]
 
-    def of(self, kind: str) -> list[Instance]:
+    def instances_of(self, kind: str) -> list[Instance]:
         """Return the instances of a class and of its subclasses."""
         return [instance for leaf in self.model.below(kind) for instance in self.instances[leaf]]
 
@@ -99,7 +99,7 @@ def made(world: World) -> Graph:
         instance.iri = RESOURCE + (
             f"i{position + 1}" if opaque else instance.label.replace(" ", "_")
         )
-    ranges = {prop.range: graph.of(prop.range) for prop in model.properties if prop.links}
+    ranges = {prop.range: graph.instances_of(prop.range) for prop in model.properties if prop.links}
     for kind in model.populated:
         properties = model.has(kind)
         for number, instance in enumerate(instances[kind]):

@@ -114,7 +114,7 @@ def _unmet(context: Place) -> Clause | None:
     """Require a link to a random thing of the range, which may have no such link."""
     for prop in context.properties(links=True):
         if not prop.transitive:
-            target = context.chance.one(context.graph.of(prop.range))
+            target = context.chance.one(context.graph.instances_of(prop.range))
             pattern = f'?x {shown(context.graph, prop.iri)}/rdfs:label "{target.label}" .'
             return Clause(f"that {prop.phrase} {target.label}", pattern, prop.iri)
     return None
@@ -125,7 +125,7 @@ def _unknown_property(kind: str, context: Place) -> Clause:
     above = set(context.graph.model.above(kind))
     prop = context.chance.one([missing for missing in absent() if missing.domain in above])
     if prop.links:
-        label = context.chance.one(context.graph.of(prop.range)).label
+        label = context.chance.one(context.graph.instances_of(prop.range)).label
         return Clause(f"that {prop.phrase} {label}", "", prop.iri)
     limit = context.chance.between(prop.low, prop.high)
     return Clause(f"whose {prop.label} is {at_least(prop, limit)}", "", prop.iri)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What sources may say of the things that they are about: each with columns, words, rules, triples.
+"""Aspects of things in sources: each with its columns, mapping rules, triples and description.
 
-The triples follow from the rows by themselves: no mapping is executed for them.
+The triples are computed from the rows directly; no mapping is executed for them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Rows: TypeAlias = Mapping[str, Sequence[Row]]
 
 
 class Setting(NamedTuple):
-    """What all aspects of a case share: its world, the class of its things, and its format."""
+    """The shared context of the aspects of a case: its graph, class, format and main source."""
 
     graph: Graph
     kind: str
@@ -52,7 +52,7 @@ class Setting(NamedTuple):
 
 
 class Aspect(ABC):
-    """One sort of statements about the things of a source."""
+    """A kind of statements about the things of a source."""
 
     feature = ""
 
@@ -60,27 +60,27 @@ class Aspect(ABC):
         self.setting = setting
 
     def columns(self) -> Sequence[Column]:
-        """Return the columns that the source has for it."""
+        """Return the columns of the aspect in the main source."""
         return ()
 
     @abstractmethod
-    def fill(self, one: Instance) -> dict[str, Cell]:
-        """Return the cells of these columns for a thing."""
+    def fill(self, instance: Instance) -> dict[str, Cell]:
+        """Draw the cells of these columns for a thing."""
 
     def parts(self) -> Sequence[Part]:
-        """Return what the rule about the things says of it."""
+        """Return the parts of the main rule for the aspect."""
         return ()
 
     def objects(self, row: Row, rows: Rows) -> Iterator[tuple[str, str]]:
-        """Yield the predicates and objects that a row says of its thing by these parts."""
+        """Yield the predicates and objects of the thing of a row that follow from these parts."""
         yield from ()
 
     def rules(self) -> Sequence[Rule]:
-        """Further rules."""
+        """Return further rules."""
         return ()
 
     def sources(self, things: Sequence[Instance]) -> Sequence[tuple[Source, Sequence[Row]]]:
-        """Further sources that are about what these things are linked to."""
+        """Draw further sources, about the things that these things link to."""
         return ()
 
     def triples(self, rows: Rows) -> Iterator[Triple]:
@@ -88,27 +88,27 @@ class Aspect(ABC):
         yield from ()
 
     def shows(self, rows: Rows) -> bool:
-        """Return whether rows have what it is about."""
-        said = (one for row in rows[self.setting.source] for one in self.objects(row, rows))
-        return any(True for _ in said) or any(True for _ in self.triples(rows))
+        """Return whether rows have data for the aspect."""
+        objects = (pair for row in rows[self.setting.source] for pair in self.objects(row, rows))
+        return any(True for _ in objects) or any(True for _ in self.triples(rows))
 
     @abstractmethod
     def words(self) -> str:
-        """Return what a graph has by it."""
+        """Return the description of the aspect for the prompt."""
 
 
-def key(one: Instance) -> str:
-    """Return what sources call a thing: the end of its IRI."""
-    return one.iri.removeprefix(RESOURCE)
+def key(instance: Instance) -> str:
+    """Return the key of a thing in sources: the end of its IRI."""
+    return instance.iri.removeprefix(RESOURCE)
 
 
 def thing(name: Cell) -> str:
-    """Return the node of a thing with a key."""
+    """Return the IRI of the thing with a key, in N-Triples syntax."""
     return f"<{RESOURCE}{name}>"
 
 
 def named(kind: str, row: Row) -> Iterator[Triple]:
-    """Class and name of the thing of a row."""
+    """Yield the triples with class and name of the thing of a row."""
     yield thing(row[KEY]), f"<{RDF.type}>", f"<{kind}>"
     yield thing(row[KEY]), f"<{RDFS.label}>", f'"{row[NAME]}"'
 
@@ -122,8 +122,8 @@ class Named(Aspect):
     def columns(self) -> Sequence[Column]:
         return (Column(KEY, attribute=self.setting.chance.between(0, 1) == 1), Column(NAME))
 
-    def fill(self, one: Instance) -> dict[str, Cell]:
-        return {KEY: key(one), NAME: one.label}
+    def fill(self, instance: Instance) -> dict[str, Cell]:
+        return {KEY: key(instance), NAME: instance.label}
 
     def parts(self) -> Sequence[Part]:
         return (NAMED,)
@@ -136,87 +136,87 @@ class Named(Aspect):
 
 
 class OfProperty(Aspect):
-    """Something said with a property of the model."""
+    """An aspect that uses a property of the model."""
 
-    def __init__(self, setting: Setting, of: Property) -> None:
+    def __init__(self, setting: Setting, prop: Property) -> None:
         super().__init__(setting)
-        self.of = of
-        self.predicate = setting.term(of.iri)
+        self.prop = prop
+        self.predicate = setting.term(prop.iri)
 
     def columns(self) -> Sequence[Column]:
-        return (Column(self.of.key),)
+        return (Column(self.prop.key),)
 
-    def targets(self, one: Instance) -> list[Instance]:
-        """Return what a thing is linked to by the property."""
-        return one.links.get(self.of.iri, [])
+    def targets(self, instance: Instance) -> list[Instance]:
+        """Return the things that a thing links to by the property."""
+        return instance.links.get(self.prop.iri, [])
 
     def words(self) -> str:
-        return f"its {self.of.label}"
+        return f"its {self.prop.label}"
 
 
 class Link(OfProperty):
-    """A link to a thing whose key the row has; several where there are several keys."""
+    """A link to a thing by its key in the row."""
 
     feature = "link"
     several = False
 
     def columns(self) -> Sequence[Column]:
-        return (Column(self.of.key, several=self.several),)
+        return (Column(self.prop.key, several=self.several),)
 
-    def fill(self, one: Instance) -> dict[str, Cell]:
-        keys = [key(target) for target in self.targets(one)]
-        return {self.of.key: keys if self.several else next(iter(keys), None)}
+    def fill(self, instance: Instance) -> dict[str, Cell]:
+        keys = [key(target) for target in self.targets(instance)]
+        return {self.prop.key: keys if self.several else next(iter(keys), None)}
 
     def parts(self) -> Sequence[Part]:
-        return (Part(self.predicate, "template", f"{RESOURCE}{{{self.of.key}}}"),)
+        return (Part(self.predicate, "template", f"{RESOURCE}{{{self.prop.key}}}"),)
 
     def objects(self, row: Row, rows: Rows) -> Iterator[tuple[str, str]]:
-        cell = row[self.of.key]
-        for name in cell if isinstance(cell, list) else [cell]:
-            if isinstance(name, str):
-                yield f"<{self.predicate}>", thing(name)
+        cell = row[self.prop.key]
+        for target_key in cell if isinstance(cell, list) else [cell]:
+            if isinstance(target_key, str):
+                yield f"<{self.predicate}>", thing(target_key)
 
     def words(self) -> str:
-        return f"its {self.of.label}, a thing with this key"
+        return f"its {self.prop.label}, a thing with this key"
 
 
 class Links(Link):
-    """Links to things whose keys the row has."""
+    """Links to several things by their keys in the row."""
 
     feature = "several"
     several = True
 
     def words(self) -> str:
-        return f"each {self.of.label} that it has, a thing with this key"
+        return f"each {self.prop.label} that it has, a thing with this key"
 
 
 class Typed(OfProperty):
-    """A date or a whole number with its datatype."""
+    """A date or whole number with its datatype."""
 
     feature = "datatype"
 
     def columns(self) -> Sequence[Column]:
-        return (Column(self.of.key, number=self.of.range == XSD.integer),)
+        return (Column(self.prop.key, number=self.prop.range == XSD.integer),)
 
-    def fill(self, one: Instance) -> dict[str, Cell]:
-        value = next(iter(one.values.get(self.of.iri, ())), None)
-        if isinstance(value, int) and self.of.range == XSD.date:
-            return {self.of.key: date.fromordinal(value).isoformat()}
-        return {self.of.key: value if isinstance(value, int) else None}
+    def fill(self, instance: Instance) -> dict[str, Cell]:
+        value = next(iter(instance.values.get(self.prop.iri, ())), None)
+        if isinstance(value, int) and self.prop.range == XSD.date:
+            return {self.prop.key: date.fromordinal(value).isoformat()}
+        return {self.prop.key: value if isinstance(value, int) else None}
 
     def parts(self) -> Sequence[Part]:
-        return (Part(self.predicate, "reference", self.of.key, datatype=self.of.range),)
+        return (Part(self.predicate, "reference", self.prop.key, datatype=self.prop.range),)
 
     def objects(self, row: Row, rows: Rows) -> Iterator[tuple[str, str]]:
-        if row[self.of.key] is not None:
-            yield f"<{self.predicate}>", f'"{row[self.of.key]}"^^<{self.of.range}>'
+        if row[self.prop.key] is not None:
+            yield f"<{self.predicate}>", f'"{row[self.prop.key]}"^^<{self.prop.range}>'
 
     def words(self) -> str:
-        return f"its {self.of.label}, with the datatype of the schema"
+        return f"its {self.prop.label}, with the datatype of the schema"
 
 
 class Texts(Aspect):
-    """Notes in two languages, each in a column of its own."""
+    """Notes in two languages, with a column for each language."""
 
     feature = "language"
 
@@ -227,7 +227,7 @@ class Texts(Aspect):
     def columns(self) -> Sequence[Column]:
         return [Column(f"note_{tag}") for tag in self.tags]
 
-    def fill(self, one: Instance) -> dict[str, Cell]:
+    def fill(self, instance: Instance) -> dict[str, Cell]:
         chance = self.setting.chance
         return {
             f"note_{tag}": phrase(chance) if chance.between(0, 3) else None for tag in self.tags
@@ -247,7 +247,7 @@ class Texts(Aspect):
 
 
 class Constant(Aspect):
-    """The same origin for all things."""
+    """A constant origin, the same for all things."""
 
     feature = "constant"
 
@@ -255,7 +255,7 @@ class Constant(Aspect):
         super().__init__(setting)
         self.value = f"<{RESOURCE}list{setting.chance.between(1, 99)}>"
 
-    def fill(self, one: Instance) -> dict[str, Cell]:
+    def fill(self, instance: Instance) -> dict[str, Cell]:
         return {}
 
     def parts(self) -> Sequence[Part]:
@@ -269,5 +269,5 @@ class Constant(Aspect):
 
 
 def phrase(chance: Chance) -> str:
-    """Return an invented text of two words."""
+    """Draw an invented text of two words."""
     return f"{word(chance).lower()} {word(chance).lower()}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements that need more than one rule, or more than a column: joins, nesting, blank nodes."""
+"""Aspects that need several rules or columns: joins, nesting, pairs, blank nodes, captions."""
 
 from __future__ import annotations
 
@@ -28,35 +28,35 @@ from kgbench.worlds.mapping_aspects import (
 from kgbench.worlds.mapping_parts import Cell, Column, Part, Row, Rule, Source
 from kgbench.worlds.model import Property
 
-_MOST: Final = 3  # things linked to by one property that a source has
+_MOST: Final = 3  # most things in a source that one thing links to by a property
 _CODE: Final = "code"
 
 
 class Joined(OfProperty):
-    """Links by codes that another source explains."""
+    """Links by codes that another source resolves."""
 
     feature = "join"
 
-    def __init__(self, setting: Setting, of: Property) -> None:
-        super().__init__(setting, of)
+    def __init__(self, setting: Setting, prop: Property) -> None:
+        super().__init__(setting, prop)
         self.codes: dict[str, int] = {}
-        self.column = f"{of.key}Code"
+        self.column = f"{prop.key}Code"
         self.source = Source(
-            _plural(of.key), of.key, (Column(_CODE, number=True), Column(KEY), Column(NAME))
+            _plural(prop.key), prop.key, (Column(_CODE, number=True), Column(KEY), Column(NAME))
         )
 
     def columns(self) -> Sequence[Column]:
         return (Column(self.column, number=True),)
 
-    def fill(self, one: Instance) -> dict[str, Cell]:
-        target = next(iter(self.targets(one)), None)
+    def fill(self, instance: Instance) -> dict[str, Cell]:
+        target = next(iter(self.targets(instance)), None)
         return {self.column: None if target is None else self._code(target)}
 
     def _code(self, target: Instance) -> int:
         if target.iri not in self.codes:
-            taken = set(self.codes.values())
+            used = set(self.codes.values())
             code = self.setting.chance.between(100, 999)
-            while code in taken:
+            while code in used:
                 code = self.setting.chance.between(100, 999)
             self.codes[target.iri] = code
         return self.codes[target.iri]
@@ -66,16 +66,19 @@ class Joined(OfProperty):
         return (Part(self.predicate, "join", self.source.name, on=on),)
 
     def rules(self) -> Sequence[Rule]:
-        kind = self.setting.term(self.of.range)
+        kind = self.setting.term(self.prop.range)
         return (Rule(self.source.name, self.source.name, THING, (kind,), (NAMED,)),)
 
     def sources(self, things: Sequence[Instance]) -> Sequence[tuple[Source, Sequence[Row]]]:
-        targets = {target.iri: target for one in things for target in self.targets(one)[:1]}
-        among = self.setting.graph.of(self.of.range)
-        for other in self.setting.chance.some(among, 2):
+        targets = {
+            target.iri: target for instance in things for target in self.targets(instance)[:1]
+        }
+        candidates = self.setting.graph.instances_of(self.prop.range)
+        for other in self.setting.chance.some(candidates, 2):
             targets.setdefault(other.iri, other)
         rows: list[Row] = [
-            {_CODE: self._code(one), KEY: key(one), NAME: one.label} for one in targets.values()
+            {_CODE: self._code(instance), KEY: key(instance), NAME: instance.label}
+            for instance in targets.values()
         ]
         return ((self.source, self.setting.chance.shuffled(rows)),)
 
@@ -86,35 +89,37 @@ class Joined(OfProperty):
 
     def triples(self, rows: Rows) -> Iterator[Triple]:
         for row in rows[self.source.name]:
-            yield from named(self.setting.term(self.of.range), row)
+            yield from named(self.setting.term(self.prop.range), row)
 
     def words(self) -> str:
-        label = self.setting.label(self.of.range)
+        label = self.setting.label(self.prop.range)
         return (
-            f"its {self.of.label}: the {label} with this code. Each {label} with a code has its "
+            f"its {self.prop.label}: the {label} with this code. Each {label} with a code has its "
             "name and the class that the schema gives as range"
         )
 
 
 class Nested(OfProperty):
-    """Things inside of things, with names of their own."""
+    """Linked things nested in the row, with names of their own."""
 
     feature = "nested"
 
     def columns(self) -> Sequence[Column]:
-        return (Column(_plural(self.of.key), nested=(KEY, NAME), item=self.of.key),)
+        return (Column(_plural(self.prop.key), nested=(KEY, NAME), item=self.prop.key),)
 
-    def fill(self, one: Instance) -> dict[str, Cell]:
-        targets = self.targets(one)[:_MOST]
-        return {_plural(self.of.key): [{KEY: key(each), NAME: each.label} for each in targets]}
+    def fill(self, instance: Instance) -> dict[str, Cell]:
+        targets = self.targets(instance)[:_MOST]
+        return {
+            _plural(self.prop.key): [{KEY: key(target), NAME: target.label} for target in targets]
+        }
 
     def parts(self) -> Sequence[Part]:
-        column = f"{_plural(self.of.key)}.{KEY}"
+        column = f"{_plural(self.prop.key)}.{KEY}"
         return (Part(self.predicate, "template", f"{RESOURCE}{{{column}}}"),)
 
     def rules(self) -> Sequence[Rule]:
-        within = _plural(self.of.key)
-        kind = self.setting.term(self.of.range)
+        within = _plural(self.prop.key)
+        kind = self.setting.term(self.prop.range)
         return (Rule(within, self.setting.source, THING, (kind,), (NAMED,), within=within),)
 
     def objects(self, row: Row, rows: Rows) -> Iterator[tuple[str, str]]:
@@ -124,35 +129,35 @@ class Nested(OfProperty):
     def triples(self, rows: Rows) -> Iterator[Triple]:
         for row in rows[self.setting.source]:
             for item in self._items(row):
-                yield from named(self.setting.term(self.of.range), item)
+                yield from named(self.setting.term(self.prop.range), item)
 
     def _items(self, row: Row) -> Iterator[dict[str, str]]:
-        cell = row[_plural(self.of.key)]
+        cell = row[_plural(self.prop.key)]
         assert isinstance(cell, list)
         yield from (item for item in cell if isinstance(item, dict))
 
     def words(self) -> str:
         return (
-            f"each {self.of.label} that it has. These things have their names and the class that "
+            f"each {self.prop.label} that it has. These things have their names and the class that "
             "the schema gives as range"
         )
 
 
 class Paired(OfProperty):
-    """Links that a source of their own has, which is about nothing else."""
+    """Links in a separate source of pairs."""
 
     feature = "pairs"
 
-    def __init__(self, setting: Setting, of: Property) -> None:
-        super().__init__(setting, of)
-        self.ends = (setting.label(setting.kind), of.key)
+    def __init__(self, setting: Setting, prop: Property) -> None:
+        super().__init__(setting, prop)
+        self.ends = (setting.label(setting.kind), prop.key)
         columns = (Column(self.ends[0]), Column(self.ends[1]))
-        self.source = Source(_plural(of.key), "pair", columns)
+        self.source = Source(_plural(prop.key), "pair", columns)
 
     def columns(self) -> Sequence[Column]:
         return ()
 
-    def fill(self, one: Instance) -> dict[str, Cell]:
+    def fill(self, instance: Instance) -> dict[str, Cell]:
         return {}
 
     def rules(self) -> Sequence[Rule]:
@@ -163,9 +168,9 @@ class Paired(OfProperty):
     def sources(self, things: Sequence[Instance]) -> Sequence[tuple[Source, Sequence[Row]]]:
         first, second = self.ends
         rows = [
-            {first: key(one), second: key(target)}
-            for one in things
-            for target in self.targets(one)[:_MOST]
+            {first: key(instance), second: key(target)}
+            for instance in things
+            for target in self.targets(instance)[:_MOST]
         ]
         return ((self.source, self.setting.chance.shuffled(rows)),)
 
@@ -175,99 +180,101 @@ class Paired(OfProperty):
             yield thing(row[first]), f"<{self.predicate}>", thing(row[second])
 
     def words(self) -> str:
-        return f"each {self.of.label} that it has, as said in another source"
+        return f"each {self.prop.label} that it has, as said in another source"
 
 
 class Inline(OfProperty):
-    """A linked thing of which the same row says more."""
+    """A linked thing whose key and name are in the same row."""
 
     feature = "inline"
 
     def columns(self) -> Sequence[Column]:
-        return (Column(f"{self.of.key}Key"), Column(f"{self.of.key}Name"))
+        return (Column(f"{self.prop.key}Key"), Column(f"{self.prop.key}Name"))
 
-    def fill(self, one: Instance) -> dict[str, Cell]:
-        target = next(iter(self.targets(one)), None)
+    def fill(self, instance: Instance) -> dict[str, Cell]:
+        target = next(iter(self.targets(instance)), None)
         cells = (None, None) if target is None else (key(target), target.label)
-        return dict(zip((f"{self.of.key}Key", f"{self.of.key}Name"), cells, strict=True))
+        return dict(zip((f"{self.prop.key}Key", f"{self.prop.key}Name"), cells, strict=True))
 
     def parts(self) -> Sequence[Part]:
         return (Part(self.predicate, "template", self._subject()),)
 
     def _subject(self) -> str:
-        return f"{RESOURCE}{{{self.of.key}Key}}"
+        return f"{RESOURCE}{{{self.prop.key}Key}}"
 
     def rules(self) -> Sequence[Rule]:
-        label = NAMED._replace(text=f"{self.of.key}Name")
-        kind = self.setting.term(self.of.range)
+        label = NAMED._replace(text=f"{self.prop.key}Name")
+        kind = self.setting.term(self.prop.range)
         return (
-            Rule(f"{self.of.key}_inline", self.setting.source, self._subject(), (kind,), (label,)),
+            Rule(
+                f"{self.prop.key}_inline", self.setting.source, self._subject(), (kind,), (label,)
+            ),
         )
 
     def objects(self, row: Row, rows: Rows) -> Iterator[tuple[str, str]]:
-        if row[f"{self.of.key}Key"] is not None:
-            yield f"<{self.predicate}>", thing(row[f"{self.of.key}Key"])
+        if row[f"{self.prop.key}Key"] is not None:
+            yield f"<{self.predicate}>", thing(row[f"{self.prop.key}Key"])
 
     def triples(self, rows: Rows) -> Iterator[Triple]:
         for row in rows[self.setting.source]:
-            if row[f"{self.of.key}Key"] is not None:
-                inner = {KEY: row[f"{self.of.key}Key"], NAME: row[f"{self.of.key}Name"]}
-                yield from named(self.setting.term(self.of.range), inner)
+            if row[f"{self.prop.key}Key"] is not None:
+                inner = {KEY: row[f"{self.prop.key}Key"], NAME: row[f"{self.prop.key}Name"]}
+                yield from named(self.setting.term(self.prop.range), inner)
 
     def words(self) -> str:
         return (
-            f"its {self.of.label}, a thing that has its name and the class that the schema gives "
+            f"its {self.prop.label}, a thing that has its name and the class that the schema gives "
             "as range"
         )
 
 
 class Measured(Typed):
-    """A number that a blank node has, with a unit."""
+    """A number with a unit, as properties of a blank node."""
 
     feature = "blank"
 
     def parts(self) -> Sequence[Part]:
         predicate = self.setting.own("measure")
-        return (Part(predicate, "template", f"{self.of.key}_{{key}}", term_type="BlankNode"),)
+        return (Part(predicate, "template", f"{self.prop.key}_{{key}}", term_type="BlankNode"),)
 
     def rules(self) -> Sequence[Rule]:
-        value = Part(str(RDF.value), "reference", self.of.key, datatype=self.of.range)
-        unit = Part(self.setting.own("unit"), "constant", f'"{self.of.label}"')
-        subject = f"{self.of.key}_{{key}}"
-        name = f"{self.of.key}_measure"
+        value = Part(str(RDF.value), "reference", self.prop.key, datatype=self.prop.range)
+        unit = Part(self.setting.own("unit"), "constant", f'"{self.prop.label}"')
+        subject = f"{self.prop.key}_{{key}}"
+        name = f"{self.prop.key}_measure"
         return (Rule(name, self.setting.source, subject, (), (value, unit), blank=True),)
 
     def objects(self, row: Row, rows: Rows) -> Iterator[tuple[str, str]]:
-        yield f"<{self.setting.own('measure')}>", f"_:{self.of.key}{row[KEY]}"
+        yield f"<{self.setting.own('measure')}>", f"_:{self.prop.key}{row[KEY]}"
 
     def triples(self, rows: Rows) -> Iterator[Triple]:
         for row in rows[self.setting.source]:
-            node = f"_:{self.of.key}{row[KEY]}"
-            yield node, f"<{self.setting.own('unit')}>", f'"{self.of.label}"'
-            if row[self.of.key] is not None:
-                value = f'"{row[self.of.key]}"^^<{self.of.range}>'
+            node = f"_:{self.prop.key}{row[KEY]}"
+            yield node, f"<{self.setting.own('unit')}>", f'"{self.prop.label}"'
+            if row[self.prop.key] is not None:
+                value = f'"{row[self.prop.key]}"^^<{self.prop.range}>'
                 yield node, f"<{RDF.value}>", value
 
     def shows(self, rows: Rows) -> bool:
-        return any(row[self.of.key] is not None for row in rows[self.setting.source])
+        return any(row[self.prop.key] is not None for row in rows[self.setting.source])
 
     def words(self) -> str:
         return (
-            f"one measure, also where it is not known: a blank node with the {self.of.label} "
+            f"one measure, also where it is not known: a blank node with the {self.prop.label} "
             "as rdf:value (where it is known, with the datatype that the schema gives as range "
-            f'of the {self.of.label}) and with "{self.of.label}" as its unit'
+            f'of the {self.prop.label}) and with "{self.prop.label}" as its unit'
         )
 
 
 class Tagged(Aspect):
-    """A note with its language in another column."""
+    """A note whose language tag is in another column."""
 
     feature = "languages"
 
     def columns(self) -> Sequence[Column]:
         return (Column("note"), Column("language"))
 
-    def fill(self, one: Instance) -> dict[str, Cell]:
+    def fill(self, instance: Instance) -> dict[str, Cell]:
         chance = self.setting.chance
         return {"note": phrase(chance), "language": chance.one(LANGUAGES)}
 
@@ -282,14 +289,14 @@ class Tagged(Aspect):
 
 
 class Page(Aspect):
-    """An IRI that stands in a column as it is."""
+    """A column with complete IRIs."""
 
     feature = "iri"
 
     def columns(self) -> Sequence[Column]:
         return (Column("page"),)
 
-    def fill(self, one: Instance) -> dict[str, Cell]:
+    def fill(self, instance: Instance) -> dict[str, Cell]:
         chance = self.setting.chance
         path = f"{phrase(chance).replace(' ', '/')}#{chance.between(1, 99)}"
         return {"page": f"https://example.org/{path}" if chance.between(0, 3) else None}
@@ -306,14 +313,14 @@ class Page(Aspect):
 
 
 class Caption(Aspect):
-    """A text that is made of two columns."""
+    """A text combined from two columns."""
 
     feature = "caption"
 
     def columns(self) -> Sequence[Column]:
         return (Column("place"),)
 
-    def fill(self, one: Instance) -> dict[str, Cell]:
+    def fill(self, instance: Instance) -> dict[str, Cell]:
         return {"place": phrase(self.setting.chance)}
 
     def parts(self) -> Sequence[Part]:
@@ -328,7 +335,7 @@ class Caption(Aspect):
 
 
 class Grouped(Aspect):
-    """Named graphs by the number of a batch."""
+    """Named graphs by batch number."""
 
     feature = "graph"
     GRAPH = f"{RESOURCE}batch/{{{BATCH}}}"
@@ -336,7 +343,7 @@ class Grouped(Aspect):
     def columns(self) -> Sequence[Column]:
         return (Column(BATCH, number=True),)
 
-    def fill(self, one: Instance) -> dict[str, Cell]:
+    def fill(self, instance: Instance) -> dict[str, Cell]:
         return {BATCH: self.setting.chance.between(1, 3)}
 
     def shows(self, rows: Rows) -> bool:

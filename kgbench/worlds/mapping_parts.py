@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sources of data, and rules by which they become a graph, whatever format the sources have."""
+"""Data sources, and rules that map them to a graph, independent of the format of the sources."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ Row: TypeAlias = Mapping[str, Cell]
 CSV, JSON, XML, TABLE = "csv", "json", "xml", "table"
 FORMATS: Final = (CSV, JSON, XML, TABLE)
 NESTING: Final = frozenset({JSON, XML})
-"""Formats in which a value may consist of others."""
+"""Formats with nested values."""
 
 
 class Column(NamedTuple):
-    """A column: its name, and whether it has numbers, several values, or things with own columns.
+    """A column: its name, and whether it has numbers, several values, or ``nested`` columns.
 
-    ``attribute`` says that XML has an attribute for it; ``item`` is what it calls each of several.
+    ``attribute`` makes it an attribute in XML; ``item`` is the XML element of each nested item.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Column(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A file or table: its name (plural), what it calls one of its rows, and its columns."""
+    """A file or table: its name (plural), the XML element of a row, and its columns."""
 
     name: str
     item: str
@@ -38,17 +38,16 @@ class Source(NamedTuple):
 
     def column(self, name: str) -> Column:
         """Return the column with a name."""
-        return next(one for one in self.columns if one.name == name)
+        return next(column for column in self.columns if column.name == name)
 
 
 class Part(NamedTuple):
-    """What a rule says with a predicate.
+    """A part of a rule: a predicate with its objects.
 
     ``text`` is the name of a column (``kind`` reference), a template with names of columns in
-    braces, a term in Turtle (constant), or the name of another rule (join), whose source has the
-    value of the second of the columns ``on`` where this one has it in the first.
-    ``term_type``, ``datatype`` and ``language`` are those of RML; ``tags`` names a column of
-    languages.
+    braces, a term in Turtle (constant), or the name of another rule (join). A join matches the
+    first column of ``on`` with the second, which is in the source of the other rule. ``term_type``,
+    ``datatype`` and ``language`` are those of RML; ``tags`` names a column of language tags.
     """
 
     predicate: str
@@ -62,10 +61,10 @@ class Part(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """What is said of each row of a source, or of what is ``within`` one of its columns.
+    """A rule that maps each row of a source, or each item nested in the column ``within``.
 
-    ``only`` is a column and the value that rows must have there to count. ``graph`` is a template
-    for the name of a graph; ``""`` is the default graph.
+    ``only`` is a column with the value that selects rows. ``graph`` is a template for the name of
+    the graph; ``""`` is the default graph.
     """
 
     name: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writing sources as CSV, JSON, XML or tables, and rules as mappings in RML or R2RML."""
+"""Writers of sources (CSV, JSON, XML, tables) and of rules as mappings (RML, R2RML)."""
 
 from __future__ import annotations
 
@@ -37,39 +37,40 @@ _HEADS: Final = {
 
 
 def file_name(source: Source, form: str) -> str:
-    """Return what a source is called where mappings name it."""
+    """Return the name of a source in mappings: that of a file or table."""
     return source.name if form == TABLE else f"{source.name}.{form}"
 
 
 def as_csv(source: Source, rows: Sequence[Row]) -> str:
-    """Return a source as CSV with a header."""
+    """Write a source as CSV with a header."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([one.name for one in source.columns])
+    writer.writerow([column.name for column in source.columns])
     for row in rows:
-        writer.writerow(["" if row[one.name] is None else row[one.name] for one in source.columns])
+        cells = [row[column.name] for column in source.columns]
+        writer.writerow(["" if cell is None else cell for cell in cells])
     return text.getvalue()
 
 
 def as_json(source: Source, rows: Sequence[Row]) -> str:
-    """Return a source as a JSON object with an array; what has no value is left out."""
+    """Write a source as a JSON object with an array, without empty cells."""
     kept = [{name: cell for name, cell in row.items() if cell not in (None, [])} for row in rows]
     return json.dumps({source.name: kept}, indent=1, ensure_ascii=False) + "\n"
 
 
 def as_xml(source: Source, rows: Sequence[Row]) -> str:
-    """Return a source as an XML document; what has no value is left out."""
+    """Write a source as an XML document, without empty cells."""
     lines = [f"<{source.name}>"]
     for row in rows:
         attributes = "".join(
-            f" {one.name}={quoteattr(str(row[one.name]))}"
-            for one in source.columns
-            if one.attribute and row[one.name] is not None
+            f" {column.name}={quoteattr(str(row[column.name]))}"
+            for column in source.columns
+            if column.attribute and row[column.name] is not None
         )
         lines.append(f"  <{source.item}{attributes}>")
-        for one in source.columns:
-            if not one.attribute:
-                lines += _elements(one, row[one.name])
+        for column in source.columns:
+            if not column.attribute:
+                lines += _elements(column, row[column.name])
         lines.append(f"  </{source.item}>")
     return "\n".join([*lines, f"</{source.name}>", ""])
 
@@ -83,19 +84,19 @@ def _elements(column: Column, cell: Cell) -> Iterator[str]:
             yield f"      <{column.item}>{inner}</{column.item}>"
         yield f"    </{column.name}>"
     elif isinstance(cell, list):
-        yield from (f"    <{column.name}>{escape(str(one))}</{column.name}>" for one in cell)
+        yield from (f"    <{column.name}>{escape(str(item))}</{column.name}>" for item in cell)
     elif cell is not None:
         yield f"    <{column.name}>{escape(str(cell))}</{column.name}>"
 
 
 def as_table(source: Source, rows: Sequence[Row]) -> dict[str, Any]:
-    """Return a source as columns with their SQL types, and rows."""
-    columns = [[one.name, "INTEGER" if one.number else "TEXT"] for one in source.columns]
-    return {"columns": columns, "rows": [[row[one[0]] for one in columns] for row in rows]}
+    """Write a source as a table: columns with their SQL types, and rows."""
+    columns = [[column.name, "INTEGER" if column.number else "TEXT"] for column in source.columns]
+    return {"columns": columns, "rows": [[row[name] for name, _ in columns] for row in rows]}
 
 
 def as_sql(name: str, table: Mapping[str, Any]) -> str:
-    """Return a table as SQL that makes it."""
+    """Write a table as SQL statements that create it."""
     columns = ", ".join(f'"{column}" {kind}' for column, kind in table["columns"])
     rows = ",\n".join(f"  ({', '.join(map(_sql, row))})" for row in table["rows"])
     return f'CREATE TABLE "{name}" ({columns});\nINSERT INTO "{name}" VALUES\n{rows};'
@@ -119,14 +120,14 @@ WRITERS: Final[Mapping[str, Callable[[Source, Sequence[Row]], Any]]] = {
 
 
 def mapping(rules: Sequence[Rule], sources: Mapping[str, Source], form: str) -> str:
-    """Rules as a mapping in Turtle: R2RML for tables, else RML core."""
+    """Write rules as a mapping in Turtle: R2RML for tables, otherwise RML core."""
     head = _HEADS.get(form, _HEADS[CSV])
     texts = [_Writer(rule, sources[rule.source], form).text(sources) for rule in rules]
     return "\n\n".join([f"{head}\n@prefix m: <{_MAPS}> .", *texts])
 
 
 class _Writer:
-    """Writes one rule."""
+    """A writer of one rule."""
 
     def __init__(self, rule: Rule, source: Source, form: str) -> None:
         self._rule = rule
@@ -135,10 +136,10 @@ class _Writer:
 
     def text(self, sources: Mapping[str, Source]) -> str:
         parts = [f"m:{self._rule.name} a r:TriplesMap", self._logical_source(), self._subject()]
-        for one in self._rule.parts:
-            said = self._object(one, sources)
+        for part in self._rule.parts:
+            object_map = self._object(part, sources)
             parts.append(
-                f"r:predicateObjectMap [ r:predicate <{one.predicate}> ;\n        {said} ]"
+                f"r:predicateObjectMap [ r:predicate <{part.predicate}> ;\n        {object_map} ]"
             )
         return " ;\n    ".join(parts) + " ."
 
@@ -159,19 +160,19 @@ class _Writer:
         )
 
     def _iterator(self) -> str | None:
-        of, within = self._source, self._rule.within
+        source, within = self._source, self._rule.within
         column, value = self._rule.only
         if self._form == JSON:
             rows = f"[?(@.{column} == '{value}')]" if column else "[*]"
-            return f"$.{of.name}{rows}" + (f".{within}[*]" if within else "")
+            return f"$.{source.name}{rows}" + (f".{within}[*]" if within else "")
         if self._form == XML:
-            tested = f"[{self._path(column)} = '{value}']" if column else ""
-            inner = f"/{within}/{of.column(within).item}" if within else ""
-            return f"/{of.name}/{of.item}{tested}{inner}"
+            condition = f"[{self._path(column)} = '{value}']" if column else ""
+            inner = f"/{within}/{source.column(within).item}" if within else ""
+            return f"/{source.name}/{source.item}{condition}{inner}"
         return None
 
     def _path(self, name: str) -> str:
-        """Return how a reference names a column, or a column within another (``outer.inner``)."""
+        """Return the reference to a column, or to a column nested in another (``outer.inner``)."""
         outer, _, inner = name.partition(".")
         if self._form in {CSV, TABLE}:
             return name
@@ -190,12 +191,12 @@ class _Writer:
 
     def _subject(self) -> str:
         rule = self._rule
-        said = [f'r:template "{self._template(rule.subject)}"']
-        said += ["r:termType r:BlankNode"] if rule.blank else []
-        said += [f"r:class <{one}>" for one in rule.classes]
+        properties = [f'r:template "{self._template(rule.subject)}"']
+        properties += ["r:termType r:BlankNode"] if rule.blank else []
+        properties += [f"r:class <{class_iri}>" for class_iri in rule.classes]
         if rule.graph:
-            said.append(f'r:graphMap [ r:template "{self._template(rule.graph)}" ]')
-        return f"r:subjectMap [ {' ; '.join(said)} ]"
+            properties.append(f'r:graphMap [ r:template "{self._template(rule.graph)}" ]')
+        return f"r:subjectMap [ {' ; '.join(properties)} ]"
 
     def _object(self, part: Part, sources: Mapping[str, Source]) -> str:
         if part.kind == "constant":
@@ -208,13 +209,13 @@ class _Writer:
             condition = f'[ r:child "{self._path(child)}" ; r:parent "{other._path(parent)}" ]'
             return f"r:objectMap [ r:parentTriplesMap m:{part.text} ; r:joinCondition {condition} ]"
         if part.kind == "template":
-            said = [f'r:template "{self._template(part.text)}"']
+            properties = [f'r:template "{self._template(part.text)}"']
         else:
             name = "column" if self._form == TABLE else "reference"
-            said = [f'r:{name} "{self._path(part.text)}"']
-        said += [f"r:termType r:{part.term_type}"] if part.term_type else []
-        said += [f"r:datatype <{part.datatype}>"] if part.datatype else []
-        said += [f'r:language "{part.language}"'] if part.language else []
+            properties = [f'r:{name} "{self._path(part.text)}"']
+        properties += [f"r:termType r:{part.term_type}"] if part.term_type else []
+        properties += [f"r:datatype <{part.datatype}>"] if part.datatype else []
+        properties += [f'r:language "{part.language}"'] if part.language else []
         if part.tags:
-            said.append(f'r:languageMap [ r:reference "{self._path(part.tags)}" ]')
-        return f"r:objectMap [ {' ; '.join(said)} ]"
+            properties.append(f'r:languageMap [ r:reference "{self._path(part.tags)}" ]')
+        return f"r:objectMap [ {' ; '.join(properties)} ]"

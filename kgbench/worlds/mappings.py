@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sources about things of a world with the graphs that a mapping must make of them.
+"""Mapping exercises: sources about things of a world, with the graphs that they map to.
 
-A case has its sources twice: as they are shown, and with other things, which nobody is shown. Both
-have the same columns, so that one mapping makes both graphs.
+A case has its sources twice: with data that the prompt shows, and with hidden data about other
+things. Both have the same columns, so that one mapping produces both graphs.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ VERSION: Final = 1
 """Rises when the same seed gives other cases."""
 LEVELS: Final = 4
 _TRIES: Final = 400
-_SHOWN, _HIDDEN = (4, 6), (9, 12)  # things: least and most
+_SHOWN, _HIDDEN = (4, 6), (9, 12)  # fewest and most things
 
 _SIMPLE: Final = ("datatype", "language", "constant", "classes")
 _LINKED: Final = ("join", "nested", "pairs", "inline")
 _SPECIAL: Final = ("blank", "languages", "iri", "caption", "graph", "several", "filter")
 _NEW: Final = {1: ("link",), 2: _SIMPLE, 3: _LINKED, 4: _SPECIAL}
-"""What is new on a level."""
+"""The features that a level introduces."""
 _RECIPES: Final = {
     1: {"link": 2},
     2: {"link": 1, "simple": 3},
@@ -68,7 +68,7 @@ _RECIPES: Final = {
 }
 _GROUPS: Final = {"link": ("link",), "simple": _SIMPLE, "linked": _LINKED, "special": _SPECIAL}
 _FEWEST: Final = {1: 1, 2: 2, 3: 2, 4: 4}
-"""Features that a case of a level has at least."""
+"""The fewest features of a case of a level."""
 _OF_PROPERTIES: Final[dict[str, type[OfProperty]]] = {
     "link": Link,
     "several": Links,
@@ -90,9 +90,10 @@ _OTHERS: Final[dict[str, type[Aspect]]] = {
 
 
 class Exercise(NamedTuple):
-    """Sources by name, shown and hidden, with their graphs, the mapping, and the words for it.
+    """Sources by name, shown and hidden, with their graphs, the mapping, and its description.
 
-    Graphs are rows of N-Triples terms. ``extra`` maps properties besides the model to labels.
+    Graphs are rows of N-Triples terms. ``extra`` maps the IRIs of properties outside the model to
+    labels.
     """
 
     form: str
@@ -107,69 +108,72 @@ class Exercise(NamedTuple):
 
 
 class Exercises:
-    """Different exercises of one level and format about a world."""
+    """A sequence of different exercises of one level and format about a world."""
 
     def __init__(self, world: World, level: int, form: str) -> None:
         self._graph = made(world)
         self._level = level
         self._form = form
         self._chance = Chance(VERSION, world.seed, world.instances, "mappings", level, form)
-        self._found: list[Exercise] = []
-        self._known: set[str] = set()
+        self._exercises: list[Exercise] = []
+        self._known_sources: set[str] = set()
 
     def exercise(self, number: int) -> Exercise:
-        """Return the exercise with a number, from 0.
+        """Return the exercise with a number, counted from 0.
 
-        Raises :class:`~kgbench.errors.TaskError` if the world is too small for so many.
+        Raises :class:`~kgbench.errors.TaskError` if the world is too small for that many.
         """
-        while len(self._found) <= number:
-            self._found.append(self._next())
-        return self._found[number]
+        while len(self._exercises) <= number:
+            self._exercises.append(self._next())
+        return self._exercises[number]
 
     def _next(self) -> Exercise:
         for _ in range(_TRIES):
             draft = _Draft(self._setting(), self._level)
-            found = draft.exercise()
-            if found is not None and repr(found.shown) not in self._known:
-                self._known.add(repr(found.shown))
-                return found
+            exercise = draft.exercise()
+            if exercise is not None and repr(exercise.shown) not in self._known_sources:
+                self._known_sources.add(repr(exercise.shown))
+                return exercise
         raise TaskError(
             f"a world of {self._graph.world.instances} instances is too small for more than "
-            f"{len(self._found)} mappings of level {self._level}"
+            f"{len(self._exercises)} mappings of level {self._level}"
         )
 
     def _setting(self) -> Setting:
         kinds = self._graph.model.populated
-        kind = self._chance.one([one for one in kinds if len(self._graph.of(one)) > 2 * _SHOWN[1]])
+        kind = self._chance.one(
+            [iri for iri in kinds if len(self._graph.instances_of(iri)) > 2 * _SHOWN[1]]
+        )
         label = self._graph.model.kinds[kind].plural
         return Setting(self._graph, kind, self._form, self._chance, label)
 
 
 class _Draft:
-    """One exercise while it is made: its aspects, then the rows."""
+    """An exercise under construction: first its aspects, then the rows."""
 
     def __init__(self, setting: Setting, level: int) -> None:
         self._setting = setting
         self._level = level
         self._chance = setting.chance
-        self._left = self._chance.shuffled(
-            [one for one in setting.graph.model.has(setting.kind) if not one.transitive]
+        self._unused_properties = self._chance.shuffled(
+            [prop for prop in setting.graph.model.has(setting.kind) if not prop.transitive]
         )
-        wanted = [
+        features = [
             name
             for group, number in _RECIPES[level].items()
             for name in self._chance.some(self._possible(group), number)
         ]
-        self._classes = self._kinds() if "classes" in wanted else [setting.kind]
-        self._filters = "filter" in wanted and "nested" not in wanted
+        self._classes = self._kinds() if "classes" in features else [setting.kind]
+        self._filters = "filter" in features and "nested" not in features
         self._aspects: list[Aspect] = [Named(setting)]
-        self._aspects += [one for name in wanted if (one := self._aspect(name)) is not None]
-        self._features = {one.feature for one in self._aspects} - {""}
+        drawn = (self._aspect(name) for name in features)
+        self._aspects += [aspect for aspect in drawn if aspect is not None]
+        self._features = {aspect.feature for aspect in self._aspects} - {""}
         self._features |= {"classes"} if len(self._classes) > 1 else set()
         self._features |= {"filter"} if self._filters else set()
 
     def _possible(self, group: str) -> list[str]:
-        """Return the features of a group that the format can have."""
+        """Return the features of a group that the format allows."""
         form = self._setting.form
         lacks = {"nested", "several"} if form not in NESTING else {"pairs"}
         lacks |= {"languages"} if form == TABLE else set()
@@ -185,33 +189,36 @@ class _Draft:
         of_property = _OF_PROPERTIES.get(name)
         if of_property is None:
             return None
-        wanted = next((one for one in self._left if _suits(one, name)), None)
-        if wanted is None:
+        prop = next((prop for prop in self._unused_properties if _suits(prop, name)), None)
+        if prop is None:
             return None
-        self._left.remove(wanted)
-        return of_property(self._setting, wanted)
+        self._unused_properties.remove(prop)
+        return of_property(self._setting, prop)
 
     def exercise(self) -> Exercise | None:
-        """Return the exercise; ``None`` if it lacks what its level asks for."""
+        """Build the exercise; return ``None`` if it lacks features that its level requires."""
         new = set(_NEW[self._level]) & self._features
         if not new or len(self._features) < _FEWEST[self._level]:
             return None
-        among = self._chance.shuffled(self._setting.graph.of(self._setting.kind))
+        candidates = self._chance.shuffled(self._setting.graph.instances_of(self._setting.kind))
         number = self._chance.between(*_SHOWN)
-        shown, hidden = among[:number], among[number : number + self._chance.between(*_HIDDEN)]
+        last = number + self._chance.between(*_HIDDEN)
+        shown, hidden = candidates[:number], candidates[number:last]
         main = self._source()
         sources = {main.name: main}
-        parts = []
+        row_sets = []
         for things in (shown, hidden):
-            rows: dict[str, Sequence[Row]] = {main.name: [self._row(one) for one in things]}
+            rows: dict[str, Sequence[Row]] = {main.name: [self._row(thing) for thing in things]}
             for aspect in self._aspects:
                 for source, others in aspect.sources(things):
                     sources[source.name] = source
                     rows[source.name] = others
-            counted = self._counted(rows)
-            if self._is_even(rows) or not all(one.shows(counted) for one in self._aspects):
+            valid_rows = self._valid_rows(rows)
+            if self._is_filter_idle(rows) or not all(
+                aspect.shows(valid_rows) for aspect in self._aspects
+            ):
                 return None
-            parts.append(rows)
+            row_sets.append(rows)
         form = self._setting.form
         files = [
             {
@@ -220,9 +227,9 @@ class _Draft:
                 )
                 for name in rows
             }
-            for rows in parts
+            for rows in row_sets
         ]
-        graphs = [tuple(dict.fromkeys(self._triples(self._counted(rows)))) for rows in parts]
+        graphs = [tuple(dict.fromkeys(self._triples(self._valid_rows(rows)))) for rows in row_sets]
         return Exercise(
             form,
             files[0],
@@ -231,7 +238,7 @@ class _Draft:
             writing.mapping(self._rules(), sources, form),
             tuple(self._words()),
             {self._setting.own(name): name for name in EXTRA},
-            tuple(self._setting.term(one) for one in self._classes),
+            tuple(self._setting.term(kind) for kind in self._classes),
             tuple(sorted(self._features)),
         )
 
@@ -244,35 +251,37 @@ class _Draft:
         first, *others = columns
         return Source(self._setting.source, item, (first, *self._chance.shuffled(others)))
 
-    def _row(self, one: Instance) -> Row:
-        cells = {name: cell for aspect in self._aspects for name, cell in aspect.fill(one).items()}
+    def _row(self, instance: Instance) -> Row:
+        cells = {
+            name: cell for aspect in self._aspects for name, cell in aspect.fill(instance).items()
+        }
         if self._filters:
             cells[STATUS] = WITHDRAWN if self._chance.between(0, 2) == 0 else VALID
         return cells
 
-    def _counted(self, rows: dict[str, Sequence[Row]]) -> dict[str, Sequence[Row]]:
-        """Return the rows that say something."""
+    def _valid_rows(self, rows: dict[str, Sequence[Row]]) -> dict[str, Sequence[Row]]:
+        """Return the rows without withdrawn ones of the main source."""
         main = self._setting.source
         kept = [row for row in rows[main] if row.get(STATUS, VALID) == VALID]
         return {**rows, main: kept}
 
-    def _is_even(self, rows: dict[str, Sequence[Row]]) -> bool:
-        """Return whether a filter would change nothing."""
+    def _is_filter_idle(self, rows: dict[str, Sequence[Row]]) -> bool:
+        """Return whether a filter would have no effect."""
         main = rows[self._setting.source]
         return self._filters and len({row[STATUS] for row in main}) == 1
 
-    # What follows
+    # Triples, rules and descriptions
 
     def _triples(self, rows: dict[str, Sequence[Row]]) -> Iterator[Triple]:
-        grouped = next((one for one in self._aspects if isinstance(one, Grouped)), None)
+        grouped = next((aspect for aspect in self._aspects if isinstance(aspect, Grouped)), None)
         for row in rows[self._setting.source]:
             graph = () if grouped is None else (f"<{RESOURCE}batch/{row['batch']}>",)
             subject = thing(row[KEY])
             for kind in self._classes:
                 yield subject, f"<{RDF.type}>", f"<{self._setting.term(kind)}>", *graph
             for aspect in self._aspects:
-                for said in aspect.objects(row, rows):
-                    yield subject, *said, *graph
+                for predicate_and_object in aspect.objects(row, rows):
+                    yield subject, *predicate_and_object, *graph
         for aspect in self._aspects:
             yield from aspect.triples(rows)
 
@@ -280,7 +289,7 @@ class _Draft:
         main = self._setting.source
         only = (STATUS, VALID) if self._filters else ("", "")
         parts = tuple(part for aspect in self._aspects for part in aspect.parts())
-        kinds = tuple(self._setting.term(one) for one in self._classes)
+        kinds = tuple(self._setting.term(kind) for kind in self._classes)
         graph = Grouped.GRAPH if "graph" in self._features else ""
         rules = [Rule(main, main, THING, kinds, parts, only=only, graph=graph)]
         for aspect in self._aspects:
@@ -295,7 +304,7 @@ class _Draft:
         yield f"Things have IRIs that are `{RESOURCE}` with their keys behind it."
         if self._filters:
             yield f"Of {main}, only what has the status {VALID} counts; the rest says nothing."
-        kinds = " and ".join(self._setting.label(one) for one in self._classes)
+        kinds = " and ".join(self._setting.label(kind) for kind in self._classes)
         yield f"{main} is about things of the class {kinds}, which the graph states."
         for aspect in self._aspects:
             if aspect.words():
@@ -307,18 +316,18 @@ class _Draft:
             )
 
 
-def _suits(one: Property, feature: str) -> bool:
-    """Return whether a property can be told of in the way of a feature."""
+def _suits(prop: Property, feature: str) -> bool:
+    """Return whether a property can be used for a feature."""
     if feature == "datatype":
-        return not one.links and one.high > 0
+        return not prop.links and prop.high > 0
     if feature == "blank":
-        return not one.links and one.high > 0
+        return not prop.links and prop.high > 0
     if feature in {"nested", "pairs", "several"}:
-        return one.links and one.most > 1
-    return one.links
+        return prop.links and prop.most > 1
+    return prop.links
 
 
 @lru_cache(maxsize=64)
 def sheet(world: World, level: int, form: str) -> Exercises:
-    """Return the exercises of a level and format about a world, remembered."""
+    """Return the exercises of a level and format about a world (cached)."""
     return Exercises(world, level, form)

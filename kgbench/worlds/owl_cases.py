@@ -114,7 +114,7 @@ def minimal(axioms: Sequence[Axiom], goal: Axiom | None) -> tuple[Axiom, ...]:
 
 
 def facts(closure: Closure, axioms: Sequence[Axiom]) -> set[Axiom]:
-    """Return the facts of a closure about named individuals of axioms that the axioms do not state."""
+    """Return the facts of a closure about named individuals that the axioms do not state."""
     names = {sort: set(of) for sort, of in signature(axioms).items()}
     result: set[Axiom] = set()
     for atom in closure.triples:

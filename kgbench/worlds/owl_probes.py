@@ -278,7 +278,7 @@ def _disjoint_properties(p: str, q: str) -> Both:
 
 
 def _shared_ends(p: str) -> tuple[tuple[Axiom, ...], tuple[Axiom, ...]]:
-    """Two values of a thing, and two things with the same value."""
+    """Return facts for two values of a thing, and for two things with the same value."""
     return (_link(_X, p, _Y), _link(_X, p, _Z)), (_link(_Y, p, _X), _link(_Z, p, _X))
 
 

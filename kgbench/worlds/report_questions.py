@@ -103,12 +103,12 @@ def _scene(graph: Graph, chance: Chance) -> Scene:
     linking = [prop for prop in graph.model.properties if prop.links and not prop.transitive]
     shown = tuple(chance.some(linking, 2 * _PROPERTIES))
     properties, others = shown[:_PROPERTIES], shown[_PROPERTIES:]
-    sources = tuple(chance.some(graph.of(f"{NAMESPACE}Organisation"), _SOURCES))
+    sources = tuple(chance.some(graph.instances_of(f"{NAMESPACE}Organisation"), _SOURCES))
     facts: dict[tuple[Term, Term, Term], Statement] = {}
     while len(facts) < _STATEMENTS:
         prop = chance.one(properties)
-        instance = chance.one(graph.of(prop.domain))
-        target = chance.one(graph.of(prop.range))
+        instance = chance.one(graph.instances_of(prop.domain))
+        target = chance.one(graph.instances_of(prop.range))
         if instance is not target:
             statement = statements.link(graph, instance, prop, target)
             facts[statement.triple] = statement

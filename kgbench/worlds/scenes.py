@@ -51,7 +51,7 @@ class Scene:
                 triple
             )  # type: ignore[union-attr]
 
-    def of(self, kind: str) -> list[ox.NamedNode]:
+    def instances_of(self, kind: str) -> list[ox.NamedNode]:
         """Return the things of a class and of its subclasses."""
         classes = {self.graph.terms[iri] for iri in self.graph.model.below(kind)}
         typed = (triple for triple in self.triples if triple.predicate == TYPE)
@@ -83,7 +83,9 @@ def conforming(
     followed = set(follow)
     members: dict[str, Instance] = {}
     for kind in kinds:
-        members.update((instance.iri, instance) for instance in chance.some(graph.of(kind), _EACH))
+        members.update(
+            (instance.iri, instance) for instance in chance.some(graph.instances_of(kind), _EACH)
+        )
     open_ = list(members.values())
     while open_:
         instance = open_.pop(0)
@@ -101,7 +103,7 @@ def conforming(
         scene = _cut_out(graph, members, triples)
         findings = shapes.findings(scene.triples)
         if not findings:
-            is_complete = all(len(scene.of(kind)) > 1 for kind in kinds)
+            is_complete = all(len(scene.instances_of(kind)) > 1 for kind in kinds)
             return scene if is_complete else None
         for focus in {finding.focus[1:-1] for finding in findings}:
             members.pop(focus, None)

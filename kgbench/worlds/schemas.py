@@ -147,7 +147,7 @@ class Schema:
         owners = [
             instance
             for prop in links
-            for instance in self._graph.of(prop.domain)
+            for instance in self._graph.instances_of(prop.domain)
             if prop.iri in instance.links and self._class(instance)
         ]
         members: dict[str, Instance] = {}

@@ -152,7 +152,7 @@ def statements(graph: Graph, number: int, chance: Chance) -> list[Statement]:
         prop = chance.one([p for p in graph.model.has(instance.kind) if p.links])
         known = instance.links.get(prop.iri, [])
         is_known = bool(known) and chance.between(0, 1) == 1
-        target = chance.one(known if is_known else graph.of(prop.range))
+        target = chance.one(known if is_known else graph.instances_of(prop.range))
         if target is not instance:
             statement = link(graph, instance, prop, target)
             result.setdefault(statement.triple, statement)
@@ -167,7 +167,7 @@ def link(graph: Graph, instance: Instance, prop: Property, target: Instance) -> 
 
 def noted(graph: Graph, chance: Chance, *, worded: bool) -> tuple[tuple[Term, str, Term], ...]:
     """Draw the source, day and confidence of a report, and if ``worded`` a directional text."""
-    source = chance.one(graph.of(f"{NAMESPACE}Organisation"))
+    source = chance.one(graph.instances_of(f"{NAMESPACE}Organisation"))
     day = date.fromordinal(chance.between(*_DAYS)).isoformat()
     value = confidence(chance)
     notes = [

@@ -161,7 +161,11 @@ class _Drawing:
         model = graph.model
         self._kind = chance.one([kind for kind in model.populated if self._links(kind)])
         self._link = chance.one(self._links(self._kind))
-        linked = [instance for instance in graph.of(self._kind) if self._link.iri in instance.links]
+        linked = [
+            instance
+            for instance in graph.instances_of(self._kind)
+            if self._link.iri in instance.links
+        ]
         self._roots = chance.some(linked, _ROOTS)
 
     def draft(self) -> Draft | None:

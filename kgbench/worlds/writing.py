@@ -106,7 +106,7 @@ class WritingSheet(Sheet):
 
     def _other(self, kind: str, but: Sequence[str]) -> Instance | None:
         """Draw a thing of a class with a label that is not in ``but``."""
-        candidates = [thing for thing in self._graph.of(kind) if thing.label not in but]
+        candidates = [thing for thing in self._graph.instances_of(kind) if thing.label not in but]
         return self._chance.one(candidates) if candidates else None
 
 

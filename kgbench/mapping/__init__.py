@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mappings in RML and R2RML: read, and executed on files and tables that the caller hands over.
+"""Mappings in RML and R2RML: reading them, and executing them on given files and tables.
 
-Nothing is opened: a source is found by its name among those of the caller, or the mapping is wrong.
+No file is opened: a mapping may only name sources that the caller passes.
 """

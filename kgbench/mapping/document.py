@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a mapping says: its triples maps, read from the triples of its document."""
+"""The data model of mappings: triples maps with their sources and term maps."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ IRI, BLANK, LITERAL = "IRI", "BlankNode", "Literal"
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """What a term is made of; without any of these, a fresh blank node.
+    """The expression of a term: a template, a reference or a constant.
 
-    ``constant`` is a term as N-Triples write it.
+    Without any of these, each evaluation gives a fresh blank node. ``constant`` is a term in
+    N-Triples syntax.
     """
 
     template: str | None = None
@@ -23,7 +24,7 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class TermMap:
-    """An expression, and the kind of terms that it makes."""
+    """An expression with the type of the terms that it produces."""
 
     expression: Expression
     term_type: str
@@ -33,9 +34,10 @@ class TermMap:
 
 @dataclass(frozen=True, slots=True)
 class LogicalSource:
-    """Which source is read, how (``csv``, ``json``, ``xml``, ``table``, ``query``), and what of it.
+    """A source with its kind (``csv``, ``json``, ``xml``, ``table``, ``query``) and iterator.
 
-    ``name`` is that of a file or table, or a query; ``nulls`` are texts that say nothing.
+    ``name`` is the name of a file or table, or the text of a query. ``nulls`` are texts that count
+    as missing values.
     """
 
     kind: str
@@ -46,7 +48,7 @@ class LogicalSource:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """An object that is the subject of another triples map, where the pairs of values agree."""
+    """An object that is the subject of another triples map, joined by pairs of expressions."""
 
     parent: str
     joins: tuple[tuple[Expression, Expression], ...]
@@ -57,7 +59,7 @@ ObjectMap: TypeAlias = TermMap | Reference
 
 @dataclass(frozen=True, slots=True)
 class PredicateObjectMap:
-    """Predicates, objects and graphs of triples."""
+    """Maps for the predicates, objects and graphs of triples."""
 
     predicates: tuple[TermMap, ...]
     objects: tuple[ObjectMap, ...]
@@ -66,7 +68,7 @@ class PredicateObjectMap:
 
 @dataclass(frozen=True, slots=True)
 class TriplesMap:
-    """What is said of each record of a source; ``name`` is the node of the document."""
+    """A triples map, applied to each record of its source; ``name`` is its node in the document."""
 
     name: str
     source: LogicalSource

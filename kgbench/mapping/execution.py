@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Executing mappings: the triples that RML core (2024) and R2RML (2012) say that they make.
+"""Execution of mappings by the semantics of RML core (2024) and R2RML (2012).
 
-Other than in relational databases, a join compares texts. Graphs of the subject map and of the
-predicate-object map are united.
+Unlike in relational databases, joins compare texts. The graphs of a triple are the union of those
+of the subject map and of the predicate-object map.
 """
 
 from __future__ import annotations
@@ -30,15 +30,16 @@ from kgbench.vocab import RDF
 
 Row = tuple[str, ...]
 _TYPE: Final = f"<{RDF.type}>"
-Joined = dict[tuple[str, ...], list[str]]
+JoinIndex = dict[tuple[str, ...], list[str]]
 
 
 def executed(mapping: Iterable[ox.Triple], data: Data, base: str | None = None) -> frozenset[Row]:
-    """What a mapping makes of data: rows of N-Triples terms, with the graph last where it is named.
+    """Execute a mapping and return rows of N-Triples terms, with the graph last if it is named.
 
-    ``base`` stands before relative IRIs, where the mapping itself has no base IRI. Raises
-    :class:`~kgbench.mapping.limits.MappingError` for a mapping that is ill-formed, names sources
-    that ``data`` does not have, makes what is no RDF, or too much of it.
+    ``base`` is the base IRI of mappings without their own. Raises
+    :class:`~kgbench.mapping.limits.MappingError` if the mapping is ill-formed, names sources that
+    are not in ``data``, produces invalid RDF, or exceeds the
+    :class:`~kgbench.mapping.limits.Budget`.
     """
     budget = Budget()
     maps = triples_maps(mapping)
@@ -50,94 +51,102 @@ def executed(mapping: Iterable[ox.Triple], data: Data, base: str | None = None) 
 
 
 class _Execution:
-    """One execution of triples maps."""
+    """A single execution of triples maps."""
 
     def __init__(
         self, maps: Sequence[TriplesMap], sources: Sources, budget: Budget, base: str | None
     ) -> None:
-        self._maps = {one.name: one for one in maps}
+        self._maps = {triples_map.name: triples_map for triples_map in maps}
         self._sources = sources
         self._budget = budget
         self._base = base
         self._terms = Terms(budget)
-        self._joined: dict[tuple[str, tuple[Expression, ...]], Joined] = {}
-        self._found: dict[Row, None] = {}
+        self._join_indexes: dict[tuple[str, tuple[Expression, ...]], JoinIndex] = {}
+        self._rows: dict[Row, None] = {}
 
     def rows(self) -> frozenset[Row]:
-        for each in self._maps.values():
-            for part in each.parts:
-                self._check(each, part)
-            for record in self._sources.records(each.source):
-                self._record(each, record)
-        return frozenset(self._found)
+        for triples_map in self._maps.values():
+            for part in triples_map.parts:
+                self._check(triples_map, part)
+            for record in self._sources.records(triples_map.source):
+                self._record(triples_map, record)
+        return frozenset(self._rows)
 
-    def _check(self, of: TriplesMap, part: PredicateObjectMap) -> None:
-        for one in part.objects:
-            if not isinstance(one, Reference) or one.joins:
+    def _check(self, triples_map: TriplesMap, part: PredicateObjectMap) -> None:
+        for object_map in part.objects:
+            if not isinstance(object_map, Reference) or object_map.joins:
                 continue
-            if self._maps[one.parent].source != of.source:
+            if self._maps[object_map.parent].source != triples_map.source:
                 raise MappingError(
-                    f"{of.name} refers to {one.parent} without a join condition, "
+                    f"{triples_map.name} refers to {object_map.parent} without a join condition, "
                     "but their sources differ"
                 )
 
-    def _record(self, of: TriplesMap, record: Record) -> None:
-        base = of.base or self._base
-        subjects = self._terms.made(of.subject, record, base)
+    def _record(self, triples_map: TriplesMap, record: Record) -> None:
+        base = triples_map.base or self._base
+        subjects = self._terms.made(triples_map.subject, record, base)
         if not subjects:
             return
-        own = list(self._graphs(of.graphs, record, base))
-        for row in product(subjects, (_TYPE,), of.classes, own or ("",)):
+        own = list(self._graphs(triples_map.graphs, record, base))
+        for row in product(subjects, (_TYPE,), triples_map.classes, own or ("",)):
             self._add(row)
-        for part in of.parts:
+        for part in triples_map.parts:
             graphs = [*own, *self._graphs(part.graphs, record, base)] or [""]
             predicates = [
-                term for one in part.predicates for term in self._terms.made(one, record, base)
+                term
+                for predicate in part.predicates
+                for term in self._terms.made(predicate, record, base)
             ]
-            objects = [term for one in part.objects for term in self._objects(one, record, base)]
+            objects = [
+                term
+                for object_map in part.objects
+                for term in self._objects(object_map, record, base)
+            ]
             for row in product(subjects, predicates, objects, graphs):
                 self._add(row)
 
     def _add(self, row: Row) -> None:
         *triple, graph = row
         cells = (*triple, graph) if graph else tuple(triple)
-        if cells not in self._found:
+        if cells not in self._rows:
             self._budget.spend("triples")
-            self._found[cells] = None
+            self._rows[cells] = None
         else:
             self._budget.spend("terms")
 
     def _graphs(self, maps: Iterable[TermMap], record: Record, base: str | None) -> Iterator[str]:
-        """Names of graphs; empty for the default graph."""
-        for one in maps:
-            for name in self._terms.made(one, record, base):
+        """Yield the names of graphs; the default graph has the name ``""``."""
+        for graph_map in maps:
+            for name in self._terms.made(graph_map, record, base):
                 yield "" if is_default_graph(name[1:-1]) else name
 
-    def _objects(self, of: TermMap | Reference, record: Record, base: str | None) -> list[str]:
-        if isinstance(of, TermMap):
-            made = self._terms.made(of, record, base)
-            return [written(one) for one in made] if of.expression.constant else made
-        parent = self._maps[of.parent]
-        if not of.joins:
+    def _objects(
+        self, object_map: TermMap | Reference, record: Record, base: str | None
+    ) -> list[str]:
+        if isinstance(object_map, TermMap):
+            terms = self._terms.made(object_map, record, base)
+            return [written(term) for term in terms] if object_map.expression.constant else terms
+        parent = self._maps[object_map.parent]
+        if not object_map.joins:
             return self._terms.made(parent.subject, record, parent.base or self._base)
-        joined = self._parents(parent, tuple(side for _, side in of.joins))
-        values = [self._terms.texts(side, record) for side, _ in of.joins]
-        found: list[str] = []
+        joined = self._join_index(parent, tuple(side for _, side in object_map.joins))
+        values = [self._terms.texts(side, record) for side, _ in object_map.joins]
+        result: list[str] = []
         for key in product(*values):
             matching = joined.get(key, [])
             self._budget.spend("terms", 1 + len(matching))
-            found += matching
-        return found
+            result += matching
+        return result
 
-    def _parents(self, parent: TriplesMap, sides: tuple[Expression, ...]) -> Joined:
-        """Return the subjects of a triples map by what its records have on their side of a join."""
+    def _join_index(self, parent: TriplesMap, sides: tuple[Expression, ...]) -> JoinIndex:
+        """Return the subjects of a triples map by the values of its side of a join."""
         key = (parent.name, sides)
-        if key not in self._joined:
-            found: Joined = {}
+        if key not in self._join_indexes:
+            subjects_by_values: JoinIndex = {}
             for record in self._sources.records(parent.source):
                 subjects = self._terms.made(parent.subject, record, parent.base or self._base)
                 for values in product(*(self._terms.texts(side, record) for side in sides)):
                     self._budget.spend("terms", 1 + len(subjects))
-                    found.setdefault(values, []).extend(subjects)
-            self._joined[key] = found
-        return self._joined[key]
+                    subjects_by_values.setdefault(values, []).extend(subjects)
+            self._join_indexes[key] = subjects_by_values
+        return self._join_indexes[key]

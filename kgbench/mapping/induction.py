@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inducing a mapping: the rules by which records make a given graph.
+"""Induction of mappings: rules that produce a given graph from records.
 
-Each rule turns the records of one listing into triples of one predicate. A text follows from a
-record where whole words of it are values of the record: replacing them by references gives a
-template. A rule is right where it makes no triple that the graph does not have; rules are chosen
-until no other makes further triples. Joins are not needed: IRIs follow from keys.
+Each rule turns the records of one listing into triples of one predicate. A text can be derived from
+a record if whole words of the text are values of the record: replacing them by references gives a
+template. A rule is correct if the graph has all triples that it produces. Rules are chosen until no
+further rule adds triples. Joins are not needed, because IRIs are made of keys.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MAPS: Final = "https://w3id.org/kgbench/world/map/"
 
 
 class Kind(NamedTuple):
-    """What terms have in common beside their texts; IRIs have neither datatype nor language."""
+    """The kind of a term: its datatype and language; IRIs have neither."""
 
     datatype: str | None = None
     language: str | None = None
@@ -39,7 +39,7 @@ class Kind(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """Which triples each record of a listing makes. The object of types is a constant."""
+    """A rule for the triples of each record of a listing; the object of types is a constant."""
 
     listing: Listing
     subject: Template
@@ -49,36 +49,36 @@ class Rule(NamedTuple):
 
     @property
     def is_type(self) -> bool:
-        """Whether the rule states a class, which is a constant."""
+        """Whether the rule states a class."""
         return not self.object.references
 
     def made(self) -> set[ox.Triple]:
-        """Return the triples that the rule makes."""
-        found: set[ox.Triple] = set()
+        """Return the triples that the rule produces."""
+        result: set[ox.Triple] = set()
         for record in self.listing.records:
             for subject in _filled(self.subject, record, templates.encoded):
                 encoder = templates.encoded if self.kind.is_iri else str
                 for text in _filled(self.object, record, encoder):
                     object_ = term(text, self.kind)
-                    found.add(
+                    result.add(
                         ox.Triple(ox.NamedNode(subject), ox.NamedNode(self.predicate), object_)
                     )
-        return found
+        return result
 
 
 class Induced(NamedTuple):
-    """The rules that were found, and the triples that follow from no record."""
+    """The rules of a graph, and the triples that cannot be derived from any record."""
 
     rules: tuple[Rule, ...]
     beyond: frozenset[ox.Triple]
 
 
 def induced(graph: Iterable[ox.Triple], listings: Sequence[Listing]) -> Induced:
-    """Return the rules by which records make ``graph``.
+    """Induce the rules that produce ``graph`` from the records of listings.
 
-    Of rules that make as many triples that no other makes, that one is chosen which leaves fewest
-    records idle (without a triple, or with one that another makes), then the one with fewest
-    references, then the first.
+    Rules are chosen greedily by the number of new triples. Ties go to the rule with the fewest idle
+    records (those without a triple, or with one that another record produces), then to the one with
+    the fewest references, then to the first.
     """
     groups: dict[tuple[str, Kind, str], set[ox.Triple]] = {}
     for triple in graph:
@@ -87,21 +87,21 @@ def induced(graph: Iterable[ox.Triple], listings: Sequence[Listing]) -> Induced:
     beyond: set[ox.Triple] = set()
     for key in sorted(groups, key=repr):
         group = groups[key]
-        made = [(rule, rule.made()) for rule in _candidates(group, listings)]
-        right = sorted((one for one in made if one[1] <= group), key=_cost)
-        left = set(group)
-        while right and left:
-            rule, triples = max(right, key=lambda one: len(one[1] & left))
-            if not triples & left:
+        candidates = [(rule, rule.made()) for rule in _candidates(group, listings)]
+        correct = sorted((pair for pair in candidates if pair[1] <= group), key=_cost)
+        missing = set(group)
+        while correct and missing:
+            rule, triples = max(correct, key=lambda pair: len(pair[1] & missing))
+            if not triples & missing:
                 break
             rules.append(rule)
-            left -= triples
-        beyond |= left
+            missing -= triples
+        beyond |= missing
     return Induced(tuple(rules), frozenset(beyond))
 
 
 def term(text: str, kind: Kind) -> Term:
-    """Return a term of a kind."""
+    """Build a term of a kind."""
     if kind.is_iri:
         return ox.NamedNode(text)
     if kind.language is not None:
@@ -109,19 +109,19 @@ def term(text: str, kind: Kind) -> Term:
     return ox.Literal(text, datatype=ox.NamedNode(kind.datatype or ""))
 
 
-def kind_of(of: object) -> Kind:
+def kind_of(value: object) -> Kind:
     """Return the kind of a term."""
-    if isinstance(of, ox.Literal):
-        return Kind(of.datatype.value, of.language)
+    if isinstance(value, ox.Literal):
+        return Kind(value.datatype.value, value.language)
     return Kind()
 
 
 def _group(triple: ox.Triple) -> tuple[str, Kind, str]:
-    """Predicate and kind of object; types are looked at class by class."""
-    of_class = triple.object
-    if _is_type(triple) and isinstance(of_class, ox.NamedNode):
-        return triple.predicate.value, Kind(), of_class.value
-    return triple.predicate.value, kind_of(of_class), ""
+    """Return predicate and kind of the object, and for types also the class."""
+    value = triple.object
+    if _is_type(triple) and isinstance(value, ox.NamedNode):
+        return triple.predicate.value, Kind(), value.value
+    return triple.predicate.value, kind_of(value), ""
 
 
 def _is_type(triple: ox.Triple) -> bool:
@@ -138,9 +138,9 @@ def _candidates(group: Iterable[ox.Triple], listings: Sequence[Listing]) -> Iter
     seen: set[tuple[object, ...]] = set()
     for listing in listings:
         for record in listing.records:
-            for triple, of, text in triples:
+            for triple, subject_iri, text in triples:
                 kind = kind_of(triple.object)
-                subject = _template(of, record, templates.encoded)
+                subject = _template(subject_iri, record, templates.encoded)
                 object_: Template | None = Template((text,), ())
                 if not _is_type(triple):
                     encoder = templates.encoded if kind.is_iri else str
@@ -154,7 +154,7 @@ def _candidates(group: Iterable[ox.Triple], listings: Sequence[Listing]) -> Iter
 def _template(
     text: str, record: Mapping[str, str], encoder: Callable[[str], str]
 ) -> Template | None:
-    """A text with references in place of the values that stand in it as whole words, if any do."""
+    """Replace the values of a record that are whole words of a text; ``None`` if there are none."""
     names: dict[str, str] = {}
     for name, value in record.items():
         names.setdefault(encoder(value), name)
@@ -174,8 +174,8 @@ def _filled(
     return template.filled(values, encoder, Budget())
 
 
-def _cost(made: tuple[Rule, set[ox.Triple]]) -> tuple[int, int]:
-    rule, triples = made
+def _cost(candidate: tuple[Rule, set[ox.Triple]]) -> tuple[int, int]:
+    rule, triples = candidate
     idle = len(rule.listing.records) - len(triples)
     return idle, len(rule.subject.references) + len(rule.object.references)
 
@@ -184,15 +184,17 @@ def _cost(made: tuple[Rule, set[ox.Triple]]) -> tuple[int, int]:
 
 
 def mapping(rules: Sequence[Rule]) -> str:
-    """Rules as a mapping in RML core, in Turtle."""
+    """Write rules as a mapping in RML core, in Turtle."""
     maps: dict[tuple[str, str, Template], list[Rule]] = {}
     for rule in rules:
         maps.setdefault((rule.listing.file, rule.listing.iterator, rule.subject), []).append(rule)
-    texts = [_triples_map(number, of) for number, of in enumerate(maps.values(), 1)]
+    texts = [
+        _triples_map(number, rules_of_map) for number, rules_of_map in enumerate(maps.values(), 1)
+    ]
     return "\n\n".join([f"@prefix r: <http://w3id.org/rml/> .\n@prefix m: <{_MAPS}> .", *texts])
 
 
-def _triples_map(number: int, rules: Sequence[Rule]) -> str:
+def _triples_map(index: int, rules: Sequence[Rule]) -> str:
     listing = rules[0].listing
     types = [rule for rule in rules if rule.is_type]
     subject = [f"r:template {_written(rules[0].subject, listing)}"]
@@ -202,7 +204,7 @@ def _triples_map(number: int, rules: Sequence[Rule]) -> str:
     formulation = f"r:referenceFormulation r:{FORMULATION_OF[listing.form]}"
     iterated = f"{formulation} ;\n        r:iterator {iterator}"
     parts = [
-        f"m:map{number} a r:TriplesMap",
+        f"m:map{index} a r:TriplesMap",
         f"r:logicalSource [ r:source {source} ;\n        {iterated} ]",
         f"r:subjectMap [ {' ; '.join(subject)} ]",
     ]
@@ -217,16 +219,16 @@ def _triples_map(number: int, rules: Sequence[Rule]) -> str:
 def _object(rule: Rule) -> str:
     pieces, references = rule.object
     if not rule.kind.is_iri and pieces == ("", ""):
-        said = [f"r:reference {_quoted(rule.listing.path(references[0]))}"]
+        properties = [f"r:reference {_quoted(rule.listing.path(references[0]))}"]
     else:
-        said = [f"r:template {_written(rule.object, rule.listing)}"]
+        properties = [f"r:template {_written(rule.object, rule.listing)}"]
     if not rule.kind.is_iri:
-        said.append("r:termType r:Literal")
+        properties.append("r:termType r:Literal")
     if rule.kind.language is not None:
-        said.append(f"r:language {_quoted(rule.kind.language)}")
+        properties.append(f"r:language {_quoted(rule.kind.language)}")
     elif rule.kind.datatype is not None:  # also xsd:string, for numbers of JSON
-        said.append(f"r:datatype <{rule.kind.datatype}>")
-    return f"r:objectMap [ {' ; '.join(said)} ]"
+        properties.append(f"r:datatype <{rule.kind.datatype}>")
+    return f"r:objectMap [ {' ; '.join(properties)} ]"
 
 
 def _written(template: Template, listing: Listing) -> str:
@@ -234,7 +236,7 @@ def _written(template: Template, listing: Listing) -> str:
 
 
 def shown(template: Template, name: Callable[[str], str] = str) -> str:
-    """Return a template as text; ``name`` says how references are written."""
+    """Write a template as text; ``name`` converts references."""
     texts = [re.sub(r"([{}\\])", r"\\\1", piece) for piece in template.pieces]
     names = [f"{{{name(reference)}}}" for reference in template.references]
     return "".join(part for pair in zip(texts, [*names, ""], strict=True) for part in pair)

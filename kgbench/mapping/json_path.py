@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSONPath as mappings need it: names, indices, wildcards, descendants, unions, simple filters.
+"""JSONPath for mappings: names, indices, wildcards, descendants, unions and simple filters.
 
-The syntax is that of RFC 9535, of which functions and combined filters are left out. A path that
-does not begin with ``$`` begins at the root, too.
+The syntax is that of RFC 9535 without functions and combined filters. The leading ``$`` is
+optional.
 """
 
 from __future__ import annotations
@@ -45,39 +45,44 @@ _CONSTANTS: Final = {"true": True, "false": False, "null": None}
 
 
 class Number(str):
-    """A number of a JSON document that is not whole, as it is written."""
+    """The lexical form of a JSON number that is not an integer."""
 
     __slots__ = ()
 
 
 def found(path: str, root: Any) -> list[Any]:
-    """Return the values that a path finds in a JSON document, in its order.
+    """Return the values that a path selects from a JSON document, in document order.
 
-    Raises :class:`~kgbench.mapping.limits.MappingError` for an ill-formed path, and for one that
-    finds too much.
+    Raises :class:`~kgbench.mapping.limits.MappingError` if the path is ill-formed or selects too
+    many nodes.
     """
     nodes = [root]
     for step in parsed(path):
-        nodes = bounded((one for node in nodes for one in step(node)), path)
+        nodes = bounded((child for node in nodes for child in step(node)), path)
     return nodes
 
 
 @lru_cache(maxsize=64)
 def parsed(path: str) -> tuple[Step, ...]:
-    """Return the steps of a path; raises as :func:`found`."""
+    """Parse a path into its steps.
+
+    Raises :class:`~kgbench.mapping.limits.MappingError` if the path is ill-formed or too long.
+    """
     if len(path) > LONGEST:
         raise MappingError(f"a path has more than {LONGEST} characters")
     text = path.strip()
-    at = 1 if text.startswith("$") else 0
+    position = 1 if text.startswith("$") else 0
     steps: list[Step] = []
-    while at < len(text):
-        match = _PART.match(text, at)
-        if match is None or not _may_stand(match, is_first=at == 0):
-            raise MappingError(f'the JSONPath "{path[:200]}" is ill-formed at character {at + 1}')
+    while position < len(text):
+        match = _PART.match(text, position)
+        if match is None or not _is_dot_correct(match, is_first=position == 0):
+            raise MappingError(
+                f'the JSONPath "{path[:200]}" is ill-formed at character {position + 1}'
+            )
         if match["deep"]:
             steps.append(_descendants)
         steps.append(_step(match))
-        at = match.end()
+        position = match.end()
     if not text:
         raise MappingError("a JSONPath is empty")
     if len(steps) > STEPS:
@@ -85,8 +90,8 @@ def parsed(path: str) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def _may_stand(match: re.Match[str], *, is_first: bool) -> bool:
-    """Whether a name has its dot: the first without ``$`` and those after ``..`` have none."""
+def _is_dot_correct(match: re.Match[str], *, is_first: bool) -> bool:
+    """Return whether a name has its dot; names at the start and after ``..`` have none."""
     if match["name"] is None:
         return True
     return bool(match["dot"]) != (is_first or bool(match["deep"]))
@@ -103,19 +108,19 @@ def _step(match: re.Match[str]) -> Step:
     if ":" in inside and inside[0] not in "'\"":
         bounds = [int(part) if part else None for part in inside.split(":")]
         return _slice(slice(*bounds))
-    items = [_item(one) for one in _ITEM.finditer(inside)]
-    return lambda node: (value for one in items for value in one(node))
+    items = [_item(item) for item in _ITEM.finditer(inside)]
+    return lambda node: (value for item in items for value in item(node))
 
 
 def _item(match: re.Match[str]) -> Step:
-    return _member(_unquoted(match[1])) if match[1] else _at(int(match[2]))
+    return _member(_unquoted(match[1])) if match[1] else _index(int(match[2]))
 
 
 def _member(name: str) -> Step:
     return lambda node: iter((node[name],) if isinstance(node, dict) and name in node else ())
 
 
-def _at(index: int) -> Step:
+def _index(index: int) -> Step:
     def step(node: Any) -> Iterator[Any]:
         if isinstance(node, list) and -len(node) <= index < len(node):
             yield node[index]
@@ -123,10 +128,10 @@ def _at(index: int) -> Step:
     return step
 
 
-def _slice(of: slice) -> Step:
-    if of.step == 0:
+def _slice(bounds: slice) -> Step:
+    if bounds.step == 0:
         return lambda _: iter(())
-    return lambda node: iter(node[of] if isinstance(node, list) else ())
+    return lambda node: iter(node[bounds] if isinstance(node, list) else ())
 
 
 def _children(node: Any) -> Iterator[Any]:
@@ -136,17 +141,17 @@ def _children(node: Any) -> Iterator[Any]:
 
 
 def _descendants(node: Any) -> Iterator[Any]:
-    waiting = [node]
-    while waiting:
-        at = waiting.pop()
-        yield at
-        waiting += reversed(list(_children(at)))
+    stack = [node]
+    while stack:
+        descendant = stack.pop()
+        yield descendant
+        stack += reversed(list(_children(descendant)))
 
 
 def _filter(match: re.Match[str]) -> Step:
-    names = [one[1] or _unquoted(one[2]) for one in _INNER.finditer(match["tested"])]
+    names = [part[1] or _unquoted(part[2]) for part in _INNER.finditer(match["tested"])]
     operator, literal = match["operator"], match["literal"]
-    wanted = _literal(literal) if operator else None
+    expected = _literal(literal) if operator else None
 
     def holds(node: Any) -> bool:
         for name in names:
@@ -155,16 +160,16 @@ def _filter(match: re.Match[str]) -> Step:
             return node is not _MISSING
         if isinstance(node, Number):
             node = float(node)
-        numbers = isinstance(node, int | float) and isinstance(wanted, int | float)
-        alike = type(node) is type(wanted) or (
-            numbers and not isinstance(node, bool) and not isinstance(wanted, bool)
+        numbers = isinstance(node, int | float) and isinstance(expected, int | float)
+        is_comparable = type(node) is type(expected) or (
+            numbers and not isinstance(node, bool) and not isinstance(expected, bool)
         )
-        if not alike or node is None or isinstance(node, bool | list | dict):
-            same = alike and node == wanted
+        if not is_comparable or node is None or isinstance(node, bool | list | dict):
+            same = is_comparable and node == expected
             return {"==": same, "!=": not same}.get(operator, False)
-        return _COMPARISONS[operator](node, wanted)
+        return _COMPARISONS[operator](node, expected)
 
-    return lambda node: (one for one in _children(node) if holds(one))
+    return lambda node: (child for child in _children(node) if holds(child))
 
 
 def _literal(text: str) -> Any:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The error of a mapping, and how much its execution may make of its sources."""
+"""The error of mappings, and limits on paths and on the output of an execution."""
 
 from __future__ import annotations
 
@@ -13,30 +13,33 @@ from kgbench.errors import KgbenchError
 T = TypeVar("T")
 
 LONGEST: Final = 2_000
-"""Characters of a path, so that reading one takes no time to speak of."""
+"""The most characters of a path, which bounds the time to parse it."""
 STEPS: Final = 40
-"""Steps of a path."""
+"""The most steps of a path."""
 NODES: Final = 20_000
-"""Nodes that a step of a path may find."""
+"""The most nodes that a step of a path may select."""
 
 
 class MappingError(KgbenchError):
-    """A mapping that is ill-formed or cannot be executed; the message says why."""
+    """A mapping is ill-formed or cannot be executed; the message gives the reason."""
 
 
 def bounded(nodes: Iterable[T], path: str) -> list[T]:
-    """What a step of a path finds; raises :class:`MappingError` for more than :data:`NODES`."""
-    found = list(islice(nodes, NODES + 1))
-    if len(found) > NODES:
+    """Return the nodes of a step of a path.
+
+    Raises :class:`MappingError` if there are more than :data:`NODES`.
+    """
+    result = list(islice(nodes, NODES + 1))
+    if len(result) > NODES:
         raise MappingError(f'a step of "{path[:200]}" finds more than {NODES} nodes')
-    return found
+    return result
 
 
 @dataclass(slots=True)
 class Budget:
-    """What is left of the work that one execution may do.
+    """The limits of one execution, and what it has used up.
 
-    Counts do not depend on the machine, so that the same mapping always ends the same.
+    The limits are counts instead of times, so that a mapping has the same outcome on every machine.
     """
 
     records: int = 200_000
@@ -46,9 +49,9 @@ class Budget:
     _spent: dict[str, int] = field(default_factory=dict)
 
     def spend(self, what: str, count: int = 1) -> None:
-        """Take ``count`` of ``what``, the name of a field.
+        """Use up ``count`` of ``what``, the name of a field.
 
-        Raises :class:`MappingError` if so many are not left.
+        Raises :class:`MappingError` if fewer are left.
         """
         spent = self._spent.get(what, 0) + count
         self._spent[what] = spent

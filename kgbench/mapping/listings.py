@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lists of records in JSON and XML files: flat objects in an array, elements below a root."""
+"""Lists of records in JSON and XML files: flat objects in an array, elements below a root."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAME: Final = re.compile(r"[^\W\d][\w-]*")
 
 
 class Listing(NamedTuple):
-    """Records of a file that one iterator finds: their values by name, as texts."""
+    """The records that one iterator selects from a file, as texts by name."""
 
     file: str
     form: str
@@ -25,32 +25,32 @@ class Listing(NamedTuple):
     records: tuple[Mapping[str, str], ...]
 
     def path(self, name: str) -> str:
-        """Return how a mapping refers to a value."""
+        """Return the reference to a value in a mapping."""
         return f"$.{name}" if self.form == JSON else name
 
 
 def listings(file: str, form: str, text: str) -> list[Listing]:
-    """The listings of a file. Values that are no single texts, and odd names, are passed over.
+    """Return the listings of a file, without values that are not single texts and unusable names.
 
-    Raises :class:`~kgbench.mapping.limits.MappingError` for a file that is not of the format, or
-    has a document type declaration.
+    Raises :class:`~kgbench.mapping.limits.MappingError` if the file is not in the format or has a
+    document type declaration.
     """
     try:
-        found = _of_json(text) if form == JSON else _of_xml(text)
+        rows_by_iterator = _of_json(text) if form == JSON else _of_xml(text)
     except (ValueError, RecursionError, ET.ParseError) as error:
         raise MappingError(f"{file} cannot be read: {error}") from error
     return [
-        Listing(file, form, iterator, tuple(_named(row) for row in rows))
-        for iterator, rows in found.items()
+        Listing(file, form, iterator, tuple(_usable_values(row) for row in rows))
+        for iterator, rows in rows_by_iterator.items()
     ]
 
 
-def _named(row: Mapping[str, str]) -> dict[str, str]:
+def _usable_values(row: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in row.items() if value and _NAME.fullmatch(name)}
 
 
 def _of_json(text: str) -> dict[str, list[dict[str, str]]]:
-    # Numbers stay as they are written.
+    # Numbers keep their lexical form.
     document = json.loads(text, parse_int=str, parse_float=str)
     if not isinstance(document, dict):
         return {}
@@ -69,10 +69,10 @@ def _of_xml(text: str) -> dict[str, list[dict[str, str]]]:
     if "<!DOCTYPE" in text:
         raise ValueError("it has a document type declaration")
     root = ET.fromstring(text)  # noqa: S314 - no DTD, so no entities
-    found: dict[str, list[dict[str, str]]] = {}
+    rows_by_iterator: dict[str, list[dict[str, str]]] = {}
     for row in root:
         if _NAME.fullmatch(root.tag) and _NAME.fullmatch(row.tag):
-            often = Counter(cell.tag for cell in row)
-            cells = {x.tag: x.text or "" for x in row if not len(x) and often[x.tag] == 1}
-            found.setdefault(f"/{root.tag}/{row.tag}", []).append(cells)
-    return found
+            counts = Counter(cell.tag for cell in row)
+            cells = {x.tag: x.text or "" for x in row if not len(x) and counts[x.tag] == 1}
+            rows_by_iterator.setdefault(f"/{root.tag}/{row.tag}", []).append(cells)
+    return rows_by_iterator

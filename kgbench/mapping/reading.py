@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading a mapping from its triples: RML core, the older RML, or R2RML."""
+"""Reader of mappings from triples in RML core, the older RML, or R2RML."""
 
 from __future__ import annotations
 
@@ -24,39 +24,39 @@ from kgbench.mapping.limits import MappingError
 from kgbench.vocab import RDF
 
 _EXPRESSIONS: Final = ("template", "reference", "constant")
-_PLACES: Final = frozenset({"MappingDirectory", "CurrentWorkingDirectory"})
+_ROOTS: Final = frozenset({"MappingDirectory", "CurrentWorkingDirectory"})
 _KINDS_WITH_ITERATOR: Final = frozenset({"json", "xml"})
 
 Node = object
-Said = dict[str, list[Node]]
+Properties = dict[str, list[Node]]
 
 
 def triples_maps(triples: Iterable[ox.Triple]) -> list[TriplesMap]:
-    """Return the triples maps of a mapping, in the order of their first triples.
+    """Read the triples maps of a mapping, in the order of their first triples.
 
-    Raises :class:`~kgbench.mapping.limits.MappingError` if there is none, and for everything
-    that a mapping may not say.
+    Raises :class:`~kgbench.mapping.limits.MappingError` if there is none, or if the mapping is
+    ill-formed.
     """
     reader = _Reader(triples)
-    found = [reader.triples_map(node) for node in reader.maps()]
-    if not found:
+    maps = [reader.triples_map(node) for node in reader.maps()]
+    if not maps:
         raise MappingError("there is no triples map in the mapping")
-    names = {one.name for one in found}
-    for each in found:
-        for part in each.parts:
-            for one in part.objects:
-                if isinstance(one, Reference) and one.parent not in names:
+    names = {triples_map.name for triples_map in maps}
+    for triples_map in maps:
+        for part in triples_map.parts:
+            for object_map in part.objects:
+                if isinstance(object_map, Reference) and object_map.parent not in names:
                     raise MappingError(
-                        f"{each.name} refers to {one.parent}, which is no triples map"
+                        f"{triples_map.name} refers to {object_map.parent}, which is no triples map"
                     )
-    return found
+    return maps
 
 
 class _Reader:
-    """The properties of each node of a mapping, by their common names."""
+    """A reader of a mapping, with the properties of each node by their common names."""
 
     def __init__(self, triples: Iterable[ox.Triple]) -> None:
-        self._said: dict[Node, Said] = {}
+        self._properties: dict[Node, Properties] = {}
         self._maps: dict[Node, None] = {}
         for triple in triples:
             if triple.predicate.value == RDF.type:
@@ -67,7 +67,9 @@ class _Reader:
                 continue
             name = vocabularies.name_of(triple.predicate.value)
             if name is not None:
-                self._said.setdefault(triple.subject, {}).setdefault(name, []).append(triple.object)
+                self._properties.setdefault(triple.subject, {}).setdefault(name, []).append(
+                    triple.object
+                )
                 if name == "logicalSource":
                     self._maps[triple.subject] = None
 
@@ -107,16 +109,16 @@ class _Reader:
         if kind in _KINDS_WITH_ITERATOR and iterator is None:
             raise MappingError(f"{node} lacks an iterator")
         source = self._one(node, "source")
-        nulls = {_text(one) for each in (node, source) for one in self._all(each, "null")}
+        nulls = {_text(null) for holder in (node, source) for null in self._all(holder, "null")}
         path = None if iterator is None else _text(iterator)
         return LogicalSource(kind, self._file(source), path, frozenset(nulls))
 
     def _file(self, source: Node) -> str:
-        """Return the name of a file, as it is or as a path relative to the mapping."""
+        """Return the name of the file of a source, given as a literal or by a relative path."""
         if isinstance(source, ox.Literal):
             return source.value
         root = self._optional(source, "root")
-        if root is not None and _iri(root).rpartition("/")[2] not in _PLACES:
+        if root is not None and _iri(root).rpartition("/")[2] not in _ROOTS:
             raise MappingError(f"{root} is no place where files of the mapping are")
         path = self._optional(source, "path")
         if path is None:
@@ -135,55 +137,55 @@ class _Reader:
         subject = self._term_map(maps[0], IRI)
         if subject.term_type == LITERAL:
             raise MappingError(f"the subjects of {node} would be literals")
-        classes = tuple(f"<{_iri(one)}>" for one in self._all(maps[0], "class"))
+        classes = tuple(f"<{_iri(cls)}>" for cls in self._all(maps[0], "class"))
         return subject, classes, self._graphs(maps[0])
 
     def _part(self, node: Node) -> PredicateObjectMap:
-        predicates = [self._term_map(one, IRI) for one in self._all(node, "predicateMap")]
+        predicates = [self._term_map(inner, IRI) for inner in self._all(node, "predicateMap")]
         predicates += map(_constant, self._all(node, "predicate"))
-        objects = [self._object(one) for one in self._all(node, "objectMap")]
+        objects = [self._object(inner) for inner in self._all(node, "objectMap")]
         objects += map(_constant, self._all(node, "object"))
         if not predicates or not objects:
             raise MappingError(f"{node} lacks a {'object' if predicates else 'predicate'} map")
-        if any(one.term_type in {LITERAL, BLANK} for one in predicates):
+        if any(predicate.term_type in {LITERAL, BLANK} for predicate in predicates):
             raise MappingError(f"the predicates of {node} would be no IRIs")
         return PredicateObjectMap(tuple(predicates), tuple(objects), self._graphs(node))
 
     def _graphs(self, node: Node) -> tuple[TermMap, ...]:
-        found = [self._term_map(one, IRI) for one in self._all(node, "graphMap")]
-        found += map(_constant, self._all(node, "graph"))
-        if any(one.term_type == LITERAL for one in found):
+        graphs = [self._term_map(graph, IRI) for graph in self._all(node, "graphMap")]
+        graphs += map(_constant, self._all(node, "graph"))
+        if any(graph.term_type == LITERAL for graph in graphs):
             raise MappingError(f"the graphs of {node} would be literals")
-        return tuple(found)
+        return tuple(graphs)
 
     def _object(self, node: Node) -> TermMap | Reference:
         parent = self._optional(node, "parentTriplesMap")
         if parent is None:
             return self._term_map(node, None)
         joins = [
-            (self._side(one, "child"), self._side(one, "parent"))
-            for one in self._all(node, "joinCondition")
+            (self._side(condition, "child"), self._side(condition, "parent"))
+            for condition in self._all(node, "joinCondition")
         ]
         return Reference(str(parent), tuple(joins))
 
     def _side(self, node: Node, name: str) -> Expression:
-        """One side of a join condition."""
+        """Read one side of a join condition."""
         known = self._optional(node, name)
         if known is not None:
             return Expression(reference=_text(known))
-        found = self._expression(self._one(node, f"{name}Map"))
-        if found == Expression():
+        expression = self._expression(self._one(node, f"{name}Map"))
+        if expression == Expression():
             raise MappingError(f"the join condition {node} lacks a {name}")
-        return found
+        return expression
 
     def _term_map(self, node: Node, default: str | None) -> TermMap:
-        """A term map; where no ``default`` is given, what it says decides on the kind of terms."""
+        """Read a term map; without a ``default``, its properties decide the type of the terms."""
         expression = self._expression(node)
         language, datatype = (self._short(node, name) for name in ("language", "datatype"))
         if language is not None and datatype is not None:
             raise MappingError(f"{node} has both a language and a datatype")
-        said = self._optional(node, "termType")
-        kind = None if said is None else vocabularies.term_type_of(_iri(said))
+        declared = self._optional(node, "termType")
+        kind = None if declared is None else vocabularies.term_type_of(_iri(declared))
         if expression.constant is not None:
             own = _kind(expression.constant)
             if kind not in {None, own} or own == BLANK:
@@ -202,15 +204,15 @@ class _Reader:
         return TermMap(expression, kind, language, datatype)
 
     def _short(self, node: Node, name: str) -> Expression | None:
-        """Return the language or datatype of a term map, by a map or a constant."""
-        constant, of = self._optional(node, name), self._optional(node, f"{name}Map")
+        """Read the language or datatype of a term map, from its map or its constant."""
+        constant, map_node = self._optional(node, name), self._optional(node, f"{name}Map")
         if constant is None:
-            return None if of is None else self._expression(of)
+            return None if map_node is None else self._expression(map_node)
         return Expression(constant=str(constant))
 
     def _expression(self, node: Node) -> Expression:
-        said = {name: self._optional(node, name) for name in _EXPRESSIONS}
-        present = {name: value for name, value in said.items() if value is not None}
+        values = {name: self._optional(node, name) for name in _EXPRESSIONS}
+        present = {name: value for name, value in values.items() if value is not None}
         if len(present) > 1:
             raise MappingError(f"{node} has more than one of: {', '.join(present)}")
         for name, value in present.items():
@@ -221,7 +223,7 @@ class _Reader:
     # Properties
 
     def _all(self, node: Node, name: str) -> Sequence[Node]:
-        return self._said.get(node, {}).get(name, ())
+        return self._properties.get(node, {}).get(name, ())
 
     def _optional(self, node: Node, name: str) -> Node | None:
         values = self._all(node, name)
@@ -237,10 +239,10 @@ class _Reader:
 
 
 def _constant(node: Node) -> TermMap:
-    found = str(node)
-    if _kind(found) == BLANK:
-        raise MappingError(f"the constant {found} is a blank node")
-    return TermMap(Expression(constant=found), _kind(found))
+    term = str(node)
+    if _kind(term) == BLANK:
+        raise MappingError(f"the constant {term} is a blank node")
+    return TermMap(Expression(constant=term), _kind(term))
 
 
 def _kind(term: str) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sources of a mapping: files and tables by name, and the records found in them."""
+"""The sources of a mapping: files and tables by name, and their records."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _HERE: Final = "./"
 
 
 class Data(NamedTuple):
-    """What mappings may read: texts of files, and tables, both by name."""
+    """The data that mappings may read: texts of files, and tables, both by name."""
 
     files: Mapping[str, str]
     tables: Mapping[str, Table]
 
 
 class Sources:
-    """The records of logical sources. Each file is parsed once."""
+    """A reader of the records of logical sources, which parses each file only once."""
 
     def __init__(self, data: Data, budget: Budget) -> None:
         self._data = data
@@ -38,15 +38,15 @@ class Sources:
         self._database: Database | None = None
 
     def close(self) -> None:
-        """Let go of the tables, if any were read."""
+        """Close the database of tables, if one was opened."""
         if self._database is not None:
             self._database.close()
 
     def records(self, source: LogicalSource) -> Iterator[Record]:
         """Yield the records of a logical source, in its order.
 
-        Raises :class:`~kgbench.mapping.limits.MappingError` for a source that is not there, is not
-        what it should be, or whose iterator is ill-formed.
+        Raises :class:`~kgbench.mapping.limits.MappingError` if the source is missing or malformed,
+        or if its iterator is ill-formed.
         """
         if source.kind in {"table", "query"}:
             yield from self._rows(source)
@@ -78,7 +78,7 @@ class Sources:
 
 
 class _CsvRow:
-    """A row of a CSV file; a cell that is empty says nothing."""
+    """A row of a CSV file; empty cells count as missing values."""
 
     def __init__(self, cells: Mapping[str, str], nulls: frozenset[str]) -> None:
         self._cells = cells
@@ -102,13 +102,13 @@ class _JsonPart:
 
     def values(self, reference: str) -> list[Value]:
         values = []
-        for one in json_path.found(reference, self._node):
+        for node in json_path.found(reference, self._node):
             self._budget.spend("terms")
-            if isinstance(one, dict | list):
-                kind = "an object" if isinstance(one, dict) else "an array"
+            if isinstance(node, dict | list):
+                kind = "an object" if isinstance(node, dict) else "an array"
                 raise MappingError(f"{reference[:200]} finds {kind}, and not a value")
-            if one is not None:
-                value = _json_value(one)
+            if node is not None:
+                value = _json_value(node)
                 values += [value] if value.text not in self._nulls else []
         return values
 
@@ -116,13 +116,15 @@ class _JsonPart:
 class _XmlPart:
     """An element of an XML document."""
 
-    def __init__(self, of: xml_path.Document, element: Element, nulls: frozenset[str]) -> None:
-        self._of = of
+    def __init__(
+        self, document: xml_path.Document, element: Element, nulls: frozenset[str]
+    ) -> None:
+        self._document = document
         self._element = element
         self._nulls = nulls
 
     def values(self, reference: str) -> list[Value]:
-        texts = (xml_path.text(one) for one in self._of.found(reference, self._element))
+        texts = (xml_path.text(node) for node in self._document.found(reference, self._element))
         return [Value(text) for text in texts if text and text not in self._nulls]
 
 
@@ -173,7 +175,7 @@ def _xml_parts(
     document: xml_path.Document, source: LogicalSource, _budget: Budget
 ) -> Iterator[Record]:
     nodes = document.found(source.iterator or "", document.root)
-    return (_XmlPart(document, one, source.nulls) for one in nodes if isinstance(one, Element))
+    return (_XmlPart(document, node, source.nulls) for node in nodes if isinstance(node, Element))
 
 
 _PARSERS: Final[dict[str, Callable[[str, str], Any]]] = {

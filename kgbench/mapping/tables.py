@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables and queries of R2RML, by SQLite in memory, which may do nothing but read these tables."""
+"""Tables and queries of R2RML in an in-memory SQLite database with read-only access."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from kgbench.vocab import XSD
 
 Cell = str | int | float | bytes | None
 
-_STEPS: Final = 3_000_000  # instructions of the virtual machine that one query may take
-_BETWEEN: Final = 1_000  # instructions between two looks at them
+_STEPS: Final = 3_000_000  # most instructions of SQLite's virtual machine for one query
+_CHECK_INTERVAL: Final = 1_000  # instructions between two checks
 _LIMITS: Final = {
     sqlite3.SQLITE_LIMIT_LENGTH: 100_000,  # of texts
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: 20_000,
@@ -43,41 +43,41 @@ _FUNCTIONS: Final = frozenset(
         *("typeof", "upper"),
     }
 )
-_WHOLE, _FLOATING, _BYTES = XSD.integer, XSD.double, XSD.hexBinary
+_INTEGER, _DOUBLE, _HEX_BINARY = XSD.integer, XSD.double, XSD.hexBinary
 
 
 class Table(NamedTuple):
-    """Columns, as pairs of name and SQL type, and rows."""
+    """A table: its columns as pairs of name and SQL type, and its rows."""
 
     columns: tuple[tuple[str, str], ...]
     rows: tuple[tuple[Cell, ...], ...]
 
 
 class Row:
-    """A row of a table or query, as a record."""
+    """A row of a table or query result, as a record."""
 
-    def __init__(self, places: Mapping[str, int], cells: Sequence[Cell]) -> None:
-        self._places = places
+    def __init__(self, indexes: Mapping[str, int], cells: Sequence[Cell]) -> None:
+        self._indexes = indexes
         self._cells = cells
 
     def values(self, reference: str) -> list[Value]:
-        """Return the value of a column, whose name may be in quotes; case does not matter."""
-        place = self._places.get(_unquoted(reference).lower())
-        if place is None:
-            names = ", ".join(self._places)[:500]
+        """Return the value of a column; its name is case-insensitive and may be quoted."""
+        index = self._indexes.get(_unquoted(reference).lower())
+        if index is None:
+            names = ", ".join(self._indexes)[:500]
             raise MappingError(f'there is no column "{reference[:200]}", but: {names}')
-        cell = self._cells[place]
+        cell = self._cells[index]
         if cell is None:
             return []
         if isinstance(cell, bytes):
-            return [Value(cell.hex().upper(), _BYTES)]
+            return [Value(cell.hex().upper(), _HEX_BINARY)]
         if isinstance(cell, int):
-            return [Value(str(cell), _WHOLE)]
-        return [Value(repr(cell), _FLOATING) if isinstance(cell, float) else Value(cell)]
+            return [Value(str(cell), _INTEGER)]
+        return [Value(repr(cell), _DOUBLE) if isinstance(cell, float) else Value(cell)]
 
 
 class Database:
-    """The tables of a case, to be read by SQL."""
+    """A database with the tables of a case, for queries in SQL."""
 
     def __init__(self, tables: Mapping[str, Table]) -> None:
         self._names = {name.lower(): name for name in tables}
@@ -93,14 +93,17 @@ class Database:
             )
         for limit, most in _LIMITS.items():
             self._connection.setlimit(limit, most)
-        self._connection.set_authorizer(_allowed)
+        self._connection.set_authorizer(_authorise)
 
     def close(self) -> None:
-        """Let go of the tables."""
+        """Close the database."""
         self._connection.close()
 
     def table(self, name: str, budget: Budget) -> Iterator[Row]:
-        """The rows of a table, in their order; raises :class:`MappingError` where there is none."""
+        """Yield the rows of a table in order.
+
+        Raises :class:`MappingError` if there is no such table.
+        """
         known = self._names.get(_unquoted(name).lower())
         if known is None:
             raise MappingError(
@@ -109,34 +112,37 @@ class Database:
         return self.query(f"SELECT * FROM {quoted(known)}", budget)  # noqa: S608 - one of the tables
 
     def query(self, text: str, budget: Budget) -> Iterator[Row]:
-        """The rows of a query; raises :class:`MappingError` where it cannot, or may not, be run."""
+        """Yield the rows of a query.
+
+        Raises :class:`MappingError` if the query is invalid, not allowed, or takes too many steps.
+        """
         steps = 0
 
         def is_enough() -> bool:
             nonlocal steps
-            steps += _BETWEEN
+            steps += _CHECK_INTERVAL
             return steps > _STEPS
 
-        self._connection.set_progress_handler(is_enough, _BETWEEN)
+        self._connection.set_progress_handler(is_enough, _CHECK_INTERVAL)
         try:
             cursor = self._connection.execute(text.strip().rstrip(";"))
             if cursor.description is None:
                 raise MappingError("the SQL query has no columns")
             names = [column[0].lower() for column in cursor.description]
-            twice = {name for name in names if names.count(name) > 1}
-            if twice:
-                raise MappingError(f"columns of the SQL query have one name: {min(twice)}")
-            places = {name: place for place, name in enumerate(names)}
+            duplicates = {name for name in names if names.count(name) > 1}
+            if duplicates:
+                raise MappingError(f"columns of the SQL query have one name: {min(duplicates)}")
+            indexes = {name: index for index, name in enumerate(names)}
             for cells in cursor:
                 budget.spend("records")
-                yield Row(places, cells)
+                yield Row(indexes, cells)
         except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
-            said = "it takes too many steps" if str(error) == "interrupted" else str(error)
-            raise MappingError(f"the SQL query cannot be executed: {said[:500]}") from None
+            reason = "it takes too many steps" if str(error) == "interrupted" else str(error)
+            raise MappingError(f"the SQL query cannot be executed: {reason[:500]}") from None
 
 
 def quoted(name: str) -> str:
-    """Return a name as SQL writes it.
+    """Quote a name for SQL.
 
     >>> quoted('a "b" c')
     '"a ""b"" c"'
@@ -151,10 +157,10 @@ def _unquoted(name: str) -> str:
     return name
 
 
-def _allowed(
+def _authorise(
     action: int, first: str | None, second: str | None, _database: str | None, _by: str | None
 ) -> int:
-    """Reading, and functions that say the same of the same values."""
+    """Authorise reads and deterministic functions; deny everything else."""
     if action in {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ}:
         is_own = first is None or not first.lower().startswith(("sqlite_", "pragma_"))
         return sqlite3.SQLITE_OK if is_own else sqlite3.SQLITE_DENY

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Templates: text with references in braces; ``\{``, ``\}`` and ``\\`` stand for themselves."""
+r"""Templates: text with references in braces; ``\{``, ``\}`` and ``\\`` are escapes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kgbench.mapping.limits import Budget, MappingError
 
 _TOKEN: Final = re.compile(r"\\([{}\\])|[{}\\]|[^{}\\]+")
 _ESCAPES: Final = {"\\": "a backslash escapes braces and backslashes only"}
-_WRONG: Final = (
+_MISTAKES: Final = (
     {"}": "a closing brace has no opening one", **_ESCAPES},
     {"{": "there is a brace inside of braces", **_ESCAPES},
 )
@@ -22,7 +22,7 @@ _LETTERS: Final = ((0xA0, 0xD7FF), (0xF900, 0xFDCF), (0xFDF0, 0xFFEF), (0x10000,
 
 
 class Template(NamedTuple):
-    """Pieces of text, with a reference between each two of them."""
+    """Pieces of text with a reference between each two adjacent pieces."""
 
     pieces: tuple[str, ...]
     references: tuple[str, ...]
@@ -33,12 +33,12 @@ class Template(NamedTuple):
         written: Callable[[str], str],
         budget: Budget,
     ) -> list[str]:
-        """The texts that a template makes, one for each combination of the references' ``values``.
+        """Return the texts of a template, one for each combination of the values of its references.
 
-        ``written`` changes each value before it is put in.
+        ``written`` converts each value before insertion.
         """
         columns = [[written(value) for value in values(name)] for name in self.references]
-        found = []
+        result = []
         parts = [""] * (len(self.pieces) + len(self.references))
         parts[::2] = self.pieces
         for row in product(*columns):
@@ -46,12 +46,12 @@ class Template(NamedTuple):
             text = "".join(parts)
             budget.spend("terms")
             budget.spend("characters", len(text))
-            found.append(text)
-        return found
+            result.append(text)
+        return result
 
 
 def parsed(text: str) -> Template:
-    r"""Read a template.
+    r"""Parse a template.
 
     >>> parsed(r"a{b}\{c\}").pieces
     ('a', '{c}')
@@ -59,36 +59,36 @@ def parsed(text: str) -> Template:
     Raises :class:`~kgbench.mapping.limits.MappingError` for braces that do not match, empty
     references, and backslashes before other characters.
     """
-    parts, opened = [""], False  # text and references in turn
+    parts, is_open = [""], False  # texts and references alternate
     for match in _TOKEN.finditer(text):
-        mark = match[0]
-        if mark in _WRONG[opened]:
-            raise _wrong(text, _WRONG[opened][mark])
-        if mark in "{}":
-            if opened and not parts[-1]:
-                raise _wrong(text, "there is nothing between the braces")
-            opened = not opened
+        piece = match[0]
+        if piece in _MISTAKES[is_open]:
+            raise _error(text, _MISTAKES[is_open][piece])
+        if piece in "{}":
+            if is_open and not parts[-1]:
+                raise _error(text, "there is nothing between the braces")
+            is_open = not is_open
             parts.append("")
         else:
-            parts[-1] += match[1] or mark
-    if opened:
-        raise _wrong(text, "a brace is not closed")
+            parts[-1] += match[1] or piece
+    if is_open:
+        raise _error(text, "a brace is not closed")
     return Template(tuple(parts[::2]), tuple(parts[1::2]))
 
 
 def encoded(value: str) -> str:
-    """A value as part of an IRI: what is not unreserved in IRIs is percent-encoded (RFC 3987).
+    """Percent-encode all characters of a value except those unreserved in IRIs (RFC 3987).
 
     >>> encoded("Zoë/K")
     'Zoë%2FK'
     """
     if value.isascii():
         return encoded_as_uri(value)
-    return "".join(one if _is_letter(one) else encoded_as_uri(one) for one in value)
+    return "".join(c if _is_letter(c) else encoded_as_uri(c) for c in value)
 
 
 def encoded_as_uri(value: str) -> str:
-    """A value as part of a URI: what is not unreserved in URIs is percent-encoded (RFC 3986)."""
+    """Percent-encode all characters of a value except those unreserved in URIs (RFC 3986)."""
     return quote(value, safe=_UNRESERVED)
 
 
@@ -96,5 +96,5 @@ def _is_letter(character: str) -> bool:
     return any(low <= ord(character) <= high for low, high in _LETTERS)
 
 
-def _wrong(text: str, why: str) -> MappingError:
+def _error(text: str, why: str) -> MappingError:
     return MappingError(f'the template "{text[:200]}" is ill-formed: {why}')

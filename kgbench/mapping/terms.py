@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The terms that a term map makes of a record, as N-Triples write them."""
+"""Evaluation of term maps on records, with terms in N-Triples syntax."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ENCODERS: Final[dict[str, Callable[[str], str]]] = {
 
 
 class Terms:
-    """Makes terms; each value of a blank node gets the same label wherever it is used."""
+    """An evaluator of term maps; equal values of blank nodes share one label."""
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
@@ -35,45 +35,45 @@ class Terms:
         self._fresh = 0
         self._templates: dict[str, templates.Template] = {}
 
-    def made(self, of: TermMap, record: Record, base: str | None) -> list[str]:
-        """Return the terms of a term map: none where a reference has no value.
+    def made(self, term_map: TermMap, record: Record, base: str | None) -> list[str]:
+        """Return the terms of a term map for a record; there are none if a reference has no value.
 
-        Raises :class:`~kgbench.mapping.limits.MappingError` for what would be no RDF: relative
-        IRIs without a ``base``, IRIs with characters that they may not have, unknown languages.
+        Raises :class:`~kgbench.mapping.limits.MappingError` for invalid RDF: relative IRIs without
+        a ``base``, IRIs with forbidden characters, ill-formed language tags.
         """
-        expression = of.expression
+        expression = term_map.expression
         if expression.constant is not None:
             self._budget.spend("terms")
             return [expression.constant]
-        if of.term_type == BLANK:
+        if term_map.term_type == BLANK:
             return self._blank_nodes(expression, record)
-        if of.term_type == LITERAL:
-            return list(self._literals(of, record, base))
-        encoder = _ENCODERS.get(of.term_type, str)
+        if term_map.term_type == LITERAL:
+            return list(self._literals(term_map, record, base))
+        encoder = _ENCODERS.get(term_map.term_type, str)
         texts = self.texts(expression, record, encoder)
-        return [self._iri(text, base, unsafe=of.term_type in _UNSAFE) for text in texts]
+        return [self._iri(text, base, unsafe=term_map.term_type in _UNSAFE) for text in texts]
 
     def texts(
-        self, of: Expression, record: Record, encoder: Callable[[str], str] = str
+        self, expression: Expression, record: Record, encoder: Callable[[str], str] = str
     ) -> list[str]:
-        """Return the texts of an expression; ``encoder`` changes what is put into templates."""
-        if of.constant is not None:
-            return [_plain(of.constant)]
-        if of.reference is not None:
-            return [one.text for one in self._values(of.reference, record)]
-        assert of.template is not None
-        if of.template not in self._templates:
-            self._templates[of.template] = templates.parsed(of.template)
-        template = self._templates[of.template]
+        """Return the texts of an expression; ``encoder`` converts the values in templates."""
+        if expression.constant is not None:
+            return [_plain(expression.constant)]
+        if expression.reference is not None:
+            return [value.text for value in self._values(expression.reference, record)]
+        assert expression.template is not None
+        if expression.template not in self._templates:
+            self._templates[expression.template] = templates.parsed(expression.template)
+        template = self._templates[expression.template]
         return template.filled(
-            lambda name: (one.text for one in record.values(name)), encoder, self._budget
+            lambda name: (value.text for value in record.values(name)), encoder, self._budget
         )
 
     def _values(self, reference: str, record: Record) -> list[Value]:
         values = record.values(reference)
-        for one in values:
+        for value in values:
             self._budget.spend("terms")
-            self._budget.spend("characters", len(one.text))
+            self._budget.spend("characters", len(value.text))
         return values
 
     def _blank_nodes(self, expression: Expression, record: Record) -> list[str]:
@@ -84,26 +84,26 @@ class Terms:
         texts = self.texts(expression, record)
         return [self._labels.setdefault(text, f"_:b{len(self._labels)}") for text in texts]
 
-    def _literals(self, of: TermMap, record: Record, base: str | None) -> Iterator[str]:
-        if of.language is not None:
-            tags = self.texts(of.language, record)
-            for text, tag in product(self.texts(of.expression, record), tags):
+    def _literals(self, term_map: TermMap, record: Record, base: str | None) -> Iterator[str]:
+        if term_map.language is not None:
+            tags = self.texts(term_map.language, record)
+            for text, tag in product(self.texts(term_map.expression, record), tags):
                 if not _LANGUAGE.match(tag):
                     raise MappingError(f'"{tag[:100]}" is no language tag')
                 yield f"{_quoted(text)}@{tag.lower()}"
-        elif of.datatype is not None:
+        elif term_map.datatype is not None:
             datatypes = [
                 self._iri(text, base, unsafe=False)
-                for text in self.texts(of.datatype, record, templates.encoded)
+                for text in self.texts(term_map.datatype, record, templates.encoded)
             ]
-            for text, datatype in product(self.texts(of.expression, record), datatypes):
+            for text, datatype in product(self.texts(term_map.expression, record), datatypes):
                 yield _typed(text, datatype)
-        elif of.expression.reference is not None:
-            for value in self._values(of.expression.reference, record):
+        elif term_map.expression.reference is not None:
+            for value in self._values(term_map.expression.reference, record):
                 natural = None if value.datatype is None else f"<{value.datatype}>"
                 yield _typed(value.natural, natural)
         else:
-            yield from map(_quoted, self.texts(of.expression, record))
+            yield from map(_quoted, self.texts(term_map.expression, record))
 
     def _iri(self, text: str, base: str | None, *, unsafe: bool) -> str:
         if not _SCHEME.match(text):
@@ -116,7 +116,7 @@ class Terms:
 
 
 def written(term: str) -> str:
-    """Return a constant as terms are written here: languages in small letters.
+    """Normalise a constant: its language tag becomes lower case.
 
     >>> written('"a"@EN')
     '"a"@en'
@@ -138,7 +138,7 @@ def _quoted(text: str) -> str:
 
 
 def _plain(term: str) -> str:
-    """Return the text of a constant."""
+    """Return the IRI or the lexical form of a constant."""
     if term.startswith("<"):
         return term[1:-1]
     (quad,) = ox.parse(f"<urn:s> <urn:p> {term} .", ox.RdfFormat.N_TRIPLES)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of sources, with the datatypes that RDF has for them, and the records they come from."""
+"""Values of sources with their natural RDF datatypes, and the records that have them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Final, NamedTuple, Protocol
 
 from kgbench.vocab import XSD
 
-_DIGITS: Final = 17  # significant digits that tell all numbers of xsd:double apart
+_DIGITS: Final = 17  # significant digits that distinguish all values of xsd:double
 
 
 class Value(NamedTuple):
-    """A value as text, and the datatype of the natural mapping (``None``: a plain string)."""
+    """A value as text, with the datatype of its natural mapping (``None``: a plain string)."""
 
     text: str
     datatype: str | None = None
@@ -25,18 +25,18 @@ class Value(NamedTuple):
 
 
 class Record(Protocol):
-    """A row, an element, or part of a JSON document: what one iteration is about."""
+    """One item of an iteration: a row, an element, or a part of a JSON document."""
 
     @abstractmethod
     def values(self, reference: str) -> list[Value]:
-        """Return what a reference finds here: nothing where there is no value.
+        """Return the values of a reference in this record; empty if there is none.
 
-        Raises :class:`~kgbench.mapping.limits.MappingError` for an ill-formed reference.
+        Raises :class:`~kgbench.mapping.limits.MappingError` if the reference is ill-formed.
         """
 
 
 def canonical_double(text: str) -> str:
-    """Return the canonical form of a number as XML Schema 1.0 has it.
+    """Return the canonical form of an ``xsd:double`` by XML Schema 1.0.
 
     >>> canonical_double("30"), canonical_double("0.015")
     ('3.0E1', '1.5E-2')
@@ -46,6 +46,6 @@ def canonical_double(text: str) -> str:
         return "0.0E0"
     sign, digits, exponent = Decimal(repr(number)).as_tuple()
     assert isinstance(exponent, int)
-    whole = "".join(map(str, digits)).rstrip("0")[:_DIGITS] or "0"
+    mantissa = "".join(map(str, digits)).rstrip("0")[:_DIGITS] or "0"
     power = exponent + len(digits) - 1
-    return f"{'-' if sign else ''}{whole[0]}.{whole[1:] or '0'}E{power}"
+    return f"{'-' if sign else ''}{mantissa[0]}.{mantissa[1:] or '0'}E{power}"

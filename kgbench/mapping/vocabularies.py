@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The vocabularies of mappings under common names: RML core, the older RML, and R2RML.
+"""Common names for the vocabularies of mappings: RML core, the older RML, and R2RML.
 
-RML core has terms for all that the others say, so names are those of RML core, with ``tableName``
-and ``sqlQuery`` of R2RML beside them.
+The common names are those of RML core, which covers the other vocabularies, with ``tableName`` and
+``sqlQuery`` of R2RML in addition.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ _TERM_TYPES: Final = {
 
 
 def name_of(predicate: str) -> str | None:
-    """Return the common name of a property; ``None`` for one that says nothing about a mapping.
+    """Return the common name of a property; ``None`` if it is irrelevant to mappings.
 
-    Raises :class:`~kgbench.mapping.limits.MappingError` for a property of these vocabularies that
-    mappings do not have here.
+    Raises :class:`~kgbench.mapping.limits.MappingError` if the property is in one of the
+    vocabularies but not supported.
     """
     known = _KNOWN.get(predicate)
     if known is not None:
@@ -64,23 +64,23 @@ def name_of(predicate: str) -> str | None:
 
 
 def formulation_of(iri: str) -> str:
-    """The kind of sources of a reference formulation: ``csv``, ``json``, ``xml``, ``table``, ...
+    """Return the kind of source of a reference formulation, such as ``csv`` or ``table``.
 
-    Raises :class:`~kgbench.mapping.limits.MappingError` for another one.
+    Raises :class:`~kgbench.mapping.limits.MappingError` if it is not supported.
     """
-    return _named(iri, _FORMULATIONS, "reference formulation")
+    return _local_name(iri, _FORMULATIONS, "reference formulation")
 
 
 def term_type_of(iri: str) -> str:
-    """Return the name of a term type.
+    """Return the local name of a term type.
 
-    Raises :class:`~kgbench.mapping.limits.MappingError` for another one.
+    Raises :class:`~kgbench.mapping.limits.MappingError` if it is not supported.
     """
-    return _named(iri, _TERM_TYPES, "term type")
+    return _local_name(iri, _TERM_TYPES, "term type")
 
 
 def is_default_graph(iri: str) -> bool:
-    """Return whether a graph map means the default graph."""
+    """Return whether an IRI stands for the default graph."""
     return iri in {f"{RML}defaultGraph", f"{R2RML}defaultGraph"}
 
 
@@ -89,7 +89,7 @@ def is_triples_map_class(iri: str) -> bool:
     return iri in {f"{RML}TriplesMap", f"{R2RML}TriplesMap"}
 
 
-def _named(iri: str, known: dict[str, str], what: str) -> str:
+def _local_name(iri: str, known: dict[str, str], what: str) -> str:
     for namespace in (RML, OLD_QL, OLD_RML, R2RML):
         name = iri.removeprefix(str(namespace))
         if name != iri and name in known:

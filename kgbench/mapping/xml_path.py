@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""XPath as mappings need it: location paths over elements, attributes and text, with predicates.
+"""XPath for mappings: location paths over elements, attributes and text, with predicates.
 
-Supported are the steps ``name``, ``*``, ``@name``, ``@*``, ``text()``, ``.``, ``..`` and ``//``,
-and the predicates ``[2]``, ``[last()]``, ``[path]`` and ``[path = 'text']`` (also ``!=``), where a
-path is relative.
+The supported steps are ``name``, ``*``, ``@name``, ``@*``, ``text()``, ``.``, ``..`` and ``//``.
+The supported predicates are ``[2]``, ``[last()]``, ``[path]`` and ``[path = 'text']`` (also ``!=``)
+with relative paths.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DEEP, _ROOT = "//", "/"
 
 
 class Test(NamedTuple):
-    """A predicate: a position (``-1``: the last), or a path that finds something that compares."""
+    """A predicate: a position (``-1``: the last), or a path with an optional comparison."""
 
     position: int | None
     path: Path | None
@@ -35,7 +35,7 @@ class Test(NamedTuple):
 
 
 class Path(NamedTuple):
-    """Steps with their predicates; absolute paths begin at the document."""
+    """A path: its steps with their predicates; absolute paths begin at the document."""
 
     absolute: bool
     steps: tuple[tuple[str, tuple[Test, ...]], ...]
@@ -45,30 +45,31 @@ Node: TypeAlias = "Element | str"
 
 
 class Document:
-    """An XML document that paths are evaluated on; ``root`` stands for the document itself."""
+    """An XML document for the evaluation of paths; ``root`` is the document node."""
 
     def __init__(self, element: Element) -> None:
         self.root = Element(_ROOT)
         self.root.append(element)
-        self._above = {child: parent for parent in self.root.iter() for child in parent}
+        self._parents = {child: parent for parent in self.root.iter() for child in parent}
 
     def found(self, path: str, context: Element) -> list[Node]:
-        """The elements and texts (of attributes, or text nodes) that a path finds, each once.
+        """Return the elements, attribute values and text nodes that a path selects.
 
-        Raises :class:`~kgbench.mapping.limits.MappingError` for an ill-formed path.
+        Elements occur once each. Raises :class:`~kgbench.mapping.limits.MappingError` if the path
+        is ill-formed.
         """
         return self._walk(parsed(path), context)
 
     def _walk(self, path: Path, context: Element) -> list[Node]:
         nodes: list[Node] = [self.root if path.absolute else context]
         for step, tests in path.steps:
-            found = (
+            selected = (
                 kept
                 for node in nodes
                 if isinstance(node, Element)
-                for kept in self._kept(list(self._step(step, node)), tests)
+                for kept in self._filtered(list(self._step(step, node)), tests)
             )
-            nodes = _once(bounded(found, step))
+            nodes = _unique(bounded(selected, step))
         return nodes
 
     def _step(self, step: str, node: Element) -> Iterator[Node]:
@@ -77,96 +78,99 @@ class Document:
         elif step == ".":
             yield node
         elif step == "..":
-            if node in self._above:
-                yield self._above[node]
+            if node in self._parents:
+                yield self._parents[node]
         elif step == "text()":
-            yield from (text for text in (node.text, *(one.tail for one in node)) if text)
+            yield from (text for text in (node.text, *(child.tail for child in node)) if text)
         elif step.startswith("@"):
             names = (
                 node.attrib if step == "@*" else [name for name in node.attrib if name == step[1:]]
             )
             yield from (node.attrib[name] for name in names)
         else:
-            yield from (one for one in node if step in {"*", one.tag})
+            yield from (child for child in node if step in {"*", child.tag})
 
-    def _kept(self, nodes: list[Node], tests: Iterable[Test]) -> list[Node]:
+    def _filtered(self, nodes: list[Node], tests: Iterable[Test]) -> list[Node]:
         for test in tests:
             if test.position is not None:
-                at = len(nodes) - 1 if test.position < 0 else test.position - 1
-                nodes = nodes[at : at + 1] if at >= 0 else []
+                index = len(nodes) - 1 if test.position < 0 else test.position - 1
+                nodes = nodes[index : index + 1] if index >= 0 else []
             else:
                 nodes = [
-                    one for one in nodes if isinstance(one, Element) and self._holds(test, one)
+                    node for node in nodes if isinstance(node, Element) and self._holds(test, node)
                 ]
         return nodes
 
     def _holds(self, test: Test, node: Element) -> bool:
         assert test.path is not None
-        texts = [text(one) for one in self._walk(test.path, node)]
+        texts = [text(selected) for selected in self._walk(test.path, node)]
         if test.operator is None:
             return bool(texts)
-        return any((one == test.literal) == (test.operator == "=") for one in texts)
+        return any((value == test.literal) == (test.operator == "=") for value in texts)
 
 
 def text(node: Node) -> str:
-    """Return the string value of a node: all text inside of an element."""
+    """Return the string value of a node; for an element, all text inside it."""
     return node if isinstance(node, str) else "".join(node.itertext())
 
 
 @lru_cache(maxsize=64)
 def parsed(path: str) -> Path:
-    """Read a path; raises as :meth:`Document.found`."""
+    """Parse a path.
+
+    Raises :class:`~kgbench.mapping.limits.MappingError` if the path is ill-formed or too long.
+    """
     if len(path) > LONGEST:
         raise MappingError(f"a path has more than {LONGEST} characters")
-    left = path.strip()
-    absolute = left.startswith("/")
-    if absolute and not left.startswith(_DEEP):
-        left = left[1:]
+    remaining = path.strip()
+    absolute = remaining.startswith("/")
+    if absolute and not remaining.startswith(_DEEP):
+        remaining = remaining[1:]
     steps: list[tuple[str, tuple[Test, ...]]] = []
-    is_whole = False
-    while left:
-        if left.startswith(_DEEP):
+    is_complete = False
+    while remaining:
+        if remaining.startswith(_DEEP):
             steps.append((_DEEP, ()))
-            left = left[2:]
-        elif steps and left.startswith("/"):
-            left = left[1:]
+            remaining = remaining[2:]
+        elif steps and remaining.startswith("/"):
+            remaining = remaining[1:]
         elif steps:
             break
-        match, is_whole = _STEP.match(left), False
+        match, is_complete = _STEP.match(remaining), False
         if match is None:
             break
-        left, tests = _tests(left[match.end() :])
+        remaining, tests = _tests(remaining[match.end() :])
         steps.append((match[0], tests))
-        is_whole = True
-    if left or not is_whole:
-        place = len(path.rstrip()) - len(left) + 1
-        raise MappingError(f'the XPath "{path[:200]}" is ill-formed or not supported at {place}')
+        is_complete = True
+    if remaining or not is_complete:
+        position = len(path.rstrip()) - len(remaining) + 1
+        raise MappingError(f'the XPath "{path[:200]}" is ill-formed or not supported at {position}')
     if len(steps) > STEPS:
         raise MappingError(f"a path has more than {STEPS} steps")
     return Path(absolute, tuple(steps))
 
 
-def _tests(left: str) -> tuple[str, tuple[Test, ...]]:
-    """Return the predicates at the beginning of a text, and what follows."""
-    found = []
-    while match := _PREDICATE.match(left):
+def _tests(remaining: str) -> tuple[str, tuple[Test, ...]]:
+    """Parse the predicates at the start of a text; return the remaining text and the predicates."""
+    result = []
+    while match := _PREDICATE.match(remaining):
         if match["path"] is not None:
             literal = (match["literal"] or "").strip("'\"")
-            found.append(Test(None, parsed(match["path"]), match["operator"], literal))
+            result.append(Test(None, parsed(match["path"]), match["operator"], literal))
         else:
-            found.append(Test(-1 if match["last"] else int(match["index"]), None, None, ""))
-        left = left[match.end() :]
-    return left, tuple(found)
+            result.append(Test(-1 if match["last"] else int(match["index"]), None, None, ""))
+        remaining = remaining[match.end() :]
+    return remaining, tuple(result)
 
 
-def _once(nodes: list[Node]) -> list[Node]:
-    """Elements once each; texts as often as they occur."""
+def _unique(nodes: list[Node]) -> list[Node]:
+    """Remove repeated elements; texts may repeat."""
     seen: set[int] = set()
-    found: list[Node] = []
-    for one in nodes:
-        if isinstance(one, Element):
-            if id(one) in seen:
+    result: list[Node] = []
+    for node in nodes:
+        if isinstance(node, Element):
+            if id(node) in seen:
                 continue
-            seen.add(id(one))
-        found.append(one)
-    return found
+            seen.add(id(node))
+        result.append(node)
+    return result

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The closure of a small ontology under the rules of OWL 2 RL (:mod:`kgbench.reasoning.rules`).
 
-Rules fire once for each new triple (semi-naive evaluation: Abiteboul, Hull and Vianu, Foundations
-of Databases, 1995, chapter 13). Reasoning ends with the first inconsistency, because everything
-follows from it, and has a limit of steps, because ontologies may be hostile: ``sameAs`` between
-some hundred names, or keys of a thousand parts, would take hours.
+Each new triple fires the rules once (semi-naive evaluation: Abiteboul, Hull and Vianu, Foundations
+of Databases, 1995, chapter 13). Reasoning ends at the first inconsistency, because everything
+follows from it. The number of steps is limited, because ontologies may be hostile: ``sameAs``
+between some hundred names, or keys of a thousand parts, would take hours.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from kgbench.vocab import RDF, XSD
 MOST_STEPS: Final = 500_000
 MOST_TRIPLES: Final = 5_000
 MOST_LISTED: Final = 50
-"""How many members a list may have."""
-_OF_RULE: Final = 10  # steps that a premise of a rule of a list costs
+"""The most members of a list."""
+_OF_RULE: Final = 10  # cost in steps of each premise of a rule made for a list
 _FIRST, _REST, _NIL = (f"<{RDF[name]}>" for name in ("first", "rest", "nil"))
 _TYPE: Final = term("a")
 _WHOLE_NUMBERS: Final = {XSD[name] for name in ("integer", "nonNegativeInteger", "int")}
@@ -32,27 +32,27 @@ Bindings = dict[str, str]
 
 
 class TooMuchWork(ValueError):
-    """An ontology whose closure would take too many steps or triples."""
+    """The closure of an ontology would take too many steps or triples."""
 
 
 class Budget:
-    """How many steps are left; several closures may share one.
+    """A number of steps that several closures may share.
 
-    A step is a triple that a premise of a rule is compared with.
+    A step is the comparison of a triple with a premise of a rule.
     """
 
     def __init__(self, steps: int = MOST_STEPS) -> None:
         self.left = steps
 
     def spend(self, steps: int = 1) -> None:
-        """Take steps. Raises :class:`TooMuchWork` after the last."""
+        """Use up steps; raise :class:`TooMuchWork` if none are left."""
         self.left -= steps
         if self.left < 0:
             raise TooMuchWork("what follows from the axioms takes too many steps to find")
 
 
 class _Trigger(NamedTuple):
-    """A premise that a new triple may fit, with the others in the order of their evaluation."""
+    """A premise that a new triple may match, with the other premises in evaluation order."""
 
     atom: Atom
     others: tuple[Atom, ...]
@@ -60,10 +60,10 @@ class _Trigger(NamedTuple):
 
 
 class Closure:
-    """What follows from triples; see the module.
+    """The closure of triples, up to the first inconsistency or until ``goal`` follows.
 
-    ``clash`` is the name of the rule that found an inconsistency, with the triples that are its
-    premises, or ``None``. Raises :class:`TooMuchWork`.
+    ``clash`` is the name of the rule that found an inconsistency with the triples that match its
+    premises, or ``None``. Raises :class:`TooMuchWork` if the budget is used up.
     """
 
     def __init__(
@@ -75,12 +75,12 @@ class Closure:
         self._budget = Budget() if budget is None else budget
         self._goal = None if goal is None else _atom(goal)
         self._known: set[Atom] = set()
-        self._by: dict[tuple[int, str, str], list[Atom]] = defaultdict(list)
+        self._index: dict[tuple[int, str, str], list[Atom]] = defaultdict(list)
         self._new: deque[Atom] = deque()
         self.clash: tuple[str, tuple[Atom, ...]] | None = None
         self._triggers: dict[str, list[_Trigger]] = {}
-        self._loose: list[_Trigger] = []
-        self._run([_atom(one) for one in triples])
+        self._any_predicate: list[_Trigger] = []
+        self._run([_atom(triple) for triple in triples])
 
     @property
     def consistent(self) -> bool:
@@ -88,7 +88,7 @@ class Closure:
         return self.clash is None
 
     def entails(self, triple: ox.Triple) -> bool:
-        """Return whether a triple follows: from an inconsistency, everything does."""
+        """Return whether a triple follows; from an inconsistency, everything does."""
         return self.clash is not None or _atom(triple) in self._known
 
     @property
@@ -96,16 +96,16 @@ class Closure:
         """The triples of the closure, with terms as N-Triples writes them."""
         return frozenset(self._known)
 
-    def _run(self, given: list[Atom]) -> None:
-        rules = list(_of_lists(given, self._budget))
-        terms = {term_ for one in given for term_ in one}
+    def _run(self, atoms: list[Atom]) -> None:
+        rules = list(_of_lists(atoms, self._budget))
+        terms = {term_ for atom in atoms for term_ in atom}
         terms |= {term_ for rule in rules if rule.head for term_ in rule.head}
         table, loose = _sorted(_active(terms))
         own, _ = _sort(rules)
         self._triggers = {key: [*table.get(key, ()), *own.get(key, ())] for key in {*table, *own}}
-        self._loose = loose
-        for one in given:
-            self._add(one)
+        self._any_predicate = loose
+        for triple in atoms:
+            self._add(triple)
         for rule in rules:
             if not rule.body:
                 assert rule.head is not None
@@ -114,7 +114,7 @@ class Closure:
             self._fire(self._new.popleft())
 
     def _add(self, triple: Atom) -> None:
-        # A literal has no place before an object, whatever follows about it.
+        # RDF allows literals only as objects, though rules may conclude such triples.
         if triple in self._known or triple[0][0] == '"' or triple[1][0] == '"':
             return
         if len(self._known) >= MOST_TRIPLES:
@@ -123,17 +123,17 @@ class Closure:
         self._new.append(triple)
 
     def _fire(self, triple: Atom) -> None:
-        # What is not indexed yet is met later, by its own turn.
+        # Triples that are not indexed yet are joined later, when they fire themselves.
         subject, predicate, object_ = triple
-        by = self._by
+        by = self._index
         by[0, subject, ""].append(triple)
         by[1, predicate, ""].append(triple)
         by[2, object_, ""].append(triple)
         by[3, subject, predicate].append(triple)
         by[4, predicate, object_].append(triple)
-        for among in (self._triggers.get(predicate, ()), self._loose):
-            self._budget.spend(len(among))
-            for trigger in among:
+        for triggers in (self._triggers.get(predicate, ()), self._any_predicate):
+            self._budget.spend(len(triggers))
+            for trigger in triggers:
                 bindings = _matched(trigger.atom, triple, {})
                 if bindings is None:
                     continue
@@ -144,24 +144,24 @@ class Closure:
 
     def _conclude(self, rule: Rule, bindings: Bindings) -> None:
         if rule.head is None:
-            self.clash = rule.name, tuple(_filled(one, bindings) for one in rule.body)
+            self.clash = rule.name, tuple(_filled(atom, bindings) for atom in rule.body)
         else:
             self._add(_filled(rule.head, bindings))
 
     def _joined(self, atoms: tuple[Atom, ...], bindings: Bindings) -> Iterator[Bindings]:
-        # No recursion: chains and keys may have thousands of premises.
+        # Iterative, because chains and keys may have thousands of premises.
         stack = [(0, bindings)]
         while stack:
-            at, bound = stack.pop()
-            if at == len(atoms):
+            index, bound = stack.pop()
+            if index == len(atoms):
                 yield bound
                 continue
-            atom = atoms[at]
+            atom = atoms[index]
             for triple in self._candidates(_filled(atom, bound)):
                 self._budget.spend()
                 more = _matched(atom, triple, bound)
                 if more is not None:
-                    stack.append((at + 1, more))
+                    stack.append((index + 1, more))
 
     def _candidates(self, pattern: Atom) -> list[Atom]:
         subject, predicate, object_ = pattern
@@ -174,13 +174,16 @@ class Closure:
             key = (0, subject, "")
         elif object_[0] != "?":
             key = (2, object_, "")
-        return self._by.get(key, [])
+        return self._index.get(key, [])
 
 
 def entails(
     triples: Iterable[ox.Triple], goal: ox.Triple | None, budget: Budget | None = None
 ) -> bool:
-    """Whether a triple, or for ``None`` an inconsistency, follows. Raises :class:`TooMuchWork`."""
+    """Return whether a triple, or if ``goal`` is ``None`` an inconsistency, follows.
+
+    Raises :class:`TooMuchWork` if the budget is used up.
+    """
     closure = Closure(triples, goal, budget)
     return not closure.consistent if goal is None else closure.entails(goal)
 
@@ -190,7 +193,7 @@ def _atom(triple: ox.Triple) -> Atom:
 
 
 def _object(value: object) -> str:
-    """Return a term; whole numbers without leading zeros and datatype, as the table writes them."""
+    """Return a term in the notation of the table, which writes 0 and 1 without datatype."""
     if isinstance(value, ox.Literal) and value.datatype.value in _WHOLE_NUMBERS:
         text = value.value.strip().lstrip("+").lstrip("0") or "0"
         if text in {"0", "1"}:
@@ -208,36 +211,36 @@ def _filled(atom: Atom, bindings: Bindings) -> Atom:
 
 
 def _matched(atom: Atom, triple: Atom, bound: Bindings) -> Bindings | None:
-    """Return the bindings with those that make an atom a triple; ``None`` if nothing does."""
-    found = bound
-    for wanted, term_ in zip(atom, triple, strict=True):
-        if wanted[0] != "?":
-            if wanted != term_:
+    """Extend bindings so that an atom matches a triple; ``None`` if that is impossible."""
+    extended = bound
+    for pattern, term_ in zip(atom, triple, strict=True):
+        if pattern[0] != "?":
+            if pattern != term_:
                 return None
-        elif (known := found.get(wanted)) is None:
-            if found is bound:
-                found = dict(bound)
-            found[wanted] = term_
+        elif (known := extended.get(pattern)) is None:
+            if extended is bound:
+                extended = dict(bound)
+            extended[pattern] = term_
         elif known != term_:
             return None
-    return found
+    return extended
 
 
 def _active(terms: set[str]) -> tuple[int, ...]:
-    """The rules of the table that may fire where triples consist of ``terms``, by their places."""
+    """Return the indexes of the rules of the table that may fire for triples with ``terms``."""
     known, active = set(terms), list[int]()
-    left = list(enumerate(_CONSTANTS))
+    remaining = list(enumerate(_CONSTANTS))
     while True:
-        fits = [(place, of) for place, of in left if of[0] <= known]
+        fits = [(index, constants) for index, constants in remaining if constants[0] <= known]
         if not fits:
             return tuple(sorted(active))
-        active += [place for place, _ in fits]
-        known.update(*(of[1] for _, of in fits))
-        left = [one for one in left if one not in fits]
+        active += [index for index, _ in fits]
+        known.update(*(constants[1] for _, constants in fits))
+        remaining = [entry for entry in remaining if entry not in fits]
 
 
 def _constants(atoms: Iterable[Atom]) -> frozenset[str]:
-    return frozenset(one for atom in atoms for one in atom if one[0] != "?")
+    return frozenset(term_ for atom in atoms for term_ in atom if term_[0] != "?")
 
 
 _CONSTANTS: Final = [
@@ -246,42 +249,42 @@ _CONSTANTS: Final = [
 
 
 @lru_cache(maxsize=256)
-def _sorted(places: tuple[int, ...]) -> tuple[dict[str, list[_Trigger]], list[_Trigger]]:
-    return _sort(RULES[place] for place in places)
+def _sorted(indexes: tuple[int, ...]) -> tuple[dict[str, list[_Trigger]], list[_Trigger]]:
+    return _sort(RULES[index] for index in indexes)
 
 
 def _sort(rules: Iterable[Rule]) -> tuple[dict[str, list[_Trigger]], list[_Trigger]]:
-    """Where new triples look premises up that they may fit: by predicate, and those without."""
+    """Index the premises of rules by predicate; those with a variable predicate are separate."""
     triggers: dict[str, list[_Trigger]] = {}
     loose: list[_Trigger] = []
     for rule in rules:
-        for place, atom in enumerate(rule.body):
-            others = _ordered(atom, rule.body[:place] + rule.body[place + 1 :])
-            among = loose if atom[1][0] == "?" else triggers.setdefault(atom[1], [])
-            among.append(_Trigger(atom, others, rule))
+        for index, atom in enumerate(rule.body):
+            others = _ordered(atom, rule.body[:index] + rule.body[index + 1 :])
+            bucket = loose if atom[1][0] == "?" else triggers.setdefault(atom[1], [])
+            bucket.append(_Trigger(atom, others, rule))
     return triggers, loose
 
 
 def _ordered(first: Atom, others: tuple[Atom, ...]) -> tuple[Atom, ...]:
-    """Return the other premises, those that have most of their terms bound first."""
-    bound, left, found = set(first), list(others), list[Atom]()
-    while left:
-        best = max(left, key=lambda one: sum(t[0] != "?" or t in bound for t in one))
-        left.remove(best)
-        found.append(best)
+    """Order the other premises so that those with the most bound terms come first."""
+    bound, remaining, result = set(first), list(others), list[Atom]()
+    while remaining:
+        best = max(remaining, key=lambda atom: sum(t[0] != "?" or t in bound for t in atom))
+        remaining.remove(best)
+        result.append(best)
         bound |= set(best)
-    return tuple(found)
+    return tuple(result)
 
 
-def _of_lists(given: list[Atom], budget: Budget) -> Iterator[Rule]:
-    """Yield the rules that lists in an ontology give; a list that is not whole gives none."""
-    firsts = {subject: object_ for subject, predicate, object_ in given if predicate == _FIRST}
-    rests = {subject: object_ for subject, predicate, object_ in given if predicate == _REST}
+def _of_lists(atoms: list[Atom], budget: Budget) -> Iterator[Rule]:
+    """Yield the rules for the lists of an ontology; incomplete lists have none."""
+    firsts = {subject: object_ for subject, predicate, object_ in atoms if predicate == _FIRST}
+    rests = {subject: object_ for subject, predicate, object_ in atoms if predicate == _REST}
     kinds: dict[str, set[str]] = defaultdict(set)
-    for subject, predicate, object_ in given:
+    for subject, predicate, object_ in atoms:
         if predicate == _TYPE:
             kinds[subject].add(object_)
-    for subject, predicate, object_ in given:
+    for subject, predicate, object_ in atoms:
         if predicate not in LIST_PREDICATES:
             continue
         items = list(_listed(object_, firsts, rests))
@@ -294,10 +297,10 @@ def _of_lists(given: list[Atom], budget: Budget) -> Iterator[Rule]:
 
 
 def _listed(node: str, firsts: dict[str, str], rests: dict[str, str]) -> Iterator[str]:
-    """Yield the members of a list, one more than are allowed at most; none where it has no end."""
-    items, met = list[str](), set[str]()
-    while node in firsts and node in rests and len(items) <= MOST_LISTED and node not in met:
-        met.add(node)
+    """Yield the members of a list, at most one more than allowed; none if the list has no end."""
+    items, visited = list[str](), set[str]()
+    while node in firsts and node in rests and len(items) <= MOST_LISTED and node not in visited:
+        visited.add(node)
         items.append(firsts[node])
         node = rests[node]
     return iter(items if node == _NIL or len(items) > MOST_LISTED else ())

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Coherence of an ontology: whether all its classes and properties can have members at all.
+"""Coherence of an ontology: whether all its classes and properties can have instances.
 
-The rules of OWL 2 RL say nothing of a class that is empty by necessity; they find an inconsistency
-as soon as it has an instance. So each class is given an instance of its own, and each property a
-link of its own. They share nothing, so that one closure tries all of them.
+The rules of OWL 2 RL do not detect an unsatisfiable class, but they find an inconsistency as soon
+as it has an instance. Therefore each class gets an instance of its own, and each property a link of
+its own. These share no nodes, so that one closure tests all of them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kgbench.reasoning.rules import Atom
 from kgbench.vocab import OWL, RDF
 
 SOMETHING: Final = "urn:x-kgbench-something:"
-"""What the IRIs of instances that are made begin with."""
+"""The prefix of the IRIs of added instances."""
 _TYPE: Final = ox.NamedNode(RDF.type)
 _CLASS, _OBJECT, _DATATYPE = (
     str(OWL[name]) for name in ("Class", "ObjectProperty", "DatatypeProperty")
@@ -28,25 +28,25 @@ _CLASS, _OBJECT, _DATATYPE = (
 def incoherence(
     triples: Iterable[ox.Triple], budget: Budget | None = None
 ) -> tuple[str, tuple[Atom, ...]] | None:
-    """The rule of OWL 2 RL that finds an inconsistency, with its premises; ``None`` without any.
+    """Find an incoherence; return the rule that detects it and its premises, or ``None``.
 
-    Classes and properties are those that are declared. Raises
-    :class:`~kgbench.reasoning.closure.TooMuchWork`.
+    Only declared classes and properties are tested. Raises
+    :class:`~kgbench.reasoning.closure.TooMuchWork` if the budget is used up.
     """
     given = list(triples)
     return Closure([*given, *_members(given)], budget=budget).clash
 
 
-def _members(given: Iterable[ox.Triple]) -> Iterable[ox.Triple]:
-    """Return an instance of each class, and a link by each property."""
-    for number, one in enumerate(given):
-        if one.predicate != _TYPE or not isinstance(one.subject, ox.NamedNode):
+def _members(triples: Iterable[ox.Triple]) -> Iterable[ox.Triple]:
+    """Yield an instance of each class and a link by each property."""
+    for index, triple in enumerate(triples):
+        if triple.predicate != _TYPE or not isinstance(triple.subject, ox.NamedNode):
             continue
-        kind = str(one.object.value) if isinstance(one.object, ox.NamedNode) else ""
-        some = ox.NamedNode(f"{SOMETHING}{number}")
+        kind = str(triple.object.value) if isinstance(triple.object, ox.NamedNode) else ""
+        instance = ox.NamedNode(f"{SOMETHING}{index}")
         if kind == _CLASS:
-            yield ox.Triple(some, _TYPE, one.subject)
+            yield ox.Triple(instance, _TYPE, triple.subject)
         elif kind == _OBJECT:
-            yield ox.Triple(some, one.subject, ox.NamedNode(f"{SOMETHING}{number}-value"))
+            yield ox.Triple(instance, triple.subject, ox.NamedNode(f"{SOMETHING}{index}-value"))
         elif kind == _DATATYPE:
-            yield ox.Triple(some, one.subject, ox.Literal(""))
+            yield ox.Triple(instance, triple.subject, ox.Literal(""))

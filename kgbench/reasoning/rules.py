@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of OWL 2 RL/RDF, as a table.
+"""The table of the rules of OWL 2 RL/RDF.
 
-Source: OWL 2 Web Ontology Language Profiles (second edition), section 4.3, tables 4 to 9. Each rule
-has the name that it has there. Left out are the rules about datatypes (table 8) and those whose
-conclusions say nothing of an ontology: that all is the same as itself (eq-ref), that classes and
-properties are below themselves and below ``owl:Thing`` (scm-cls, scm-op, scm-dp), and what holds
-without premises (prp-ap, cls-thing, cls-nothing1).
+Source: OWL 2 Web Ontology Language Profiles (second edition), section 4.3, tables 4 to 9, which
+also names the rules. Left out are the rules about datatypes (table 8) and rules with trivial
+conclusions: that everything is the same as itself (eq-ref), that classes and properties are below
+themselves and below ``owl:Thing`` (scm-cls, scm-op, scm-dp), and rules without premises (prp-ap,
+cls-thing, cls-nothing1).
 
-A rule is written ``name: premise, premise -> conclusion``; terms with a question mark are variables
-and ``false`` is an inconsistency. Rules with lists are made for each list of an ontology
-(:func:`of_list`).
+A rule is written ``name: premise, premise -> conclusion``. Terms with a question mark are
+variables, and ``false`` is an inconsistency. Rules about lists are generated for each list of an
+ontology (:func:`of_list`).
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Rule(NamedTuple):
 
 
 def term(text: str) -> str:
-    """Return a term of the table as the engine writes it: IRIs as N-Triples do."""
+    """Convert a term of the table to the notation of the engine: IRIs in N-Triples syntax."""
     if text.startswith("?") or text.isdecimal():
         return text
     if text == "a":
@@ -107,8 +107,8 @@ def _atom(text: str) -> Atom:
 
 
 def _rule(line: str) -> Rule:
-    name, _, rest = line.partition(": ")
-    body, _, head = rest.partition(" -> ")
+    name, _, formula = line.partition(": ")
+    body, _, head = formula.partition(" -> ")
     premises = tuple(map(_atom, body.split(", ")))
     return Rule(name, premises, None if head == "false" else _atom(head))
 
@@ -122,51 +122,51 @@ _BELOW: Final = term("rdfs:subClassOf")
 def of_list(
     subject: str, predicate: str, items: Sequence[str], kinds: frozenset[str]
 ) -> Iterator[Rule]:
-    """Yield the rules of a triple with a list; ``kinds`` are the classes stated of its subject."""
+    """Yield the rules for a triple with a list; ``kinds`` are the stated classes of its subject."""
     yield from _OF_LISTS[predicate](subject, items, kinds)
 
 
 def _intersection(subject: str, items: Sequence[str], _: frozenset[str]) -> Iterator[Rule]:
     if items:
-        body = tuple(("?y", _A, each) for each in items)
+        body = tuple(("?y", _A, cls) for cls in items)
         yield Rule("cls-int1", body, ("?y", _A, subject))
-    for each in items:
-        yield Rule("cls-int2", (("?y", _A, subject),), ("?y", _A, each))
-        yield Rule("scm-int", (), (subject, _BELOW, each))
+    for cls in items:
+        yield Rule("cls-int2", (("?y", _A, subject),), ("?y", _A, cls))
+        yield Rule("scm-int", (), (subject, _BELOW, cls))
 
 
 def _union(subject: str, items: Sequence[str], _: frozenset[str]) -> Iterator[Rule]:
-    for each in items:
-        yield Rule("cls-uni", (("?y", _A, each),), ("?y", _A, subject))
-        yield Rule("scm-uni", (), (each, _BELOW, subject))
+    for cls in items:
+        yield Rule("cls-uni", (("?y", _A, cls),), ("?y", _A, subject))
+        yield Rule("scm-uni", (), (cls, _BELOW, subject))
 
 
 def _enumeration(subject: str, items: Sequence[str], _: frozenset[str]) -> Iterator[Rule]:
-    for each in items:
-        yield Rule("cls-oo", (), (each, _A, subject))
+    for individual in items:
+        yield Rule("cls-oo", (), (individual, _A, subject))
 
 
 def _chain(subject: str, items: Sequence[str], _: frozenset[str]) -> Iterator[Rule]:
     if items:
-        body = tuple((f"?u{n}", each, f"?u{n + 1}") for n, each in enumerate(items))
+        body = tuple((f"?u{n}", prop, f"?u{n + 1}") for n, prop in enumerate(items))
         yield Rule("prp-spo2", body, ("?u0", subject, f"?u{len(items)}"))
 
 
 def _key(subject: str, items: Sequence[str], _: frozenset[str]) -> Iterator[Rule]:
     if items:
-        shared = [(one, each, f"?z{n}") for n, each in enumerate(items) for one in ("?x", "?y")]
+        shared = [(owner, prop, f"?z{n}") for n, prop in enumerate(items) for owner in ("?x", "?y")]
         body = (("?x", _A, subject), *shared, ("?y", _A, subject))
         yield Rule("prp-key", body, ("?x", _SAME, "?y"))
 
 
 def _members(_: str, items: Sequence[str], kinds: frozenset[str]) -> Iterator[Rule]:
-    for one, other in combinations(items, 2):
+    for first, second in combinations(items, 2):
         if term("owl:AllDifferent") in kinds:
-            yield Rule("eq-diff2", (), (one, _DIFFERENT, other))
+            yield Rule("eq-diff2", (), (first, _DIFFERENT, second))
         if term("owl:AllDisjointClasses") in kinds:
-            yield Rule("cax-adc", (("?x", _A, one), ("?x", _A, other)), None)
+            yield Rule("cax-adc", (("?x", _A, first), ("?x", _A, second)), None)
         if term("owl:AllDisjointProperties") in kinds:
-            yield Rule("prp-adp", (("?x", one, "?y"), ("?x", other, "?y")), None)
+            yield Rule("prp-adp", (("?x", first, "?y"), ("?x", second, "?y")), None)
 
 
 _OF_LISTS: Final[Mapping[str, Callable[[str, Sequence[str], frozenset[str]], Iterator[Rule]]]] = {
@@ -179,4 +179,4 @@ _OF_LISTS: Final[Mapping[str, Callable[[str, Sequence[str], frozenset[str]], Ite
     term("owl:distinctMembers"): _members,
 }
 LIST_PREDICATES: Final = frozenset(_OF_LISTS)
-"""The predicates whose lists give rules."""
+"""The predicates whose lists have rules."""

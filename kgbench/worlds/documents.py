@@ -103,9 +103,9 @@ class _Draft:
         self._graph = graph
         self._chance = chance
         self._level = level
-        wanted = chance.some(sorted(_NEW.get(level, ())), 2)
-        others = sorted(_FEATURES[level] - set(wanted))
-        self._features = {*wanted, *chance.some(others, chance.between(1, len(others)))}
+        new = chance.some(sorted(_NEW.get(level, ())), 2)
+        others = sorted(_FEATURES[level] - set(new))
+        self._features = {*new, *chance.some(others, chance.between(1, len(others)))}
         if {"base", "prefix"} <= self._features:
             self._features.remove(chance.one(("base", "prefix")))
         self._used: set[str] = set()

@@ -44,11 +44,11 @@ class EmptySheet(Sheet):
         recipe, forms = super()._recipe()
         return recipe, tuple(form for form in forms if form in _FORMS)
 
-    def _clause(self, feature: str, place: Place) -> Clause | None:
+    def _clause(self, feature: str, context: Place) -> Clause | None:
         if self._level == 1:  # with a single condition, no other one could exclude its matches
-            return _unmet(place)
-        other = place.chance.one(place.graph.instances[place.witness.kind])
-        return super()._clause(feature, place._replace(witness=other))
+            return _unmet(context)
+        other = context.chance.one(context.graph.instances[context.witness.kind])
+        return super()._clause(feature, context._replace(witness=other))
 
     def _sound(self, question: Question, kind: str, parts: Sequence[Clause], form: Form) -> bool:
         rows = self._rows(question.query)
@@ -88,10 +88,14 @@ class UnanswerableSheet(Sheet):
         parts = super()._clauses(kind, witness, features)
         if parts is None:
             return None
-        place = Place(self._graph, witness, self._chance, len(parts))
+        context = Place(self._graph, witness, self._chance, len(parts))
         unknown_thing = self._chance.between(0, 1) == 1
         self._missing_feature = UNKNOWN_THING if unknown_thing else UNKNOWN_PROPERTY
-        part = self._unknown_thing(kind, place) if unknown_thing else _unknown_property(kind, place)
+        part = (
+            self._unknown_thing(kind, context)
+            if unknown_thing
+            else _unknown_property(kind, context)
+        )
         parts[self._chance.between(0, len(parts) - 1)] = part
         return None if len({clause.about for clause in parts}) < len(parts) else parts
 

@@ -104,27 +104,29 @@ class _Search:
         self.pairings = 0
         self.unique = False
 
-    def explore(self, place: int, removed: int) -> None:
-        """Try all partners for the blank nodes from index ``place`` on."""
+    def explore(self, position: int, removed: int) -> None:
+        """Try all partners for the blank nodes from ``position`` on."""
         self._steps_left -= 1
         if self._steps_left < 0:
             raise _TooManySteps
         # Two pairings that remove nothing settle the answer; more cannot change it.
         if removed > self._most or (self._most == 0 and self.pairings > 1):
             return
-        if place == len(self._order):
+        if position == len(self._order):
             self._keep(removed)
             return
-        node = self._order[place]
+        node = self._order[position]
         used = set(self._pairing.values())
         costs: list[tuple[int, str | None]] = []
         for other in (*(entry for entry in self._others if entry not in used), None):
             self._pairing[node] = other
-            lost = sum(renamed(row, self._pairing) not in self._second for row in self._rows[place])
+            lost = sum(
+                renamed(row, self._pairing) not in self._second for row in self._rows[position]
+            )
             costs.append((lost, other))
         for lost, other in sorted(costs, key=lambda entry: entry[0]):
             self._pairing[node] = other
-            self.explore(place + 1, removed + lost)
+            self.explore(position + 1, removed + lost)
         del self._pairing[node]
 
     def _keep(self, removed: int) -> None:

@@ -280,9 +280,9 @@ def _functional(draft: Draft, terms: Sequence[str]) -> Step:
 
 def _identity(draft: Draft, terms: Sequence[str]) -> Step:
     # State the fact about another name of the same thing.
-    *context, one = reversed(terms) if len(terms) == 2 else terms  # noqa: PLR2004 - a class
+    *context, individual = reversed(terms) if len(terms) == 2 else terms  # noqa: PLR2004 - a class
     other = draft.fresh("i")
-    axioms, needed = _functional(draft, [one, other])
+    axioms, needed = _functional(draft, [individual, other])
     fact = _type(other, context[0]) if len(context) == 1 else _link(context[0], context[1], other)
     return axioms, [*needed, fact]
 

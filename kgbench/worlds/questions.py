@@ -151,8 +151,8 @@ class Sheet:
             parts.append(part)
         return parts
 
-    def _clause(self, feature: str, place: Place) -> Clause | None:
-        return clauses.KINDS[feature](place)
+    def _clause(self, feature: str, context: Place) -> Clause | None:
+        return clauses.KINDS[feature](context)
 
     def _put(
         self, kind: str, parts: Sequence[Clause], form: Form, *, has_subclasses: bool

@@ -118,7 +118,7 @@ def _reduced(draft: Draft, level: int) -> Tree | None:
 
     frame, tree = draft.frame, made_by(draft.frame)
     while True:
-        smaller = next((one for one in _without_one(frame) if made_by(one) == tree), None)
+        smaller = next((less for less in _without_one(frame) if made_by(less) == tree), None)
         if smaller is None:
             break
         frame = smaller

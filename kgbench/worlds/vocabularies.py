@@ -66,12 +66,12 @@ class Vocabulary:
         self.labels[name] = label
         return name
 
-    def _invented(self, taken: str) -> str:
+    def _invented(self, label: str) -> str:
         """Draw an invented word that is not in use."""
         used = set(self.labels.values())
-        while taken in used or taken in _CLASSES or taken in _PROPERTIES:
-            taken = word(self._chance).lower()
-        return taken
+        while label in used or label in _CLASSES or label in _PROPERTIES:
+            label = word(self._chance).lower()
+        return label
 
 
 def readable(labels_: Mapping[str, str]) -> list[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tools that a model is offered, its calls of them and what they gave, as plain values."""
+"""Plain values for tools, tool calls and their results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 TOOL_RESULTS = "tool-results"
-"""The kind of feedback of a prompt that gives the results of tools."""
+"""The kind of feedback of a prompt with the results of tools."""
 
 
 class ToolOutcome(StrEnum):
@@ -34,9 +34,9 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool as a model sees it; ``parameters`` is the JSON Schema of its arguments.
+    """A tool as offered to a model; ``parameters`` is the JSON Schema of its arguments.
 
-    A call of a tool that ``ends`` is the model's last word: it answers or gives up.
+    A call of a tool with ``ends`` ends the dialogue: the model answers or gives up.
     """
 
     name: str
@@ -47,10 +47,10 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """What a model asked of a tool: ``arguments`` is JSON as the model wrote it.
+    """A call of a tool by a model; ``arguments`` is JSON as the model wrote it.
 
-    ``id`` is the provider's, if it gave one. ``malformed`` says what is wrong with a call that
-    could not be read; then ``arguments`` is all that was written.
+    ``id`` is the id from the provider, if any. ``malformed`` is the fault of a call that could not
+    be parsed; then ``arguments`` is the whole text of the call.
     """
 
     name: str
@@ -61,7 +61,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool gave: text for the model, and how the call ended."""
+    """The result of a call: text for the model, and the outcome."""
 
     text: str
     outcome: ToolOutcome = ToolOutcome.OK
@@ -70,10 +70,10 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class ToolServer:
-    """A server that gives tools, as it names itself.
+    """The identity of a tool server, by its own name and version.
 
-    ``digest`` is the SHA-256 (hex) of the names, descriptions and schemas of the tools it offered,
-    as canonical JSON.
+    ``digest`` is the SHA-256 (hex) of the names, descriptions and schemas of its tools, as
+    canonical JSON.
     """
 
     name: str
@@ -83,9 +83,9 @@ class ToolServer:
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A call with its result, and when the tool worked on it.
+    """A call with its result and its times.
 
-    ``server`` gave the result; ``None`` if kgbench did.
+    ``server`` is the server that executed the call; ``None`` if kgbench did.
     """
 
     call: ToolCall

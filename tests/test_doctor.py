@@ -388,7 +388,7 @@ def test_a_judge_that_fails_is_broken(monkeypatch):
     (found,) = judging.judging()
 
     assert found.state is State.BROKEN
-    assert "not judged right" in found.words
+    assert "not judged correct" in found.words
 
 
 def test_a_task_class_of_another_package_that_cannot_be_used_is_broken(monkeypatch):

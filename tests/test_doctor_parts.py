@@ -166,7 +166,7 @@ def test_a_limit_of_time_without_effect_is_broken(monkeypatch):
     (found,) = judging.judging()
 
     assert found.state is State.BROKEN
-    assert found.words == "a child that exceeds its time is not ended"
+    assert found.words == "a judging process that exceeds its time limit is not stopped"
 
 
 # --- the store --------------------------------------------------------------------------------

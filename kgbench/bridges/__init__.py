@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bridges: kgbench's tasks inside of other frameworks, judged as kgbench judges them."""
+"""Bridges that offer kgbench's tasks and judges in other evaluation frameworks."""

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tasks of kgbench for Inspect AI: ``inspect eval kgbench/RdfFriendCount-turtle-1``.
 
-Every task label is a task of Inspect (entry point ``inspect_ai``), with our cases as samples, a
-solver that holds the dialogue with our feedback prompts, and a scorer with our judge. Answers are
-judged in child processes with limits, as everywhere. Tools that a case offers are offered natively
-(:mod:`kgbench.bridges.inspect_tools`). What ``kgbench import inspect`` needs stands in the metadata
-of samples and scores (:mod:`kgbench.importers.inspect_samples`).
+Every task label is an Inspect task (entry point ``inspect_ai``). Its samples are kgbench's cases,
+its solver holds the dialogue with kgbench's feedback prompts, and its scorer uses kgbench's judge.
+Judging runs in child processes with limits, as in ``kgbench run``. Tools of a case are offered
+natively (:mod:`kgbench.bridges.inspect_tools`). The metadata of samples and scores has all that
+``kgbench import inspect`` needs (:mod:`kgbench.importers.inspect_samples`).
 """
 
 from __future__ import annotations
@@ -54,39 +54,39 @@ ITERATIONS = 10
 
 
 def task(label: str, iterations: int = ITERATIONS, suite: str = SUITE, seed: int = 0) -> Any:
-    """The task of Inspect for one of our labels, with at most ``iterations`` different cases.
+    """Return the Inspect task for a task label, with at most ``iterations`` different cases.
 
-    ``seed`` chooses the generated ones, as in a configuration of ``kgbench run``. Raises
-    :class:`~kgbench.errors.TaskError` where there is no such task, no case, or where tools are
-    offered within a limit of dollars.
+    ``seed`` selects the generated cases, as in a configuration of ``kgbench run``. Raises
+    :class:`~kgbench.errors.TaskError` if there is no such task or case, or if the task offers tools
+    and limits dollars.
     """
     known = catalogue.labelled_tasks()
     if label not in known:
         raise TaskError(f"there is no task '{label}': {nearest(label, known)}")
-    ours = known[label]
+    labelled = known[label]
     samples = []
-    for k in range(case_count(ours, suite, seed, iterations)):
-        about = About.of(ours, suite, seed, k)
+    for k in range(case_count(labelled, suite, seed, iterations)):
+        about = About.of(labelled, suite, seed, k)
         case = about.case(label)
-        prompt = catalogue.module(ours.task_class).prompt(case)
+        prompt = catalogue.module(labelled.task_class).prompt(case)
         metadata: dict[str, Any] = {CASE: about.as_json()}
         if tools := inspect_tools.offered(case, label):
             prompt = tool_prompts.prompt(case, prompt, tools, native=True)
             metadata[PROTOCOL] = tool_protocol.NATIVE
-        # No target: a log tells no reference answer, so it can be shown.
+        # No target, so that logs do not reveal reference answers and can be published.
         samples.append(Sample(id=f"{k}", input=prompt, metadata=metadata))
     return inspect_ai.Task(
         dataset=MemoryDataset(samples, name=label),
         solver=dialogue(),
         scorer=scores(),
         name=label,
-        version=ours.version,
+        version=labelled.version,
         metadata={"suite": suite, "seed": seed},
     )
 
 
 def _dialogue() -> Any:
-    """Ask, use tools, judge, and give feedback for as long as the task class has rounds."""
+    """Build the solver, which asks, uses tools, judges, and gives feedback in several rounds."""
 
     async def solve(state: Any, generate: Callable[..., Any]) -> Any:
         about = About.read(state.metadata[CASE], state.sample_id)
@@ -94,17 +94,20 @@ def _dialogue() -> Any:
         offered = inspect_tools.offered(case, about.label)
         tools = inspect_tools.Tools(case, offered, _pool()) if offered else None
         state.tools = inspect_tools.definitions(offered)
-        held = _held(case, [])
+        dialogue_so_far = _dialogue_of(case, [])
         prompt, feedback = state.messages[-1].text, None
         while True:
             started = datetime.now(UTC)
             state = await generate(state, tool_calls="none")
             turn = _turn(prompt, feedback, started, state.output)
-            held = replace(held, turns=(*held.turns, turn))
-            used = None if tools is None else await tools.use(held)
+            dialogue_so_far = replace(dialogue_so_far, turns=(*dialogue_so_far.turns, turn))
+            used = None if tools is None else await tools.use(dialogue_so_far)
             if used is not None:
-                held = replace(held, turns=(*held.turns[:-1], replace(turn, uses=used.uses)))
-            state.metadata[TURNS] = [turn_as_json(each) for each in held.turns]
+                dialogue_so_far = replace(
+                    dialogue_so_far,
+                    turns=(*dialogue_so_far.turns[:-1], replace(turn, uses=used.uses)),
+                )
+            state.metadata[TURNS] = [turn_as_json(past) for past in dialogue_so_far.turns]
             uses = () if used is None else used.uses
             if state.completed:
                 return state
@@ -112,8 +115,8 @@ def _dialogue() -> Any:
                 prompt, feedback = used.prompt, TOOL_RESULTS
                 state.messages += inspect_tools.messages(uses, wording.told(prompt)[1])
                 continue
-            verdict = (await _judged(case, held))[-1]
-            if verdict.next_prompt is None or len(held.judged) == task_class.max_rounds:
+            verdict = (await _judged(case, dialogue_so_far))[-1]
+            if verdict.next_prompt is None or len(dialogue_so_far.judged) == task_class.max_rounds:
                 return state
             prompt, feedback = verdict.next_prompt, verdict.feedback
             state.messages += inspect_tools.messages(uses, prompt)
@@ -122,48 +125,49 @@ def _dialogue() -> Any:
 
 
 def _scores() -> Any:
-    """Our scores: those of the answer, or of the whole dialogue where the class has rounds."""
+    """Build the scorer: scores of an answer, or of a dialogue if the class has several rounds."""
 
-    async def score(state: Any, target: Any) -> Any:  # noqa: ARG001 - the judge knows better
+    async def score(state: Any, target: Any) -> Any:  # noqa: ARG001 - the judge has the reference
         about = About.read(state.metadata[CASE], state.sample_id)
         case, task_class = about.case(about.label), _class_of(about)
-        noted = state.metadata.get(TURNS) or []
-        turns = [read_turn(turn, about.label) for turn in noted]
-        # A solver of somebody else has noted no turns: its last answer is judged.
-        held = _held(case, turns or [_turn("", None, datetime.now(UTC), state.output)])
-        verdicts = await _judged(case, held)
+        recorded = state.metadata.get(TURNS) or []
+        turns = [read_turn(turn, about.label) for turn in recorded]
+        # Other solvers record no turns; then only the last answer is judged.
+        record = _dialogue_of(case, turns or [_turn("", None, datetime.now(UTC), state.output)])
+        verdicts = await _judged(case, record)
         for verdict in verdicts:
             if verdict.outcome is Outcome.EVALUATOR_ERROR:
                 raise EvaluationError(f"{about.label}: {verdict.infos.get('message')}")
-        found = whole_scores(task_class, verdicts)
-        kept = {
-            "answer": held.answers[-1],
-            "explanation": _explained(verdicts),
+        values = whole_scores(task_class, verdicts)
+        details = {
+            "answer": record.answers[-1],
+            "explanation": _explanation(verdicts),
             "metadata": {VERDICTS: [frames.verdict_to_json(verdict) for verdict in verdicts]},
         }
-        if not found:
-            return Score.unscored(reason="scoring_failed", **kept)
-        names = {name: None for name, m in task_class.metrics.items() if _shown(task_class, m)}
-        return Score(value={**names, **found}, **kept)
+        if not values:
+            return Score.unscored(reason="scoring_failed", **details)
+        metrics = task_class.metrics.items()
+        names = {name: None for name, metric in metrics if _is_shown(task_class, metric)}
+        return Score(value={**names, **values}, **details)
 
     return score
 
 
-def _shown(task_class: TaskClass, metric: Any) -> bool:
+def _is_shown(task_class: TaskClass, metric: Any) -> bool:
     return (metric.aggregation is not None) == (task_class.max_rounds > 1)
 
 
 def whole_scores(task_class: TaskClass, verdicts: Sequence[Verdict]) -> Mapping[str, float]:
-    """The scores of the one answer, or of the whole dialogue; none where one was not judged."""
+    """Return the scores of a single answer, or of the dialogue; empty if an answer has none."""
     if task_class.max_rounds == 1:
         return verdicts[-1].scores
     if not all(verdict.scores for verdict in verdicts):
         return {}
-    names = {name for name, metric in task_class.metrics.items() if _shown(task_class, metric)}
+    names = {name for name, metric in task_class.metrics.items() if _is_shown(task_class, metric)}
     return aggregate([verdict.scores for verdict in verdicts], names, task_class.max_rounds)
 
 
-def _explained(verdicts: Sequence[Verdict]) -> str:
+def _explanation(verdicts: Sequence[Verdict]) -> str:
     return "; ".join(
         verdict.outcome.value + (f", feedback on {verdict.feedback}" if verdict.feedback else "")
         for verdict in verdicts
@@ -194,29 +198,29 @@ def _reasoning(output: Any) -> str | None:
     content = output.message.content if output.choices else ""
     if isinstance(content, str):
         return None
-    said = [part.reasoning for part in content if getattr(part, "type", None) == "reasoning"]
-    return "\n\n".join(said) or None
+    texts = [part.reasoning for part in content if getattr(part, "type", None) == "reasoning"]
+    return "\n\n".join(texts) or None
 
 
 def _class_of(about: About) -> TaskClass:
     return catalogue.task_class(about.task(about.label).task_class)
 
 
-def _held(case: Case, turns: Sequence[Turn]) -> Dialogue:
-    """Return a dialogue about ``case`` that is in no store."""
+def _dialogue_of(case: Case, turns: Sequence[Turn]) -> Dialogue:
+    """Build a dialogue about ``case`` that is not in any store."""
     return Dialogue("", "", "", "", case.suite, case.iri, 0, case.digest, tuple(turns))
 
 
-async def _judged(case: Case, held: Dialogue) -> list[Verdict]:
-    """Return a verdict for each judged answer, from a child; the event loop goes on meanwhile."""
-    requests = [dialogues.request(held, case, k) for k in held.judged]
+async def _judged(case: Case, record: Dialogue) -> list[Verdict]:
+    """Return a verdict for each judged answer, from a child process, without blocking the loop."""
+    requests = [dialogues.request(record, case, k) for k in record.judged]
     future = _pool().submit(judge_batch, requests, JudgeLimits())
     return await anyio.to_thread.run_sync(future.result)
 
 
 @cache
 def _pool() -> Executor:
-    """As many judging children as there are processors, for all tasks."""
+    """Return the pool of judging processes for all tasks, with one process per processor."""
     return executor(f"local:{os.cpu_count() or 1}")
 
 
@@ -232,5 +236,5 @@ def _registered(label: str) -> Callable[..., Any]:
     return registered
 
 
-#: Every labelled task, by its label: Inspect finds them as ``kgbench/LABEL``.
+#: All tasks by label; Inspect finds them as ``kgbench/LABEL``.
 TASKS = {label: _registered(label) for label in catalogue.labelled_tasks()}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tools of a case inside of Inspect AI: offered natively, used by kgbench, told as messages.
+"""The tools of a case in Inspect AI: offered natively, used by kgbench, returned as messages.
 
-Inspect only passes the calls on (``tool_calls="none"``). So arguments are checked, calls are
-counted, and the budget is told as in ``kgbench run``, by the same :class:`ToolTurns`.
+Inspect only forwards the calls (``tool_calls="none"``). The same :class:`ToolTurns` as in ``kgbench
+run`` checks arguments, counts calls and reports the budget.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from kgbench.tools import budget, wording
 
 
 def offered(case: Case, label: str) -> tuple[Tool, ...]:
-    """Return the tools that ``case`` offers; none for most.
+    """Return the tools that ``case`` offers; most cases offer none.
 
-    Raises :class:`~kgbench.errors.TaskError` if dollars are limited, for Inspect knows no price.
+    Raises :class:`~kgbench.errors.TaskError` if dollars are limited, because Inspect has no prices.
     """
     tools = tool_prompts.tools_of(case)
     if tools and budget.limits_dollars(case.parameters):
         raise TaskError(
-            f"{label} limits the dollars of a dialogue, which cannot be counted in Inspect: ask it "
-            "by 'kgbench run', and take the dialogues to Inspect by 'kgbench export inspect'"
+            f"{label} limits the dollars of a dialogue, which cannot be counted in Inspect: use "
+            "'kgbench run', and export the dialogues with 'kgbench export inspect'"
         )
     return tools
 
 
 def definitions(tools: Sequence[Tool]) -> list[Any]:
-    """``tools`` as Inspect offers them to a model."""
+    """Convert tools to Inspect's definitions."""
     return [
         ToolDef(
             _never_executed(),
@@ -56,17 +56,17 @@ def definitions(tools: Sequence[Tool]) -> list[Any]:
 
 
 def spoken(output: Any) -> str:
-    """Return an answer with its tool calls, as kgbench records it."""
+    """Return the text of an answer with its tool calls, in the form that kgbench records."""
     calls = (output.message.tool_calls or ()) if output.choices else ()
     return wording.with_calls(output.completion, [_call(call) for call in calls])
 
 
 def messages(uses: Sequence[ToolUse], prompt: str) -> list[Any]:
-    """What Inspect's model is told next: the results of its calls, and ``prompt`` behind them.
+    """Return the next messages to the model: the results of its calls, followed by ``prompt``.
 
-    ``prompt`` is what is left of the budget or the feedback of a judge, without results.
+    ``prompt`` is the note about the budget or the feedback of a judge, without result blocks.
     """
-    told = [
+    result = [
         ChatMessageTool(
             content=wording.result_text(use.result),
             tool_call_id=use.call.id,
@@ -75,43 +75,43 @@ def messages(uses: Sequence[ToolUse], prompt: str) -> list[Any]:
         )
         for use in uses
     ]
-    if not told:
+    if not result:
         return [ChatMessageUser(content=prompt)]
-    told[-1].content = f"{told[-1].content}\n{prompt}"
-    return told
+    result[-1].content = f"{result[-1].content}\n{prompt}"
+    return result
 
 
 class Tools:
-    """The tools of one dialogue, used in the processes of an executor under the usual limits."""
+    """The tools of a dialogue, used in the processes of a pool under the usual limits."""
 
     def __init__(self, case: Case, tools: Sequence[Tool], pool: Executor) -> None:
-        self._turns = ToolTurns(case, tools, _Desk(pool), native=True)
+        self._turns = ToolTurns(case, tools, _JudgePool(pool), native=True)
 
     async def use(self, dialogue: Dialogue) -> Used:
-        """Return what became of the calls in the last answer, each answer once.
+        """Use the tools that the last answer calls; call this once per answer.
 
-        In a thread of its own, because Inspect's event loop need not be that of asyncio.
+        This runs in a thread, because Inspect's event loop may not be that of asyncio.
         """
         return await anyio.to_thread.run_sync(lambda: asyncio.run(self._turns.use(dialogue)))
 
 
-class _Desk:
+class _JudgePool:
     def __init__(self, pool: Executor) -> None:
         self._pool = pool
 
     async def use(self, request: UseRequest) -> judging.Used:
-        asked = self._pool.submit(answer_batch, [request], JudgeLimits())
-        (used,) = await asyncio.wrap_future(asked)
+        future = self._pool.submit(answer_batch, [request], JudgeLimits())
+        (used,) = await asyncio.wrap_future(future)
         assert isinstance(used, judging.Used)
         return used
 
 
 def _parameters(tool: Tool) -> Any:
-    """Return the schema of the arguments; Inspect refuses parameters that are not described."""
-    found = ToolParams.model_validate(dict(tool.parameters))
-    for name, one in found.properties.items():
-        one.description = one.description or name
-    return found
+    """Return the schema of the arguments; Inspect requires a description of each parameter."""
+    parameters = ToolParams.model_validate(dict(tool.parameters))
+    for name, schema in parameters.properties.items():
+        schema.description = schema.description or name
+    return parameters
 
 
 def _call(call: Any) -> ToolCall:
@@ -125,7 +125,7 @@ def _error(result: ToolResult) -> Any:
 
 
 def _never_executed() -> Any:
-    """Return a function of its own for each tool, because Inspect keeps the definition in it."""
+    """Return a new function for each tool, because Inspect stores the definition on it."""
 
     async def execute(**_: Any) -> str:
         raise EvaluationError("the tools of kgbench are not used by Inspect itself")

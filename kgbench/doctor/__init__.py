@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is there, what is missing and what is broken; nothing is changed, nobody is asked for money.
+"""Diagnosis of an installation: what works, what is missing, what is broken, at no cost.
 
-One module looks at one part and gives :class:`~kgbench.doctor.conditions.Condition` after
-condition. What is missing says how to get it. Of a key only the name of its variable is ever known
-here: no function returns a value.
+Each module examines one part and yields :class:`~kgbench.doctor.conditions.Condition` objects.
+Nothing is changed, and no paid request is made. A missing thing comes with advice on how to get it.
+No function here returns the value of a key, only the name of its variable.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ __all__ = ["Condition", "State", "examine"]
 
 
 def examine(location: str, *, network: bool = False) -> Iterator[Condition]:
-    """Everything that can be looked at, with the store at ``location``.
+    """Yield the conditions of all parts, including the store at ``location``.
 
-    Without ``network`` no server is asked, the one of a remote store included; with it, those that
-    ``location`` and the environment name, and no others.
+    Without ``network``, no server is contacted, not even that of a remote store. With it, only the
+    servers that ``location`` and the environment name are contacted.
     """
     from kgbench.doctor import files, installed, judging, keys, storage
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the doctor says of one thing."""
+"""The condition of an examined thing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kgbench.model import Json
 
 
 class State(StrEnum):
-    """How a thing is. Only what is there and does not work is broken."""
+    """The state of a thing; only something that is present but does not work is broken."""
 
     OK = "ok"
     ABSENT = "absent"
@@ -20,7 +20,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A thing in a part of kgbench, its state in words, and what to do; ``facts`` are JSON."""
+    """The state of a thing in a part of kgbench, with words, advice, and ``facts`` as JSON."""
 
     part: str
     name: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is installed: kgbench itself, what it needs, and what its extras bring."""
+"""The installation: kgbench itself, its dependencies, and its extras."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import kgbench
 from kgbench.doctor.conditions import Condition, State
 from kgbench.software import this_software
 
-#: What to import of a distribution to see that it works, where the name of the module differs.
+#: The modules to import as a test of distributions, if they differ from the distribution's name.
 MODULES = {
     "google-genai": "google.genai",
     "google-generativeai": "google.generativeai",
@@ -28,10 +28,10 @@ MODULES = {
     "ruamel-yaml": "ruamel.yaml",
     "xlsxwriter": "xlsxwriter",
 }
-#: Distributions that are not imported to see whether they work: this one would take hold of a GPU.
+#: Distributions without an import test: importing vllm would occupy a GPU.
 _NOT_TRIED = frozenset({"vllm"})
 _NOT_FOR_USERS = frozenset({"all", "dev"})
-_LIMIT = 120.0  # seconds for importing everything
+_LIMIT = 120.0  # seconds for all imports
 _TRY = """
 import importlib, json, sys, warnings
 warnings.simplefilter("ignore")
@@ -47,14 +47,21 @@ for name in sys.argv[1:]:
 
 
 def software() -> Iterator[Condition]:
-    """Yield the version and state of kgbench, and the Python that runs it."""
-    this = this_software()
-    words = this.version
-    if this.commit is not None:
-        words += f", commit {this.commit[:12]}{' with changes' if this.dirty else ''}"
-    place = str(Path(kgbench.__file__).parent)
-    facts = {"version": this.version, "commit": this.commit, "dirty": this.dirty, "place": place}
-    yield Condition("software", "kgbench", State.OK, f"{words}, in {place}", None, facts)
+    """Yield the versions of kgbench and of Python."""
+    own_software = this_software()
+    words = own_software.version
+    if own_software.commit is not None:
+        words += (
+            f", commit {own_software.commit[:12]}{' with changes' if own_software.dirty else ''}"
+        )
+    folder = str(Path(kgbench.__file__).parent)
+    facts = {
+        "version": own_software.version,
+        "commit": own_software.commit,
+        "dirty": own_software.dirty,
+        "place": folder,
+    }
+    yield Condition("software", "kgbench", State.OK, f"{words}, in {folder}", None, facts)
     version = platform.python_version()
     yield Condition(
         "software",
@@ -67,67 +74,74 @@ def software() -> Iterator[Condition]:
 
 
 def dependencies() -> Iterator[Condition]:
-    """Yield what kgbench cannot do without."""
+    """Yield faulty dependencies, or one condition if all are fine."""
     try:
-        needed = [one for one in _requirements() if one.marker is None]
+        needed = [requirement for requirement in _requirements() if requirement.marker is None]
     except metadata.PackageNotFoundError:
         advice = pip("kgbench")
-        words = "kgbench is not installed: its code is found, but no task class and no connector is"
+        words = (
+            "kgbench is not installed as a package: its code can be imported, but its task classes "
+            "and connectors cannot be found"
+        )
         yield Condition("software", "installation", State.BROKEN, words, advice)
         return
-    wrong = [_requirement(one, "software", pip("--upgrade", "kgbench")) for one in needed]
-    broken = [one for one in wrong if one is not None]
+    upgrade = pip("--upgrade", "kgbench")
+    faults = [_requirement(requirement, "software", upgrade) for requirement in needed]
+    broken = [condition for condition in faults if condition is not None]
     yield from broken
-    tried = _importing([one.name for one in needed if installed(one.name) is not None])
-    for name, said in tried.items():
-        if said:
-            again = pip("--force-reinstall", name)
-            yield Condition("software", name, State.BROKEN, f"cannot be imported: {said}", again)
-    if not broken and not any(tried.values()):
-        words = f"all {len(needed)} are there and can be imported"
-        facts = {one.name: installed(one.name) for one in needed}
+    present = [
+        requirement.name for requirement in needed if installed(requirement.name) is not None
+    ]
+    import_errors = _importing(present)
+    for name, error in import_errors.items():
+        if error:
+            advice = pip("--force-reinstall", name)
+            yield Condition("software", name, State.BROKEN, f"cannot be imported: {error}", advice)
+    if not broken and not any(import_errors.values()):
+        words = f"all {len(needed)} are installed and can be imported"
+        facts = {requirement.name: installed(requirement.name) for requirement in needed}
         yield Condition("software", "dependencies", State.OK, words, None, facts)
 
 
 def extras() -> Iterator[Condition]:
-    """Yield each extra: there, missing with the command that brings it, or broken."""
+    """Yield each extra: installed, missing (with the command to install it), or broken."""
     try:
         by_extra = {name: _of_extra(name) for name in _extras()}
     except metadata.PackageNotFoundError:
         return
-    there = {
-        one.name
+    present = {
+        requirement.name
         for needed in by_extra.values()
-        for one in needed
-        if installed(one.name) is not None
+        for requirement in needed
+        if installed(requirement.name) is not None
     }
-    tried = _importing(sorted(there - _NOT_TRIED))
+    import_errors = _importing(sorted(present - _NOT_TRIED))
     for extra, needed in by_extra.items():
-        yield _extra(extra, needed, tried)
+        yield _extra(extra, needed, import_errors)
 
 
-def _extra(extra: str, needed: Sequence[Requirement], tried: dict[str, str]) -> Condition:
-    facts = {one.name: installed(one.name) for one in needed}
+def _extra(extra: str, needed: Sequence[Requirement], import_errors: dict[str, str]) -> Condition:
+    facts = {requirement.name: installed(requirement.name) for requirement in needed}
     advice = pip(f"kgbench[{extra}]")
     missing = [name for name, version in facts.items() if version is None]
     if missing:
         words = f"not installed: {', '.join(missing)}"
         return Condition("extras", extra, State.ABSENT, words, advice, facts)
-    for one in needed:
-        if found := _requirement(one, "extras", advice):
+    for requirement in needed:
+        if fault := _requirement(requirement, "extras", advice):
             return Condition(
-                "extras", extra, State.BROKEN, f"{one.name} {found.words}", advice, facts
+                "extras", extra, State.BROKEN, f"{requirement.name} {fault.words}", advice, facts
             )
-        if said := tried.get(one.name):
-            words = f"{one.name} cannot be imported: {said}"
-            again = pip("--force-reinstall", one.name)
-            return Condition("extras", extra, State.BROKEN, words, again, facts)
+        if error := import_errors.get(requirement.name):
+            words = f"{requirement.name} cannot be imported: {error}"
+            reinstall = pip("--force-reinstall", requirement.name)
+            return Condition("extras", extra, State.BROKEN, words, reinstall, facts)
     words = ", ".join(f"{name} {version}" for name, version in facts.items())
     return Condition("extras", extra, State.OK, words, None, facts)
 
 
 def _requirement(needed: Requirement, part: str, advice: str) -> Condition | None:
-    """Return what is wrong with one distribution; ``None`` if nothing is."""
+    """Return the fault of a distribution; ``None`` if it has none."""
     version = installed(needed.name)
     if version is None:
         return Condition(part, needed.name, State.BROKEN, "is missing", advice)
@@ -138,12 +152,12 @@ def _requirement(needed: Requirement, part: str, advice: str) -> Condition | Non
 
 
 def pip(*words: str) -> str:
-    """Return the command that installs, for the Python that runs."""
+    """Return a ``pip install`` command for the running Python."""
     return shlex.join([sys.executable, "-m", "pip", "install", *words])
 
 
 def module(name: str) -> str:
-    """Return the module to import of a distribution."""
+    """Return the module to import as a test of a distribution."""
     return MODULES.get(canonicalize_name(name), name.replace("-", "_"))
 
 
@@ -167,27 +181,28 @@ def _extras() -> list[str]:
 
 def _of_extra(extra: str) -> list[Requirement]:
     return [
-        one
-        for one in _requirements()
-        if one.marker is not None
-        and one.marker.evaluate({"extra": extra})
-        and not one.marker.evaluate({"extra": ""})
+        requirement
+        for requirement in _requirements()
+        if requirement.marker is not None
+        and requirement.marker.evaluate({"extra": extra})
+        and not requirement.marker.evaluate({"extra": ""})
     ]
 
 
 def _importing(names: Sequence[str]) -> dict[str, str]:
-    """What importing each distribution says (``""``: it works), tried in a process of its own.
+    """Return the error of importing each distribution (``""``: none), tried in a child process.
 
-    One that ends the process (a library for another processor does) is not the end of the others.
+    If an import kills the process, as a library for another processor does, the others are tried in
+    a new one.
     """
     modules = {module(name): name for name in names}
-    found: dict[str, str] = {}
-    todo = sorted(modules)
-    while todo:
-        done = _tried(todo)
-        found |= {modules[module]: said for module, said in done.items()}
-        todo = [module for module in todo if module not in done]
-    return found
+    import_errors: dict[str, str] = {}
+    remaining = sorted(modules)
+    while remaining:
+        tried = _tried(remaining)
+        import_errors |= {modules[module]: error for module, error in tried.items()}
+        remaining = [module for module in remaining if module not in tried]
+    return import_errors
 
 
 def _tried(modules: Sequence[str]) -> dict[str, str]:
@@ -198,12 +213,12 @@ def _tried(modules: Sequence[str]) -> dict[str, str]:
         )
     except subprocess.TimeoutExpired:
         return dict.fromkeys(modules, f"importing takes more than {_LIMIT:.0f} s")
-    found: dict[str, str | None] = {}
+    errors: dict[str, str | None] = {}
     for line in done.stdout.splitlines():
-        if line.startswith("["):  # a package may print something of its own
-            name, said = json.loads(line)
-            found[name] = said
+        if line.startswith("["):  # packages may print other lines
+            name, error = json.loads(line)
+            errors[name] = error
     ended = f"importing ended the process (exit status {done.returncode})"
-    if not found:
-        found[modules[0]] = None
-    return {name: ended if said is None else said for name, said in found.items()}
+    if not errors:
+        errors[modules[0]] = None
+    return {name: ended if error is None else error for name, error in errors.items()}

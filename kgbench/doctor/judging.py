@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether answers can be judged here: in a child with limits, which can open nothing."""
+"""Judging of answers: task classes, the lockdown of judging processes, and a test of both."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from kgbench.tasks import catalogue, sealed_classes
 _CLASS = "RdfFriendCount"
 _MEMORY = 512 << 20
 _LIMIT = 60.0  # seconds
-#: What a locked process reports, and what that means where it is false.
+#: The reports of a locked process, and what each means if it is false.
 PROBED = {
-    "sockets": "it can open sockets: what a model writes could reach the network",
-    "files": "it can open files: what a model writes could read or change them",
-    "memory": "its memory has no limit here: a greedy answer could take that of the machine",
+    "sockets": "it can open sockets: the answer of a model could reach the network",
+    "files": "it can open files: the answer of a model could read or change them",
+    "memory": "its memory is not limited: the answer of a model could use up that of the machine",
 }
 
 
 def task_classes() -> Iterator[Condition]:
-    """Yield the task classes that can be used, and those of other packages that cannot."""
-    there = catalogue.task_classes()
+    """Yield the usable task classes, and the unusable ones of other packages."""
+    usable = catalogue.task_classes()
     labels = catalogue.labelled_tasks()
     for name, why in catalogue.unusable().items():
-        advice = "repair or remove the package that brings it"
+        advice = "repair or remove its package"
         yield Condition("judging", name, State.BROKEN, f"cannot be used: {why}", advice)
-    for name in there:
+    for name in usable:
         if sealed := sealed_classes.why_sealed(name):
             yield Condition("judging", name, State.NOTE, f"sealed: {sealed}")
-    words = f"{len(there)} task classes with {len(labels)} tasks"
-    facts = {"classes": sorted(there), "tasks": len(labels)}
+    words = f"{len(usable)} task classes with {len(labels)} tasks"
+    facts = {"classes": sorted(usable), "tasks": len(labels)}
     yield Condition("judging", "task classes", State.OK, words, None, facts)
 
 
 def lockdown() -> Iterator[Condition]:
-    """Yield what a process can still do once it is locked down as the judging ones are."""
+    """Yield what a process can still do after the lockdown of judging processes."""
     command = [sys.executable, "-P", "-m", "kgbench.doctor.probe", str(_MEMORY)]
     try:
         done = subprocess.run(  # noqa: S603 - fixed words
@@ -57,7 +57,7 @@ def lockdown() -> Iterator[Condition]:
     for name, meaning in PROBED.items():
         if refused.get(name) is True:
             continue
-        # macOS takes no notice of limits of memory; everything else is a hole.
+        # macOS ignores memory limits; everything else is a hole in the lockdown.
         known = name == "memory" and sys.platform != "linux"
         yield Condition("judging", name, State.NOTE if known else State.BROKEN, meaning)
     if all(refused.get(name) is True for name in PROBED):
@@ -66,29 +66,30 @@ def lockdown() -> Iterator[Condition]:
 
 
 def judging() -> Iterator[Condition]:
-    """Yield a reference answer through a real child, and one that is given no time at all."""
+    """Yield the result of judging a reference answer, and of judging with a timeout of zero."""
     task = next(one for one in catalogue.task_class(_CLASS).tasks)
     module = catalogue.module(_CLASS)
     (case,) = module.cases(task, "doctor", 0, 1)
     request = JudgeRequest(case, (module.reference(case),))
-    begin = time.perf_counter()
+    start = time.perf_counter()
     try:
         (judged,) = judge_batch([request], JudgeLimits())
-        took = time.perf_counter() - begin
-        (ended,) = judge_batch([request], JudgeLimits(seconds=0.0))
+        took = time.perf_counter() - start
+        (timed_out,) = judge_batch([request], JudgeLimits(seconds=0.0))
     except KgbenchError as error:
-        yield Condition("judging", "answers", State.BROKEN, f"no child can be started: {error}")
+        words = f"no judging process can be started: {error}"
+        yield Condition("judging", "answers", State.BROKEN, words)
         return
     finally:
         end_child()
     score = judged.scores.get(catalogue.task_class(_CLASS).main_metric)
     if judged.outcome is not Outcome.SCORED or score != 1.0:
-        said = judged.infos.get("message", judged.outcome.value)
-        words = f"the reference answer of {task.label} is not judged right: {said}"
+        reason = judged.infos.get("message", judged.outcome.value)
+        words = f"the reference answer of {task.label} is not judged correct: {reason}"
         yield Condition("judging", "answers", State.BROKEN, words)
-    elif ended.outcome is not Outcome.TIMEOUT:
-        words = "a child that exceeds its time is not ended"
+    elif timed_out.outcome is not Outcome.TIMEOUT:
+        words = "a judging process that exceeds its time limit is not stopped"
         yield Condition("judging", "answers", State.BROKEN, words)
     else:
-        words = f"judged in a child of its own ({took:.1f} s with its start), ended in time"
+        words = f"judged in a child process ({took:.1f} s including its start), stopped in time"
         yield Condition("judging", "answers", State.OK, words, None, {"seconds": round(took, 3)})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which providers have keys, and which servers the environment names: names, never values."""
+"""Keys of providers and servers named by the environment; values of keys are never returned."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from kgbench.store.back_ends import shown
 
 _OURS = "KGBENCH_"
 _LIMIT = 5.0  # seconds
-_MOST = 1 << 20  # bytes, of which none is read but the headers
+_MOST = 1 << 20  # bytes; only the headers are read
 
 
 def services() -> dict[str, Service]:
-    """The services of connectors, by the first connector's name where several share the keys."""
+    """Return the services with keys by connector; those that share keys occur once."""
     by_keys: dict[tuple[str, ...], tuple[str, Service]] = {}
     for name, declared in declarations().items():
         if declared.service is not None and declared.service.keys:
@@ -32,33 +32,33 @@ def services() -> dict[str, Service]:
 
 
 def known() -> Iterator[Condition]:
-    """For each provider, which variable holds a key; then the settings of kgbench that are set."""
+    """Yield the variable with the key of each provider, then the settings in the environment."""
     for name, service in services().items():
         yield _key(name, service.keys)
-    ours = sorted(name for name in os.environ if name.startswith(_OURS) and os.environ[name])
-    if ours:
-        facts = {"variables": ours}
-        yield Condition("keys", "settings", State.OK, ", ".join(ours), None, facts)
+    settings = sorted(name for name in os.environ if name.startswith(_OURS) and os.environ[name])
+    if settings:
+        facts = {"variables": settings}
+        yield Condition("keys", "settings", State.OK, ", ".join(settings), None, facts)
 
 
 def _key(name: str, variables: tuple[str, ...]) -> Condition:
     for variable in variables:
         try:
-            place = keys.place(variable)
+            source = keys.place(variable)
         except ModelSpecError as error:
             advice = f"set {variable} to the key alone"
             facts = {"variable": variable}
             return Condition("keys", name, State.BROKEN, str(error), advice, facts)
-        if place is not None:
-            words = f"a key is in the {place}: {variable}"
-            facts = {"variable": variable, "place": place}
+        if source is not None:
+            words = f"a key is in the {source}: {variable}"
+            facts = {"variable": variable, "place": source}
             return Condition("keys", name, State.OK, words, None, facts)
-    asked = f"set {' or '.join(variables)}, or: keyring set {keys.SERVICE} {variables[0]}"
-    return Condition("keys", name, State.ABSENT, "no key", asked, {"variable": None})
+    advice = f"set {' or '.join(variables)}, or: keyring set {keys.SERVICE} {variables[0]}"
+    return Condition("keys", name, State.ABSENT, "no key", advice, {"variable": None})
 
 
 def servers() -> Iterator[Condition]:
-    """Yield whether the servers that the environment names answer; they are sent no key."""
+    """Yield whether the servers named by the environment answer; no key is sent."""
     for service in services().values():
         variable = service.variable
         url = os.environ.get(variable, "").strip() if variable else ""
@@ -67,18 +67,18 @@ def servers() -> Iterator[Condition]:
 
 
 def _answers(variable: str, url: str) -> Condition:
-    named = hidden(shown(url))
+    address = hidden(shown(url))
     advice = f"start the server, or correct {variable}"
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
-        words = f"{named} is no http or https address without user and password"
+        words = f"{address} is not an http or https address, or contains a user or password"
         return Condition("servers", variable, State.BROKEN, words, f"correct {variable}")
     try:
-        with web.request(url, Limits(_MOST, _MOST, _LIMIT), idle=_LIMIT) as answer:
-            status = answer.status
+        with web.request(url, Limits(_MOST, _MOST, _LIMIT), idle=_LIMIT) as response:
+            status = response.status
     except (OSError, ValueError, Misbehaviour) as error:
-        words = f"{named} does not answer: {error}"
+        words = f"{address} does not answer: {error}"
         return Condition("servers", variable, State.BROKEN, words, advice)
-    # Without a key and a path a server that is well says 401 or 404.
-    words = f"{named} answers (HTTP {status})"
+    # Without key and path, even a healthy server answers 401 or 404.
+    words = f"{address} answers (HTTP {status})"
     return Condition("servers", variable, State.OK, words, None, {"status": status})

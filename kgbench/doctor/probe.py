@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process that locks itself down and says what it cannot do: ``-m kgbench.doctor.probe BYTES``.
+"""A process that locks itself down and reports what is refused: ``-m kgbench.doctor.probe BYTES``.
 
-It uses the lock of the judging children (:mod:`kgbench.execution.lockdown`), and tries what a
+It uses the lockdown of the judging processes (:mod:`kgbench.execution.lockdown`) and tries what a
 hostile answer would try.
 """
 
@@ -17,7 +17,7 @@ from kgbench.execution import lockdown
 
 
 def main() -> None:
-    """Lock down, try, and print what was refused as JSON."""
+    """Lock down the process, try each access, and print as JSON which ones were refused."""
     memory = int(sys.argv[1])
     lockdown.lock_down(memory)
     refused = {"sockets": _socket(), "files": _file(), "memory": _memory(2 * memory)}
@@ -41,7 +41,7 @@ def _file() -> bool:
 
 
 def _memory(size: int) -> bool:
-    """Address space alone: no page is touched where the limit does not hold."""
+    """Try to map memory, without touching a page of it; return whether that was refused."""
     try:
         mmap.mmap(-1, size).close()
     except (OSError, MemoryError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The store: where it is, who owns it, how large it is, and whether its parts agree."""
+"""The store: its location, owner and size, and whether its parts are consistent."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from kgbench.model import Json
 from kgbench.store import back_ends, maintenance, open_reader, snapshots
 from kgbench.store.reader import SnapshotReader
 
-_LITTLE = 1 << 30  # bytes of free space that are worth a word
+_LOW_SPACE = 1 << 30  # bytes of free space below which a note is due
 _SHOWN = 3  # problems
 
 
 def store(location: str, *, network: bool) -> Iterator[Condition]:
-    """Yield the store at ``location``; one on a server is asked only where ``network`` is true."""
+    """Yield the conditions of the store at ``location``; contact a server only with ``network``."""
     if location == "memory:":
         words = "a store in memory ends with the command that made it"
         yield Condition("store", "location", State.NOTE, words)
@@ -32,29 +32,33 @@ def store(location: str, *, network: bool) -> Iterator[Condition]:
 
 def _remote(location: str, *, network: bool) -> Iterator[Condition]:
     try:
-        found = back_ends.find(location)
+        server = back_ends.find(location)
     except KgbenchError as error:
         yield Condition("store", "location", State.BROKEN, str(error))
         return
-    words = f"{found.location}, a server ({found.kind})"
-    yield Condition("store", "location", State.OK, words, None, {"location": found.location})
+    words = f"{server.location}, a server ({server.kind})"
+    yield Condition("store", "location", State.OK, words, None, {"location": server.location})
     if network:
         yield from _content(location)
     else:
         yield Condition(
-            "store", "content", State.NOTE, "was not looked at", "ask the server: add --network"
+            "store", "content", State.NOTE, "was not checked", "ask the server: add --network"
         )
 
 
 def _embedded(path: Path) -> Iterator[Condition]:
     if not path.exists():
         yield Condition(
-            "store", "location", State.ABSENT, f"there is none at {path}", "`kgbench run` makes one"
+            "store",
+            "location",
+            State.ABSENT,
+            f"there is no store at {path}",
+            "`kgbench run` creates one",
         )
         return
     if not (path / "lock").is_file():
-        words = f"{path} is there, but no kgbench store"
-        yield Condition("store", "location", State.BROKEN, words, "name another with --store")
+        words = f"{path} exists, but is not a kgbench store"
+        yield Condition("store", "location", State.BROKEN, words, "choose another with --store")
         return
     owner, sizes = _owner(path), _sizes(path)
     facts = {"location": str(path), "owner": owner, **sizes}
@@ -62,8 +66,8 @@ def _embedded(path: Path) -> Iterator[Condition]:
     yield Condition("store", "location", State.OK, words, None, facts)
     yield _ownership(path, owner)
     free = shutil.disk_usage(path).free
-    if free < _LITTLE:
-        words = f"only {_size(free)} are free where the store is"
+    if free < _LOW_SPACE:
+        words = f"only {_size(free)} are free on the disk of the store"
         yield Condition("store", "space", State.NOTE, words, None, {"free": free})
     yield from _content(str(path), snapshots.newest(path / "snapshots"))
 
@@ -73,64 +77,65 @@ def _ownership(path: Path, owner: str | None) -> Condition:
         words = f"process {owner} owns it now; readers see its newest snapshot"
         return Condition("store", "owner", State.NOTE, words)
     if snapshots.is_dirty(path):
-        words = "its last writer did not come to close it; nothing acknowledged is lost"
-        advice = "none needed: whoever opens it next sets it right"
+        words = "its last writer did not close it; no acknowledged write is lost"
+        advice = "none needed: the next command that opens it repairs it"
         return Condition("store", "owner", State.NOTE, words, advice)
-    return Condition("store", "owner", State.OK, "nobody owns it now, and it was closed properly")
+    return Condition("store", "owner", State.OK, "no process owns it, and it was closed properly")
 
 
 def _content(location: str, newest: Path | None = None) -> Iterator[Condition]:
-    """Layout, registry, stamps and graphs, as ``kgbench store check`` looks at them.
+    """Yield the result of ``kgbench store check``: layout, registry, stamps and graphs.
 
-    ``newest`` is the snapshot that is to be read, where the store has any.
+    ``newest`` is the newest snapshot of the store, if it has any; a reader falls back to an older
+    one if it is damaged.
     """
     try:
         with open_reader(location) as reader:
-            found = maintenance.check(reader)
-            read = reader.snapshot if isinstance(reader, SnapshotReader) else None
+            report = maintenance.check(reader)
+            snapshot = reader.snapshot if isinstance(reader, SnapshotReader) else None
     except (KgbenchError, OSError) as error:
         yield Condition("store", "content", State.BROKEN, str(error))
         return
-    if newest is not None and read is not None and int(read.name) < int(newest.name):
+    if newest is not None and snapshot is not None and int(snapshot.name) < int(newest.name):
         yield Condition(
             "store",
             "snapshot",
             State.BROKEN,
-            f"the newest, {newest.name}, is damaged: readers see {read.name}, which may lack the "
-            "latest results",
+            f"the newest, {newest.name}, is damaged: readers see {snapshot.name}, which may lack "
+            "the latest results",
             f"`kgbench store check --store {location}` tells what is damaged, "
             f"`kgbench store recover NEW --store {location}` saves what is not",
         )
     facts: dict[str, Json] = {
-        "layout": found.layout,
-        "graphs": found.graphs,
-        "triples": found.triples,
+        "layout": report.layout,
+        "graphs": report.graphs,
+        "triples": report.triples,
     }
-    if found.problems:
-        several = found.problems[:_SHOWN] + (["..."] if found.problems[_SHOWN:] else [])
+    if report.problems:
+        listed = report.problems[:_SHOWN] + (["..."] if report.problems[_SHOWN:] else [])
         yield Condition(
             "store",
             "content",
             State.BROKEN,
-            f"{len(found.problems)} things are wrong: {'; '.join(several)}",
+            f"{len(report.problems)} problems: {'; '.join(listed)}",
             "see `kgbench store check`; `kgbench store compact` removes what belongs to nothing",
-            {**facts, "problems": found.problems},
+            {**facts, "problems": report.problems},
         )
         return
     words = (
-        f"layout {found.layout}, {found.graphs:,} graphs and {found.triples:,} triples, "
+        f"layout {report.layout}, {report.graphs:,} graphs and {report.triples:,} triples, "
         "registry and graphs agree"
     )
-    if found.writer is not None:
-        facts["writer"] = found.writer
-        words += f"; being written by {found.writer}"
+    if report.writer is not None:
+        facts["writer"] = report.writer
+        words += f"; being written by {report.writer}"
     yield Condition("store", "content", State.OK, words, None, facts)
 
 
 def _owner(path: Path) -> str | None:
-    """The process that owns the store, ``"?"`` where it does not say; ``None`` if nobody does.
+    """Return the id of the process that owns the store: ``"?"`` if unknown, ``None`` if none does.
 
-    The lock is tried as a reader: that is over before a writer can notice.
+    The test takes a shared lock for a moment, which does not disturb a writer.
     """
     try:
         with (path / "lock").open(encoding="ascii", errors="replace") as handle:
@@ -144,17 +149,17 @@ def _owner(path: Path) -> str | None:
 
 
 def _sizes(path: Path) -> dict[str, int]:
-    """Bytes on disk, every file counted once: snapshots share theirs by hard links."""
-    seen: dict[tuple[int, int], int] = {}
+    """Return the bytes on disk and the number of snapshots; hard-linked files count once."""
+    sizes: dict[tuple[int, int], int] = {}
     for folder, _, names in os.walk(path):
         for name in names:
             try:
-                found = (Path(folder) / name).stat()
-            except OSError:  # gone in the meantime: another process cleans up
+                status = (Path(folder) / name).stat()
+            except OSError:  # another process has removed it in the meantime
                 continue
-            seen[found.st_dev, found.st_ino] = found.st_size
-    taken = [one for one in path.glob("snapshots/*") if one.is_dir() and one.name.isdigit()]
-    return {"bytes": sum(seen.values()), "snapshots": len(taken)}
+            sizes[status.st_dev, status.st_ino] = status.st_size
+    kept = [entry for entry in path.glob("snapshots/*") if entry.is_dir() and entry.name.isdigit()]
+    return {"bytes": sum(sizes.values()), "snapshots": len(kept)}
 
 
 def _size(count: int) -> str:

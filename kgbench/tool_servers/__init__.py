@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tools of MCP servers that models are given: connecting, listing, calling, within limits."""
+"""Clients of MCP servers whose tools models may use: connections, tool lists and calls."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A transport of the MCP SDK to a command that is started here; its messages have a limited length.
+"""A transport of the MCP SDK to a child process, with messages of limited length.
 
-The SDK's own transport keeps whatever a server writes until a line ends.
+The SDK's own transport buffers a line without any limit.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc_message_adapter
 
 LONGEST: Final = 4 << 20
-"""The most bytes of one message."""
-_PATIENCE: Final = 2.0  # seconds in which a command may end by itself
+"""The most bytes of a message."""
+_PATIENCE: Final = 2.0  # seconds that a command has to exit by itself
 _ERRORS: Final = (anyio.ClosedResourceError, anyio.BrokenResourceError)
 
 
@@ -27,9 +27,9 @@ _ERRORS: Final = (anyio.ClosedResourceError, anyio.BrokenResourceError)
 async def started(
     command: Sequence[str], environment: Mapping[str, str]
 ) -> AsyncIterator[tuple[Any, Any]]:
-    """The streams to and from a command, which ends with the context, and all that it started.
+    """Start a command and yield the streams from and to it; end it and its process group on exit.
 
-    Raises :class:`OSError` if it cannot be started.
+    Raises :class:`OSError` if the command cannot be started.
     """
     process = await asyncio.create_subprocess_exec(
         *command,
@@ -58,10 +58,12 @@ async def started(
 
 
 async def _read(process: asyncio.subprocess.Process, incoming: Any) -> None:
-    """Pass on each line as a message, until the command ends or a line is too long."""
+    """Forward each line as a message until the command ends or a line is too long."""
     assert process.stdout is not None
     async with incoming:
-        with contextlib.suppress(*_ERRORS, ValueError):  # a line that has no end is an end
+        with contextlib.suppress(
+            *_ERRORS, ValueError
+        ):  # readline raises ValueError for a line beyond the limit, which ends the stream
             while line := await process.stdout.readline():
                 try:
                     message: Any = SessionMessage(jsonrpc_message_adapter.validate_json(line))
@@ -74,35 +76,35 @@ async def _write(process: asyncio.subprocess.Process, outgoing: Any) -> None:
     assert process.stdin is not None
     async with outgoing:
         with contextlib.suppress(OSError, *_ERRORS):
-            async for sent in outgoing:
-                text = sent.message.model_dump_json(by_alias=True, exclude_unset=True)
+            async for message in outgoing:
+                text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                 process.stdin.write(f"{text}\n".encode())
                 await process.stdin.drain()
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """End the command and its group: by the end of its input, or by force."""
+    """End the command and its process group: close its input, then kill the group."""
     assert process.stdin is not None
     process.stdin.close()
     with contextlib.suppress(TimeoutError, OSError):
         async with asyncio.timeout(_PATIENCE):
-            await _through(process)
+            await _drained(process)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    # Somebody outside of the group may hold the pipe open, so that it is not waited for for ever.
+    # A process outside the group may hold the pipe open, so the wait has a timeout.
     with contextlib.suppress(TimeoutError, OSError):
         async with asyncio.timeout(_PATIENCE):
-            await _through(process)
-    # The event loop may end before it has seen the end of the pipe: its transport is closed here.
-    # Nothing public closes it; the SDK does the same.
+            await _drained(process)
+    # The event loop may end before it has seen the end of the pipe, so close its transport here.
+    # There is no public way to do so; the SDK does the same.
     transport = getattr(process, "_transport", None)
     if transport is not None:
         transport.close()
     await asyncio.sleep(0)
 
 
-async def _through(process: asyncio.subprocess.Process) -> None:
-    """Read what is left, without which asyncio does not see the end, and wait for that."""
+async def _drained(process: asyncio.subprocess.Process) -> None:
+    """Drain the output and wait for the exit, which asyncio reports only after the last output."""
     assert process.stdout is not None
     while await process.stdout.read(LONGEST):
         pass

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One connection to an MCP server, kept by a task of its own, as the SDK demands.
+"""A connection to an MCP server, held by a task of its own as the SDK requires.
 
-Nothing that a server does raises anything but :class:`~kgbench.errors.ProviderRefused` where it
-cannot be used at all; a call that fails is a result that says so.
+A server that cannot be used at all raises :class:`~kgbench.errors.ProviderRefused`. A failed call
+raises nothing; its result has the error.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from kgbench.secrets.echoes import Echoes
 from kgbench.tool_calls import Tool, ToolOutcome, ToolResult, ToolServer
 from kgbench.tool_servers import results
 
-_PAGES: Final = 20  # of a list of tools
+_PAGES: Final = 20  # most pages of a list of tools
 _MESSAGE: Final = 500  # characters
-_MOST_STARTS: Final = 5  # of one server in a session
+_MOST_STARTS: Final = 5  # starts of a server in a session
 _ENDING: Final = 8.0  # seconds
 
 
 class Connection:
-    """A server that is connected to when first needed, and again after it has ended.
+    """A connection to a server, opened on first use and reopened after the server has ended.
 
-    ``seconds`` limit connecting, and each call. Raises
-    :class:`~kgbench.errors.ModelSpecError` for a variable that has no value.
+    ``seconds`` is the timeout of connecting and of each call. Raises
+    :class:`~kgbench.errors.ModelSpecError` if a variable of the source has no value.
     """
 
     def __init__(self, source: ToolSource, seconds: float) -> None:
@@ -44,51 +44,53 @@ class Connection:
         self._stop = asyncio.Event()
         self._keeper: asyncio.Task[None] | None = None
         self._client: Any = None
-        self._http: Any = None  # what asks the address of the server, where it has one
+        self._http: Any = None  # the HTTP client of a server with an address
         self._listed: list[Any] = []
         self._failure: ProviderRefused | None = None
         self._starts = 0
 
     async def tools(self, taken: tuple[str, ...]) -> tuple[tuple[Tool, ...], ToolServer]:
-        """Return the tools that a model can be offered beside those ``taken``, and who offers them.
+        """Return the tools that a model can be offered, without names in ``taken``, and the server.
 
-        Raises :class:`~kgbench.errors.ProviderRefused`.
+        Raises :class:`~kgbench.errors.ProviderRefused` if the server cannot be used.
         """
         client = await self._connected()
-        found = results.offered(self._listed, taken)
-        return found, results.identified(client.server_info, found)
+        offered_tools = results.offered(self._listed, taken)
+        return offered_tools, results.identified(client.server_info, offered_tools)
 
-    async def use(self, name: str, given: Mapping[str, Json]) -> ToolResult:
-        """Use a tool; whatever the server does, there is a result."""
+    async def use(self, name: str, tool_arguments: Mapping[str, Json]) -> ToolResult:
+        """Use a tool; if that fails, the result has the error."""
         try:
             client = await self._connected()
             async with asyncio.timeout(self._seconds):
-                answer = await client.call_tool(name, dict(given))
-            found = results.result(answer)
+                answer = await client.call_tool(name, dict(tool_arguments))
+            tool_result = results.result(answer)
         except TimeoutError:
             return _failed(f"the tool server gave no result within {self._seconds:g} seconds")
         except ProviderRefused as error:
             return _failed(str(error))
         except Exception as error:  # noqa: BLE001 - a foreign server may make the SDK raise anything
             if _is_protocol_error(error) and not _is_closed(error):
-                return _failed(self._told(error))
+                return _failed(self._error_line(error))
             await self._drop()
             cause = getattr(self._http, "misbehaviour", None) or error
-            return _failed(f"the tool server ended or broke the protocol: {self._told(cause)}")
-        return ToolResult(self._echoes.hide(found.text), found.outcome)
+            return _failed(
+                f"the tool server ended or broke the protocol: {self._error_line(cause)}"
+            )
+        return ToolResult(self._echoes.hide(tool_result.text), tool_result.outcome)
 
     async def close(self) -> None:
-        """End the connection, and the command if it was started here."""
+        """Close the connection and end its command, if any."""
         await self._drop()
 
     async def _connected(self) -> Any:
         async with self._lock:
-            # One whose first caller was cancelled may still be on its way.
+            # If the first caller was cancelled, its connection may still be opening.
             if self._keeper is not None and (self._keeper.done() or self._client is None):
                 await self._drop()
             if self._client is not None:
                 return self._client
-            if self._failure is not None:  # it failed to start: nobody waits for that again
+            if self._failure is not None:  # it failed to start before, so fail at once
                 raise self._failure
             try:
                 await self._open()
@@ -121,7 +123,7 @@ class Connection:
             raise
 
     async def _keep(self, ready: asyncio.Future[None], stop: asyncio.Event) -> None:
-        """Hold the connection open; all contexts of the SDK are entered and left in this task."""
+        """Hold the connection open; one task must enter and leave all contexts of the SDK."""
         try:
             async with contextlib.AsyncExitStack() as stack:
                 client = await stack.enter_async_context(await self._new_client(stack))
@@ -139,11 +141,14 @@ class Connection:
                 await stop.wait()
         except asyncio.CancelledError:
             raise
-        except BaseException as error:  # noqa: BLE001 - groups of exceptions, too; told below
+        except BaseException as error:  # noqa: BLE001 - exception groups, too; passed to the waiter
             if not ready.done():
-                told = f"the tool server {self._source} cannot be used: {self._told(error)}"
-                ready.set_exception(ProviderRefused(told))
-                ready.exception()  # told even where nobody waits any more
+                message = (
+                    f"the tool server {self._source} cannot be used: {self._error_line(error)}"
+                )
+                ready.set_exception(ProviderRefused(message))
+                # Retrieve the exception, so that asyncio does not log it if nobody waits.
+                ready.exception()
         finally:
             self._client = None
 
@@ -162,7 +167,7 @@ class Connection:
             transport: Any = started(self._source.command, environment)
         else:
             headers = {}
-            for key in self._values.values():  # there is one at most
+            for key in self._values.values():  # at most one
                 headers["Authorization"] = f"Bearer {key}"
             http = MeasuredClient(address, self._seconds, headers=headers, trust_env=False)
             self._http = await stack.enter_async_context(http)
@@ -181,12 +186,12 @@ class Connection:
             keeper.cancel()
         await asyncio.gather(keeper, return_exceptions=True)
 
-    def _told(self, error: BaseException) -> str:
-        """Return what went wrong, in one line without keys."""
+    def _error_line(self, error: BaseException) -> str:
+        """Return the error as one line without keys."""
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
-        said = one_line(f"{type(error).__name__}: {error}")[:_MESSAGE]
-        return self._echoes.hide(said)
+        line = one_line(f"{type(error).__name__}: {error}")[:_MESSAGE]
+        return self._echoes.hide(line)
 
 
 def _is_protocol_error(error: Exception) -> bool:
@@ -206,13 +211,13 @@ def _failed(why: str) -> ToolResult:
 
 
 def _quiet() -> None:
-    """Keep the SDK's log, which repeats what servers send, out of the terminal and of files."""
+    """Silence the SDK's log, which repeats the messages of servers."""
     logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)
 
 
 def check_installed() -> None:
-    """Raise :class:`~kgbench.errors.ResourceError` where the SDK is not installed."""
+    """Raise :class:`~kgbench.errors.ResourceError` if the SDK is not installed."""
     try:
-        import mcp  # noqa: F401 - imported by what is called later
+        import mcp  # noqa: F401 - imported later by the connection
     except ModuleNotFoundError as error:
         raise ResourceError(f"{error.name} is not installed: pip install 'kgbench[mcp]'") from None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The HTTP client by which the MCP SDK asks a server, within limits."""
+"""The HTTP client of the MCP SDK, with limits on responses and streams."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import httpx2
 from kgbench.connectors.guarded_httpx import GuardedClient
 from kgbench.net.limits import Limits, Misbehaviour
 
-_BYTES: Final = 1 << 26  # of one response
-_STREAMED: Final = 86_400.0  # seconds of a stream; each call has a limit of its own
+_BYTES: Final = 1 << 26  # most bytes of a response
+_STREAMED: Final = 86_400.0  # most seconds of a stream; each call has its own timeout
 
 
 class MeasuredClient(GuardedClient):
-    """A client whose streams have a limit of bytes; keys go to one origin only.
+    """An HTTP client with limited streams that sends keys to one origin only.
 
-    ``misbehaviour`` is the last limit that was hit or redirect that was not followed: the SDK says
-    only that the connection is closed.
+    ``misbehaviour`` is the last exceeded limit or refused redirect, because the SDK only reports a
+    closed connection.
     """
 
     def __init__(self, url: str, seconds: float, **options: Any) -> None:
@@ -30,7 +30,7 @@ class MeasuredClient(GuardedClient):
     async def send(
         self, request: httpx2.Request, *, stream: bool = False, **options: Any
     ) -> httpx2.Response:
-        """See :meth:`~kgbench.connectors.guarded_httpx.GuardedClient.send`."""
+        """Send a request as :meth:`~kgbench.connectors.guarded_httpx.GuardedClient.send` does."""
         try:
             response = await super().send(request, stream=stream, **options)
         except Misbehaviour as error:
@@ -38,15 +38,15 @@ class MeasuredClient(GuardedClient):
             raise
         if stream:
             assert isinstance(response.stream, httpx2.AsyncByteStream)
-            response.stream = _Noted(response.stream, self._note)
+            response.stream = _ReportingStream(response.stream, self._note)
         return response
 
     def _note(self, error: Misbehaviour) -> None:
         self.misbehaviour = error
 
 
-class _Noted(httpx2.AsyncByteStream):
-    """A body whose misbehaviour is noted where it is read."""
+class _ReportingStream(httpx2.AsyncByteStream):
+    """A response body that reports misbehaviour during reading."""
 
     def __init__(self, body: httpx2.AsyncByteStream, note: Callable[[Misbehaviour], None]) -> None:
         self._body = body
@@ -54,8 +54,8 @@ class _Noted(httpx2.AsyncByteStream):
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
-            async for piece in self._body:
-                yield piece
+            async for chunk in self._body:
+                yield chunk
         except Misbehaviour as error:
             self._note(error)
             raise

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The MCP servers of a session: which model gets the tools of which, each connected to once."""
+"""The MCP servers of a session, with one connection for each, and the models that use them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kgbench.tool_servers.connection import Connection, check_installed
 
 
 class Equipment(NamedTuple):
-    """The tools of a server for one dialogue, and what uses them."""
+    """The tools of a server for a dialogue, with the connection to use them."""
 
     tools: tuple[Tool, ...]
     server: ToolServer
@@ -26,44 +26,45 @@ class Equipment(NamedTuple):
         """The names of the tools."""
         return frozenset(tool.name for tool in self.tools)
 
-    async def use(self, name: str, given: Mapping[str, Json]) -> ToolResult:
-        """Use a tool; whatever the server does, there is a result."""
-        return await self.connection.use(name, given)
+    async def use(self, name: str, arguments: Mapping[str, Json]) -> ToolResult:
+        """Use a tool; if that fails, the result has the error."""
+        return await self.connection.use(name, arguments)
 
 
 class ToolServers:
-    """The servers that the models of a plan name; open inside its context.
+    """The MCP servers of the models of a plan; a context manager that closes their connections.
 
-    ``seconds`` limit connecting and each call. Raises :class:`~kgbench.errors.ModelSpecError` for a
-    model that names a command where commands must not be started (``may_start``), and
-    :class:`~kgbench.errors.ResourceError` where the SDK is not installed.
+    ``seconds`` is the timeout of connecting and of each call. Raises
+    :class:`~kgbench.errors.ModelSpecError` if a model names a command and ``may_start`` is false,
+    and :class:`~kgbench.errors.ResourceError` if the SDK is not installed.
     """
 
     def __init__(
         self, models: Iterable[ModelSetup], seconds: float, *, may_start: bool = False
     ) -> None:
         self._connections: dict[ToolSource, Connection] = {}
-        self._of: dict[str, Connection] = {}
+        self._connection_of: dict[str, Connection] = {}
         for model in models:
             source = tool_source(model)
             if source is None:
                 continue
             if source.command and not may_start:
                 raise ModelSpecError(
-                    f"{model.label} gets the tools of a command ({source}), which is started only "
-                    "where you say so: add --start-tool-servers"
+                    f"{model.label} uses the tools of a command ({source}), which kgbench starts "
+                    "only with the option --start-tool-servers"
                 )
             check_installed()
             if source not in self._connections:
                 self._connections[source] = Connection(source, seconds)
-            self._of[model.iri] = self._connections[source]
+            self._connection_of[model.iri] = self._connections[source]
 
     async def equipment(self, model: ModelSetup, taken: Iterable[str]) -> Equipment | None:
-        """Return what ``model`` gets beside the tools ``taken``; ``None`` if it names no server.
+        """Return the equipment of ``model``, without tools whose names are in ``taken``.
 
-        Raises :class:`~kgbench.errors.ProviderRefused` if the server cannot be used.
+        ``None`` if the model has no server. Raises :class:`~kgbench.errors.ProviderRefused` if the
+        server cannot be used.
         """
-        connection = self._of.get(model.iri)
+        connection = self._connection_of.get(model.iri)
         if connection is None:
             return None
         tools, server = await connection.tools(tuple(taken))

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tools for models: how calls and results are worded, checked, limited, and tools over a graph."""
+"""Tools for models: the text form of calls and results, argument checks, and budgets."""

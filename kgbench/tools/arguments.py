@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checking the arguments of a tool call against the JSON Schema that the tool declares.
+"""Validation of the arguments of a tool call against the JSON Schema of the tool.
 
-The part of JSON Schema that tools of kgbench use: ``type`` (of an object's properties), ``enum``,
-``minimum``, ``maximum``, ``required``, and no properties beside the declared ones.
+Only the part of JSON Schema that kgbench's tools use is supported: ``type`` (of an object's
+properties), ``enum``, ``minimum``, ``maximum`` and ``required``. Undeclared properties are errors.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ _KINDS: Final[Mapping[str, tuple[type, ...]]] = {
     "array": (list,),
     "object": (dict,),
 }
-_DEEPEST: Final = 50  # levels of lists and objects
+_DEEPEST: Final = 50  # most levels of nested lists and objects
 
 
 def read(arguments: str) -> dict[str, Any]:
-    """Return the arguments of a call; no text counts as no arguments.
+    """Parse the arguments of a call; an empty text stands for no arguments.
 
-    Raises :class:`ValueError`, with words for the model, where they are no JSON object. JSON has
-    no infinite numbers and no NaN, and what is nested too deeply could not be sent back.
+    Raises :class:`ValueError`, with a message for the model, if they are not a JSON object.
+    Infinite numbers and NaN are refused because JSON has none, and deeply nested values because
+    they could not be serialised again.
     """
     try:
         value = _READER.decode(arguments) if arguments.strip() else {}
@@ -61,33 +62,33 @@ def _is_deep(value: Any) -> bool:
     for _ in range(_DEEPEST):
         level = [
             inner
-            for one in level
-            if isinstance(one, dict | list)
-            for inner in (one.values() if isinstance(one, dict) else one)
+            for container in level
+            if isinstance(container, dict | list)
+            for inner in (container.values() if isinstance(container, dict) else container)
         ]
     return bool(level)
 
 
 def fault(tool: Tool, arguments: Mapping[str, Any]) -> str | None:
-    """What is wrong with ``arguments`` for ``tool``, in words for the model; ``None``: nothing."""
-    known: Mapping[str, Mapping[str, Any]] = tool.parameters.get("properties", {})
+    """Return the fault of ``arguments`` for ``tool`` as a message for the model, or ``None``."""
+    properties: Mapping[str, Mapping[str, Any]] = tool.parameters.get("properties", {})
     for name in tool.parameters.get("required", ()):
         if name not in arguments:
             return f"{tool.name} needs the argument '{name}'"
     for name, value in arguments.items():
-        if name not in known:
-            takes = ", ".join(known) or "no arguments"
+        if name not in properties:
+            takes = ", ".join(properties) or "no arguments"
             return f"{tool.name} has no argument '{name[:100]}'; it takes {takes}"
-        if why := _unfit(value, known[name]):
+        if why := _mismatch(value, properties[name]):
             return f"the argument '{name}' of {tool.name} {why}"
     return None
 
 
-def _unfit(value: Any, schema: Mapping[str, Any]) -> str | None:
+def _mismatch(value: Any, schema: Mapping[str, Any]) -> str | None:
     kind = schema.get("type")
     if kind is not None:
-        is_truth = isinstance(value, bool)
-        if not isinstance(value, _KINDS[kind]) or (is_truth and kind != "boolean"):
+        is_boolean = isinstance(value, bool)
+        if not isinstance(value, _KINDS[kind]) or (is_boolean and kind != "boolean"):
             return f"must be of the type {kind}"
     if "enum" in schema and value not in schema["enum"]:
         return f"must be one of {', '.join(map(str, schema['enum']))}"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a dialogue with tools may use: calls, tokens, seconds, US dollars; parameters of its task.
+"""Budgets of dialogues with tools: calls, tokens, seconds and US dollars, set by their tasks.
 
-Calls of tools that end a dialogue are free, so that an answer is never over budget. Seconds are
-those of model calls alone: how long tools take depends on the machine that runs kgbench. Those of
-calls in batches do not count, for they tell how busy the provider was. Dollars are by the price
-that the run records. A limit of 0 dollars is none.
+Calls of tools that end a dialogue are free, so that an answer is never over budget. Only the
+seconds of model calls count, because the time of tools depends on the machine that runs kgbench.
+The seconds of calls in batches do not count, because they depend on the load of the provider.
+Dollars are computed from the price that the run records. A limit of 0 dollars means no limit.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ CALLS: Final = "budgetCalls"
 TOKENS: Final = "budgetTokens"
 SECONDS: Final = "budgetSeconds"
 DOLLARS: Final = "budgetDollars"
-_CHARACTERS_PER_TOKEN: Final = 4  # where a provider counts none
+_CHARACTERS_PER_TOKEN: Final = 4  # if a provider reports no counts
 
 Cost: TypeAlias = Callable[[Usage], Decimal | None]
-"""What tokens cost, in USD; ``None`` if no price is known."""
+"""A function from token counts to their cost in USD; ``None`` if no price is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What was used up: tokens read and written, seconds of model calls, US dollars."""
+    """The use of a dialogue: tokens read and written, seconds of model calls, US dollars."""
 
     tokens: int = 0
     seconds: float = 0.0
@@ -45,7 +45,7 @@ class Budget:
     dollars: Decimal | None = None
 
     def exhausted(self, calls: int, spent: Spent) -> tuple[str, ...]:
-        """Of what nothing is left after so many ``calls``; where there is any, no tool is used."""
+        """Return the names of the limits that are used up after ``calls`` tool calls."""
         limits = (
             ("tool calls", self.calls, calls),
             ("tokens", self.tokens, spent.tokens),
@@ -55,7 +55,7 @@ class Budget:
         return tuple(name for name, limit, used in limits if limit is not None and used >= limit)
 
     def left(self, calls: int, spent: Spent) -> str:
-        """Return what is left, in words for the model."""
+        """Return a message for the model about the rest of the budget."""
         parts = [f"{max(self.calls - calls, 0)} of {self.calls} tool calls"]
         if self.tokens is not None:
             parts.append(f"{max(self.tokens - spent.tokens, 0)} of {self.tokens} tokens")
@@ -82,9 +82,10 @@ def limits_dollars(parameters: Mapping[str, Any]) -> bool:
 
 
 def spent(turns: Sequence[Turn], cost: Cost = lambda _: None) -> Spent:
-    """Return what the answered calls of ``turns`` used.
+    """Return the use of the answered calls of ``turns``.
 
-    Where a provider counts no tokens, four characters are one, and a call reads all before it.
+    If a provider reports no token counts, a token is four characters, and a call reads the whole
+    dialogue before it.
     """
     tokens, seconds, dollars = 0, 0.0, Decimal(0)
     read = 0  # characters

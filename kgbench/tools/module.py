@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a task class implements that offers tools, or has dialogues with tools of others."""
+"""Protocols of task classes that offer tools, or that have recorded dialogues with tools."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from kgbench.tool_calls import Tool, ToolCall, ToolResult
 
 
 class ToolModule(Protocol):
-    """The functions of a task class whose cases offer tools, beside those of every task class.
+    """The additional functions of a task class whose cases offer tools.
 
-    All are pure given the executor, which runs queries under limits. The task declares the budget
-    by the parameters that :mod:`kgbench.tools.budget` names.
+    All are pure, apart from the executor, which runs queries under limits. Parameters of the task
+    declare the budget (:mod:`kgbench.tools.budget`).
     """
 
     def tools(self, case: Case) -> Sequence[Tool]:
-        """Return the tools that ``case`` offers; none where it is asked without tools."""
+        """Return the tools that ``case`` offers; none if it is asked without tools."""
         ...
 
     def use(
         self, case: Case, name: str, arguments: Mapping[str, Json], executor: Executor
     ) -> ToolResult:
-        """Use the tool called ``name``; the arguments fit its schema."""
+        """Use the tool called ``name``; the arguments are valid for its schema."""
         ...
 
     def judge_dialogue(
         self, case: Case, prompts: Sequence[str], answers: Sequence[str], executor: Executor
     ) -> Verdict:
-        """Judge the last of ``answers``; ``prompts`` were given before each, results of tools too.
+        """Judge the last of ``answers``; each answers one of ``prompts``, including tool results.
 
-        The texts are worded as :mod:`kgbench.tools.wording` says.
+        The texts have the form of :mod:`kgbench.tools.wording`.
         """
         ...
 
     def say(self, case: Case, agent: str, messages: Sequence[str], chance: Random) -> str:
-        """What the baseline model called ``agent`` says after ``messages``, in the text protocol.
+        """Return the answer of the baseline model ``agent`` to ``messages``, in the text protocol.
 
         Agents are ``oracle``, ``schema-only``, ``random-walker`` and ``searcher``.
         """
@@ -46,15 +46,15 @@ class ToolModule(Protocol):
 
 
 class RecordedTools(Protocol):
-    """The functions of a task class whose dialogues were held elsewhere, with tools of others.
+    """The additional functions of a task class whose dialogues were recorded elsewhere, with tools.
 
-    They let an audit execute recorded calls again as far as that can be done here.
+    They let an audit execute recorded calls again, if kgbench has equivalent tools.
     """
 
     def again(
         self, case: Case, call: ToolCall, result: ToolResult, prompt: str
     ) -> Mapping[str, Json] | str:
-        """Return the arguments to :meth:`use` for a recorded call, or why it cannot be executed.
+        """Return arguments of :meth:`use` for a recorded call, or why it cannot be executed again.
 
         ``prompt`` is the first prompt of the dialogue.
         """
@@ -63,13 +63,13 @@ class RecordedTools(Protocol):
     def use(
         self, case: Case, name: str, arguments: Mapping[str, Json], executor: Executor
     ) -> ToolResult:
-        """Execute a call again with the arguments that :meth:`again` gave."""
+        """Execute a call again with the arguments from :meth:`again`."""
         ...
 
     def agree(self, recorded: ToolResult, now: ToolResult) -> bool:
-        """Return whether two results tell the same, whatever their words are."""
+        """Return whether two results are equivalent, whatever their wording."""
         ...
 
     def why_different(self, recorded: ToolResult, now: ToolResult) -> str | None:
-        """Return the class of a difference that the two results explain, else ``None``."""
+        """Return the class of the difference if the two results explain it, otherwise ``None``."""
         ...

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Tool calls and their results as text: what is recorded, and what models without tools write.
+r"""Tool calls and their results as text, as recorded and as written by models without tools.
 
-A model that is told of tools in its prompt (the protocol ``text``) calls one by a single JSON
-object with ``tool`` and ``arguments``, in a fenced block or as the whole answer. What a provider's
-own tool calling gives (``native``) is recorded in the text of the answer as fenced blocks
-``tool_call``, one a call, behind the text that came with them. Results go back in blocks
-``tool_result``. Connectors turn the blocks into the messages of their provider, so that a recorded
-dialogue can be continued.
+In the protocol ``text``, the prompt describes the tools, and a model calls one by a single JSON
+object with ``tool`` and ``arguments``, in a fenced block or as the whole answer. Calls by the tool
+calling of a provider (``native``) are recorded in the text of the answer: after the text that came
+with them, each has a fenced block ``tool_call``. Results are returned in blocks ``tool_result``.
+Connectors convert the blocks to messages of their provider, so that a recorded dialogue can be
+continued.
 
 >>> answer = with_calls("Let me look.", [ToolCall("search", '{"text": "Ada"}', "c1")])
 >>> print(answer)
@@ -28,7 +28,7 @@ from typing import Any, Final, NamedTuple
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.tool_calls import ToolCall, ToolResult, ToolUse
 
-MOST_CALLS: Final = 64  # of one answer; what is beyond is one malformed call
+MOST_CALLS: Final = 64  # of one answer; all further calls become one malformed call
 NO_CALL: Final = "there is no tool call in the answer"
 _OPENING: Final = re.compile(r"(`{3,})(tool_call|tool_result) (\{.*\})")
 _RUN: Final = re.compile(r"`{3,}")
@@ -36,7 +36,7 @@ _JSON: Final = frozenset(("", "json", "tool", "tool_call"))  # info strings of b
 
 
 class Told(NamedTuple):
-    """A result as its block has it: the id and the tool of the call, how it ended, the text."""
+    """A result parsed from its block: the id and tool of the call, its outcome, and the text."""
 
     id: str | None
     tool: str
@@ -50,10 +50,10 @@ class _Block(NamedTuple):
     body: str
 
 
-def with_calls(text: str, made: Sequence[ToolCall]) -> str:
-    """Return the text of an answer followed by the calls that a provider gave beside it."""
+def with_calls(text: str, native_calls: Sequence[ToolCall]) -> str:
+    """Append the native tool calls of an answer to its text."""
     parts = [text] if text.strip() else []
-    for call in made:
+    for call in native_calls:
         head = {"name": call.name} if call.id is None else {"id": call.id, "name": call.name}
         if call.malformed is not None:
             head["malformed"] = call.malformed
@@ -62,13 +62,13 @@ def with_calls(text: str, made: Sequence[ToolCall]) -> str:
 
 
 def spoken(answer: str) -> tuple[str, tuple[ToolCall, ...]]:
-    """Return the inverse of :func:`with_calls`: the text beside the calls, and the calls."""
+    """Split an answer into its text and its calls, the inverse of :func:`with_calls`."""
     text, blocks = _split(answer, "tool_call")
-    return text, tuple(_native(block) for block in blocks)
+    return text, tuple(_native_call(block) for block in blocks)
 
 
 def calls(answer: str) -> tuple[ToolCall, ...]:
-    """The tool calls of an answer, in either protocol; none where it has nothing like a call."""
+    """Return the tool calls of an answer in either protocol; empty if it has none."""
     _, native = spoken(answer)
     if native:
         beyond = ToolCall("", "", malformed=f"more than {MOST_CALLS} calls in one answer")
@@ -85,11 +85,11 @@ def calls(answer: str) -> tuple[ToolCall, ...]:
     if len(bodies) > 1:
         why = "several JSON objects in one answer: call one tool at a time"
         return (ToolCall("", "\n".join(bodies), malformed=why),)
-    return (_written(bodies[0]),)
+    return (_text_call(bodies[0]),)
 
 
 def results(uses: Sequence[ToolUse], note: str) -> str:
-    """Return the prompt that gives results: a block for each, and a closing ``note``."""
+    """Build the prompt with the results of tools: a block for each, and a closing ``note``."""
     blocks = []
     for use in uses:
         head = {"tool": use.call.name, "outcome": str(use.result.outcome)}
@@ -100,16 +100,24 @@ def results(uses: Sequence[ToolUse], note: str) -> str:
 
 
 def told(prompt: str) -> tuple[list[Told], str]:
-    """The inverse of :func:`results`: the results, and the note; no results in other prompts."""
+    """Split a prompt into results and note, the inverse of :func:`results`.
+
+    Other prompts have no results.
+    """
     note, blocks = _split(prompt, "tool_result")
     return [
-        Told(b.head.get("id"), b.head.get("tool", ""), b.head.get("outcome", ""), b.body)
-        for b in blocks
+        Told(
+            block.head.get("id"),
+            block.head.get("tool", ""),
+            block.head.get("outcome", ""),
+            block.body,
+        )
+        for block in blocks
     ], note
 
 
 def result_text(result: ToolResult) -> str:
-    """Return what a model is told of a result by a provider's own tool calling."""
+    """Return the text of a result for the native tool calling of a provider."""
     return result.text or f"({result.outcome})"
 
 
@@ -121,29 +129,33 @@ def _block(kind: str, head: dict[str, str], body: str) -> str:
 
 
 def _split(text: str, kind: str) -> tuple[str, list[_Block]]:
-    """Return the blocks of a ``kind`` in a text, and the lines outside of them."""
+    """Split a text into the lines outside the blocks of a ``kind``, and the blocks."""
     outside: list[str] = []
     blocks: list[_Block] = []
     lines = text.split("\n")
-    at = 0
-    while at < len(lines):
-        opening = _OPENING.fullmatch(lines[at])
-        head = None if opening is None or opening.group(2) != kind else _object(opening.group(3))
+    index = 0
+    while index < len(lines):
+        opening = _OPENING.fullmatch(lines[index])
+        head = (
+            None
+            if opening is None or opening.group(2) != kind
+            else _parsed_object(opening.group(3))
+        )
         if opening is None or head is None:
-            outside.append(lines[at])
-            at += 1
+            outside.append(lines[index])
+            index += 1
             continue
         body: list[str] = []
-        at += 1
-        while at < len(lines) and lines[at] != opening.group(1):
-            body.append(lines[at])
-            at += 1
-        at += 1
+        index += 1
+        while index < len(lines) and lines[index] != opening.group(1):
+            body.append(lines[index])
+            index += 1
+        index += 1
         blocks.append(_Block(kind, head, "\n".join(body)))
     return "\n".join(outside), blocks
 
 
-def _native(block: _Block) -> ToolCall:
+def _native_call(block: _Block) -> ToolCall:
     name, id_, why = (block.head.get(key) for key in ("name", "id", "malformed"))
     if not isinstance(name, str):
         name, why = "", "the call names no tool"
@@ -155,13 +167,13 @@ def _native(block: _Block) -> ToolCall:
     )
 
 
-def _written(body: str) -> ToolCall:
-    """Return the call in the JSON object that a model wrote."""
+def _text_call(body: str) -> ToolCall:
+    """Parse a call that a model wrote as a JSON object."""
     try:
-        said = json.loads(body)
+        call = json.loads(body)
     except (ValueError, RecursionError) as error:
         return ToolCall("", body, malformed=f"the call is not JSON: {error}")
-    name, arguments = said.get("tool"), said.get("arguments", {})
+    name, arguments = call.get("tool"), call.get("arguments", {})
     if not isinstance(name, str):
         return ToolCall("", body, malformed="the JSON object has no text under 'tool'")
     if not isinstance(arguments, dict):
@@ -169,9 +181,9 @@ def _written(body: str) -> ToolCall:
     return ToolCall(name, json.dumps(arguments, ensure_ascii=False))
 
 
-def _object(written: str) -> dict[str, Any] | None:
+def _parsed_object(text: str) -> dict[str, Any] | None:
     try:
-        value = json.loads(written)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validating large result sets, and configurations, against SHACL shapes, node by node.
+"""Validation of large result sets and configurations against SHACL shapes, node by node.
 
-:mod:`kgbench.shapes` hands a graph to pySHACL, which knows all of SHACL and takes a minute for what
-is read here from a store in a second. This package knows SHACL core as our shapes use it, and
-refuses shapes with anything else in them rather than pass over it.
+:mod:`kgbench.shapes` validates with pySHACL, which supports all of SHACL but takes a minute for
+results that this package validates in a second, straight from a store. This package supports the
+part of SHACL core that kgbench's shapes use. It refuses shapes with other parameters instead of
+ignoring these.
 """
 
 from kgbench.validation.checking import Complaint, complaints

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What shapes complain about in a database."""
+"""Validation of data against compiled shapes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from kgbench.validation.data import Data, Term
 
 
 class Complaint(NamedTuple):
-    """One constraint that one node breaks; ``severity`` is Violation, Warning or Info."""
+    """A validation result: a constraint that a node violates.
+
+    ``severity`` is Violation, Warning or Info.
+    """
 
     shape: str
     component: str
@@ -23,13 +26,13 @@ class Complaint(NamedTuple):
     severity: str
 
     def __str__(self) -> str:
-        place = shown(self.focus) if self.path is None else f"{shown(self.focus)} {self.path}"
-        found = "" if self.value is None else f" (found: {self.value})"
-        return f"{place}: {self.message}{found}"
+        location = shown(self.focus) if self.path is None else f"{shown(self.focus)} {self.path}"
+        value = "" if self.value is None else f" (found: {self.value})"
+        return f"{location}: {self.message}{value}"
 
 
 def complaints(data: Data, shapes: list[Shape]) -> Iterator[Complaint]:
-    """Everything that ``shapes`` find wrong with ``data``, shape by shape."""
+    """Yield the validation results of ``data``, shape by shape."""
     for shape in shapes:
         nodes: dict[Term, None] = {}
         for target in shape.targets:
@@ -39,7 +42,7 @@ def complaints(data: Data, shapes: list[Shape]) -> Iterator[Complaint]:
 
 
 def of_node(data: Data, shape: Shape, node: Term) -> Iterator[Complaint]:
-    """Yield what one shape finds wrong with one node."""
+    """Yield the validation results of one shape for one node."""
     values = [node] if shape.path is None else shape.path(data, node)
     for constraint in shape.constraints:
         for value, message in constraint.check(data, node, values):

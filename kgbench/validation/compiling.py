@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a graph of SHACL shapes to functions that check one node.
+"""Compilation of a graph of SHACL shapes to functions that check one node.
 
-A parameter of a shape that is not known here raises :class:`~kgbench.errors.ResourceError`: a
-constraint that is passed over is worse than none.
+An unsupported parameter of a shape raises :class:`~kgbench.errors.ResourceError`, because a
+silently ignored constraint is worse than none.
 """
 
 from __future__ import annotations
@@ -22,25 +22,27 @@ from kgbench.validation.paths import Path, listed, path
 from kgbench.vocab import RDF, RDFS, SH, compact
 
 Target: TypeAlias = Callable[[Data], list[Term]]
-"""The nodes that a shape applies to."""
+"""A function from data to the nodes that a shape applies to."""
 
 _SH = str(SH)
 _TYPE, _CLASS = ox.NamedNode(RDF.type), ox.NamedNode(RDFS.Class)
 _FALSE = ox.Literal(value=False)
 TARGETS = ("targetClass", "targetNode", "targetSubjectsOf", "targetObjectsOf")
-"""The parameters that say which nodes a shape is about."""
-_SAID = frozenset(  # what says nothing about the data, or is read together with another parameter
-    SH[name]
-    for name in (
-        *("path", "property", "message", "name", "description", "order", "group", "severity"),
-        *("deactivated", "ignoredProperties", "flags", "qualifiedValueShape", "defaultValue"),
+"""The parameters that select the target nodes of a shape."""
+_NOT_CONSTRAINTS = (
+    frozenset(  # parameters without a constraint, or read together with another parameter
+        SH[name]
+        for name in (
+            *("path", "property", "message", "name", "description", "order", "group", "severity"),
+            *("deactivated", "ignoredProperties", "flags", "qualifiedValueShape", "defaultValue"),
+        )
     )
 )
 
 
 @dataclass
 class Shape:
-    """A shape: where it applies, and what it demands of the values that its path leads to."""
+    """A compiled shape: its targets, its path, and the constraints on the values of the path."""
 
     name: str
     targets: list[Target] = field(default_factory=list)
@@ -53,7 +55,7 @@ class Shape:
 
 
 def declared_shapes(names: Iterable[str]) -> ox.Store:
-    """Return the shapes in the files of ``shapes/`` called ``names``, as one graph."""
+    """Load the files of ``shapes/`` with the given names into one shapes graph."""
     store = ox.Store()
     for name in names:
         store.load(resources.text("shapes", name).encode(), format=ox.RdfFormat.TURTLE)
@@ -61,13 +63,16 @@ def declared_shapes(names: Iterable[str]) -> ox.Store:
 
 
 def compiled(shapes: Quads) -> list[Shape]:
-    """Return the shapes of a shapes graph that have targets."""
+    """Compile a shapes graph; return the shapes with targets.
+
+    Raises :class:`~kgbench.errors.ResourceError` if a shape has an unsupported parameter.
+    """
     reader = _Reader(Data(shapes))
     return [shape for shape in reader.all() if shape.targets]
 
 
 class _Reader:
-    """Reads the shapes of one graph, each once, so that shapes may refer to each other."""
+    """A reader of a shapes graph that reads each shape once, so that shapes may share others."""
 
     def __init__(self, graph: Data) -> None:
         self.graph = graph
@@ -77,13 +82,13 @@ class _Reader:
         nodes: dict[Term, None] = {}
         for kind in (SH.NodeShape, SH.PropertyShape):
             nodes.update(dict.fromkeys(self.graph.instances(ox.NamedNode(kind))))
-        for target in TARGETS:  # what has a target is a shape, whether or not it is called one
+        for target in TARGETS:  # a node with a target is a shape even without an explicit type
             nodes.update(dict.fromkeys(self.graph.subjects(ox.NamedNode(SH[target]))))
         for node in nodes:
-            if not self._off(node):
+            if not self._is_deactivated(node):
                 yield self.shape(node)
 
-    def _off(self, node: Term) -> bool:
+    def _is_deactivated(self, node: Term) -> bool:
         return any(v.value == "true" for v in self.values(node, "deactivated"))
 
     def values(self, node: Term, name: str) -> list[Term]:
@@ -91,24 +96,24 @@ class _Reader:
 
     def _shape(self, node: Term) -> Shape:
         shape = Shape(_name(node))
-        if self._off(node):
+        if self._is_deactivated(node):
             return shape
         for text in self.values(node, "message"):
             shape.message = text.value
         for severity in self.values(node, "severity"):
             shape.severity = severity.value.removeprefix(_SH)
-        for at in self.values(node, "path"):
-            shape.path, shape.path_name = path(self.graph, at)
+        for path_node in self.values(node, "path"):
+            shape.path, shape.path_name = path(self.graph, path_node)
         shape.targets = list(self._targets(node))
         for predicate, objects in self.graph.about(node).items():
-            if predicate.value.startswith(_SH) and predicate.value not in _SAID:
-                self._read(shape, node, predicate.value.removeprefix(_SH), objects)
+            if predicate.value.startswith(_SH) and predicate.value not in _NOT_CONSTRAINTS:
+                self._add_parameter(shape, node, predicate.value.removeprefix(_SH), objects)
         for inner in self.values(node, "property"):
-            if not self._off(inner):
-                shape.properties.append(self._named(inner, shape))
+            if not self._is_deactivated(inner):
+                shape.properties.append(self._property_shape(inner, shape))
         return shape
 
-    def _named(self, node: Term, holder: Shape) -> Shape:
+    def _property_shape(self, node: Term, holder: Shape) -> Shape:
         shape = self.shape(node)
         if not isinstance(node, ox.NamedNode):
             shape.name = holder.name
@@ -119,14 +124,14 @@ class _Reader:
             yield partial(Data.instances, cls=node)
         for cls in self.values(node, "targetClass"):
             yield partial(Data.instances, cls=cls)
-        for one in self.values(node, "targetNode"):
-            yield partial(_itself, one)
+        for target in self.values(node, "targetNode"):
+            yield partial(_itself, target)
         for prop in self.values(node, "targetSubjectsOf"):
             yield partial(Data.subjects, predicate=prop)
         for prop in self.values(node, "targetObjectsOf"):
             yield partial(Data.objects, predicate=prop)
 
-    def _read(self, shape: Shape, node: Term, name: str, objects: list[Term]) -> None:
+    def _add_parameter(self, shape: Shape, node: Term, name: str, objects: list[Term]) -> None:
         if name.startswith("target"):
             if name not in TARGETS:
                 raise ResourceError(f"shape {shape.name}: sh:{name} is not known here")
@@ -144,7 +149,7 @@ class _Reader:
         if name in components.SIMPLE:
             return components.SIMPLE[name](value)
         if name in components.LOGICAL:
-            shapes = [self.shape(each) for each in listed(self.graph, value)]
+            shapes = [self.shape(member) for member in listed(self.graph, value)]
             return components.LOGICAL[name](shapes)
         if name in components.OF_SHAPES:
             return components.OF_SHAPES[name](self.shape(value))
@@ -162,7 +167,9 @@ class _Reader:
     def _allowed(self, node: Term) -> frozenset[Any]:
         """Return the properties that a closed shape allows."""
         allowed = {
-            at for inner in self.values(node, "property") for at in self.values(inner, "path")
+            path_node
+            for inner in self.values(node, "property")
+            for path_node in self.values(inner, "path")
         }
         for head in self.values(node, "ignoredProperties"):
             allowed.update(listed(self.graph, head))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The constraint components of SHACL core, each as a function from values to those that break it.
+"""The constraint components of SHACL core, as functions from values to violations.
 
-The name of a component is that of the recommendation, without ``ConstraintComponent``.
+The name of a component is that of the recommendation without ``ConstraintComponent``.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from kgbench.validation.compiling import Shape
 
 Broken: TypeAlias = Iterator[tuple[Term | None, str]]
-"""Each value that breaks a constraint (``None``: no one value does), and what is wrong."""
+"""The violations of a constraint: the value (``None``: no single value) and a message."""
 
 
 class Constraint(NamedTuple):
-    """A component's name, and its check of the values that a path has at a node."""
+    """The name of a component, and its check of the values of a path at a node."""
 
     component: str
     check: Callable[[Data, Term, list[Term]], Broken]
 
 
 def _each(component: str, holds: Callable[[Data, Term], bool], message: str) -> Constraint:
-    """Return a constraint that holds for each value by itself."""
+    """Build a constraint that each value must meet on its own."""
 
     def check(data: Data, _: Term, values: list[Term]) -> Broken:
         for value in values:
@@ -62,11 +62,13 @@ def _max_count(value: Term) -> Constraint:
     return Constraint("MaxCount", check)
 
 
-def _datatype(wanted: Term) -> Constraint:
+def _datatype(datatype: Term) -> Constraint:
     def holds(_: Data, value: Term) -> bool:
-        return isinstance(value, ox.Literal) and value.datatype == wanted and is_well_formed(value)
+        return (
+            isinstance(value, ox.Literal) and value.datatype == datatype and is_well_formed(value)
+        )
 
-    return _each("Datatype", holds, f"is not a well-formed {compact(wanted.value)}")
+    return _each("Datatype", holds, f"is not a well-formed {compact(datatype.value)}")
 
 
 _KINDS: Mapping[str, tuple[type, ...]] = {
@@ -79,16 +81,16 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
 }
 
 
-def _node_kind(wanted: Term) -> Constraint:
-    kinds = _KINDS[wanted.value]
-    return _each("NodeKind", lambda _, v: isinstance(v, kinds), f"is not a {compact(wanted.value)}")
+def _node_kind(kind: Term) -> Constraint:
+    kinds = _KINDS[kind.value]
+    return _each("NodeKind", lambda _, v: isinstance(v, kinds), f"is not a {compact(kind.value)}")
 
 
-def _class(wanted: Term) -> Constraint:
+def _class(cls: Term) -> Constraint:
     def holds(data: Data, value: Term) -> bool:
-        return data.is_a(value, wanted)
+        return data.is_a(value, cls)
 
-    return _each("Class", holds, f"is not described as a {compact(wanted.value)}")
+    return _each("Class", holds, f"is not described as a {compact(cls.value)}")
 
 
 def _length(component: str, holds: Callable[[int], bool], message: str) -> Constraint:
@@ -117,10 +119,10 @@ def _bound(component: str, words: str, *, above: bool, strict: bool, bound: Term
     return _each(component, holds, f"is not {words} {bound.value}")
 
 
-def _has_value(wanted: Term) -> Constraint:
+def _has_value(expected: Term) -> Constraint:
     def check(_: Data, __: Term, values: list[Term]) -> Broken:
-        if wanted not in values:
-            yield None, f"lacks the value {shown(wanted)}"
+        if expected not in values:
+            yield None, f"lacks the value {shown(expected)}"
 
     return Constraint("HasValue", check)
 
@@ -188,31 +190,34 @@ SIMPLE: Mapping[str, Callable[[Term], Constraint]] = {
 
 
 def pattern(text: str, flags: str) -> Constraint:
-    """Values must match a regular expression somewhere."""
-    marks = {"i": re.IGNORECASE, "s": re.DOTALL, "m": re.MULTILINE, "x": re.VERBOSE}
-    wanted = re.compile(text, sum(marks[flag] for flag in set(flags)))
+    """Require values to match a regular expression somewhere."""
+    flags_by_letter = {"i": re.IGNORECASE, "s": re.DOTALL, "m": re.MULTILINE, "x": re.VERBOSE}
+    expression = re.compile(text, sum(flags_by_letter[flag] for flag in set(flags)))
 
     def holds(_: Data, value: Term) -> bool:
-        return not isinstance(value, ox.BlankNode) and wanted.search(value.value) is not None
+        return not isinstance(value, ox.BlankNode) and expression.search(value.value) is not None
 
     return _each("Pattern", holds, f"does not match {text}")
 
 
 def _one_of(members: list[Term]) -> Constraint:
-    """Values must be among ``members``."""
+    """Require values to be among ``members``."""
     known = frozenset(members)
     choices = ", ".join(shown(member) for member in members)
     return _each("In", lambda _, v: v in known, f"is none of {choices}")
 
 
 def _language_in(tags: list[Term]) -> Constraint:
-    """Values must be texts in one of some languages (basic filtering, RFC 4647, section 3.3.1)."""
+    """Require texts in one of some languages (basic filtering, RFC 4647, section 3.3.1)."""
     ranges = [tag.value for tag in tags]
-    known = [one.lower() for one in ranges]
+    known = [language_range.lower() for language_range in ranges]
 
     def holds(_: Data, value: Term) -> bool:
         tag = (value.language or "").lower() if isinstance(value, ox.Literal) else ""
-        return any(tag == one or tag.startswith(f"{one}-") or (tag and one == "*") for one in known)
+        return any(
+            tag == accepted or tag.startswith(f"{accepted}-") or (tag and accepted == "*")
+            for accepted in known
+        )
 
     return _each("LanguageIn", holds, f"is in none of the languages {', '.join(ranges)}")
 
@@ -224,7 +229,7 @@ OF_LISTS: Mapping[str, Callable[[list[Term]], Constraint]] = {
 
 
 def closed(allowed: frozenset[Any]) -> Constraint:
-    """Values must have no properties but ``allowed``."""
+    """Require values to have no properties except ``allowed``."""
 
     def check(data: Data, _: Term, values: list[Term]) -> Broken:
         for value in values:
@@ -236,21 +241,23 @@ def closed(allowed: frozenset[Any]) -> Constraint:
 
 
 def _conforms(shape: Shape, data: Data, value: Term) -> bool:
-    """Whether a value conforms to a shape (not a property shape's values, but the whole shape)."""
+    """Return whether a node conforms to a shape with all its constraints and property shapes."""
     values = [value] if shape.path is None else shape.path(data, value)
     for constraint in shape.constraints:
         if next(constraint.check(data, value, values), None) is not None:
             return False
-    return all(_conforms(inner, data, at) for inner in shape.properties for at in values)
+    return all(
+        _conforms(inner, data, inner_value) for inner in shape.properties for inner_value in values
+    )
 
 
 def conforms_to(shape: Shape) -> Constraint:
-    """Values must conform to a shape."""
+    """Require values to conform to a shape."""
     return _each("Node", partial(_conforms, shape), f"does not conform to {shape.name}")
 
 
 def does_not_conform(shape: Shape) -> Constraint:
-    """Values must not conform to a shape."""
+    """Require values not to conform to a shape."""
     return _each("Not", lambda d, v: not _conforms(shape, d, v), f"conforms to {shape.name}")
 
 
@@ -260,14 +267,14 @@ OF_SHAPES: Mapping[str, Callable[[Shape], Constraint]] = {
 }
 
 
-def _logical(component: str, good: Callable[[int, int], bool], words: str) -> Any:
-    def made(shapes: list[Shape]) -> Constraint:
+def _logical(component: str, is_met: Callable[[int, int], bool], words: str) -> Any:
+    def build(shapes: list[Shape]) -> Constraint:
         def holds(data: Data, value: Term) -> bool:
-            return good(sum(_conforms(shape, data, value) for shape in shapes), len(shapes))
+            return is_met(sum(_conforms(shape, data, value) for shape in shapes), len(shapes))
 
         return _each(component, holds, f"does not conform to {words} of {len(shapes)} alternatives")
 
-    return made
+    return build
 
 
 LOGICAL: Mapping[str, Callable[[list[Shape]], Constraint]] = {
@@ -278,7 +285,7 @@ LOGICAL: Mapping[str, Callable[[list[Shape]], Constraint]] = {
 
 
 def _at_least(shape: Shape, least: int) -> Constraint:
-    """Return a number of the values at least must conform to a shape."""
+    """Require at least a given number of values to conform to a shape."""
 
     def check(data: Data, _: Term, values: list[Term]) -> Broken:
         count = sum(_conforms(shape, data, value) for value in values)
@@ -289,7 +296,7 @@ def _at_least(shape: Shape, least: int) -> Constraint:
 
 
 def _at_most(shape: Shape, most: int) -> Constraint:
-    """Return a number of the values at most may conform to a shape."""
+    """Require at most a given number of values to conform to a shape."""
 
     def check(data: Data, _: Term, values: list[Term]) -> Broken:
         count = sum(_conforms(shape, data, value) for value in values)
@@ -306,7 +313,7 @@ QUALIFIED: Mapping[str, Callable[[Shape, int], Constraint]] = {
 
 
 def shown(term: Term) -> str:
-    """Return a term as people read it, cut off where it is long."""
+    """Return a term for messages: IRIs compact, long terms truncated."""
     if isinstance(term, ox.NamedNode):
         return compact(term.value)
     text = str(term)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The graph that is validated: all quads of a database as one set of triples."""
+"""The data graph of a validation: all quads of a database as one set of triples."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ import pyoxigraph as ox
 from kgbench.vocab import RDF, RDFS
 
 Term: TypeAlias = Any
-"""A subject or object as pyoxigraph has it."""
+"""A subject or object of pyoxigraph."""
 
 TYPE = ox.NamedNode(RDF.type)
 _SUBCLASS = ox.NamedNode(RDFS.subClassOf)
-_KEPT = 50_000  # nodes that are remembered: those of the dialogues at hand, whatever the size
+_CACHE_SIZE = 50_000  # most cached nodes, which bounds memory for databases of any size
 
 
 class Quads(Protocol):
-    """What :class:`Data` reads: a store or a dataset."""
+    """The interface that :class:`Data` reads: a store or a dataset."""
 
     def quads_for_pattern(
         self, subject: Any, predicate: Any, value: Any, graph_name: Any = None, /
     ) -> Iterator[Any]:
-        """Yield the quads with these parts."""
+        """Yield the quads that match a pattern; ``None`` matches everything."""
 
 
 class Memory:
-    """Quads as they were written: a store normalises literals, and derived datatypes with them."""
+    """Quads in memory with their original literals; a store normalises literals and datatypes."""
 
     def __init__(self, quads: Iterable[Any]) -> None:
         self._by_subject: dict[Any, list[Any]] = {}
@@ -46,31 +46,31 @@ class Memory:
         graph_name: Any = None,  # noqa: ARG002 - all graphs are one here
         /,
     ) -> Iterator[Any]:
-        """Yield the quads with these parts."""
+        """Yield the quads that match a pattern; ``None`` matches everything."""
         if subject is not None:
-            found = self._by_subject.get(subject, [])
+            quads = self._by_subject.get(subject, [])
         else:
-            found = self._by_predicate.get(predicate, [])
-        for quad in found:
+            quads = self._by_predicate.get(predicate, [])
+        for quad in quads:
             if predicate in (None, quad.predicate) and value in (None, quad.object):
                 yield quad
 
 
 class Data:
-    """Reading triples by node, remembering a bounded number of nodes."""
+    """A reader of triples by node with a bounded cache."""
 
     def __init__(self, quads: Quads) -> None:
         self._pattern = quads.quads_for_pattern
-        self.about = lru_cache(_KEPT)(self._about)
-        self.types = lru_cache(_KEPT)(self._types)
+        self.about = lru_cache(_CACHE_SIZE)(self._about)
+        self.types = lru_cache(_CACHE_SIZE)(self._types)
         self.subclasses = lru_cache(None)(self._subclasses)
 
     def values(self, node: Term, predicate: ox.NamedNode) -> list[Term]:
-        """Return the values that ``predicate`` has at ``node``, each once."""
+        """Return the distinct values of ``predicate`` at ``node``."""
         return self.about(node).get(predicate, [])
 
     def sources(self, node: Term, predicate: ox.NamedNode) -> list[Term]:
-        """Return the nodes at which ``predicate`` has the value ``node``, each once."""
+        """Return the distinct nodes at which ``predicate`` has the value ``node``."""
         return list({q.subject: None for q in self._pattern(None, predicate, node, None)})
 
     def subjects(self, predicate: ox.NamedNode) -> list[Term]:
@@ -78,27 +78,27 @@ class Data:
         return list({q.subject: None for q in self._pattern(None, predicate, None, None)})
 
     def objects(self, predicate: ox.NamedNode) -> list[Term]:
-        """Return the values that ``predicate`` has anywhere."""
+        """Return the distinct values of ``predicate`` in the whole data."""
         return list({q.object: None for q in self._pattern(None, predicate, None, None)})
 
     def instances(self, cls: ox.NamedNode) -> list[Term]:
         """Return the nodes of a class and of its subclasses."""
-        found: dict[Term, None] = {}
-        for each in self.subclasses(cls):
-            found.update((q.subject, None) for q in self._pattern(None, TYPE, each, None))
-        return list(found)
+        nodes: dict[Term, None] = {}
+        for subclass in self.subclasses(cls):
+            nodes.update((q.subject, None) for q in self._pattern(None, TYPE, subclass, None))
+        return list(nodes)
 
     def is_a(self, node: Term, cls: ox.NamedNode) -> bool:
-        """Return whether ``node`` is of a class or of one of its subclasses."""
+        """Return whether ``node`` is an instance of a class or of one of its subclasses."""
         return not self.types(node).isdisjoint(self.subclasses(cls))
 
     def _about(self, node: Term) -> dict[ox.NamedNode, list[Term]]:
         if isinstance(node, ox.Literal):
             return {}
-        found: dict[ox.NamedNode, dict[Term, None]] = {}
+        objects_by_predicate: dict[ox.NamedNode, dict[Term, None]] = {}
         for quad in self._pattern(node, None, None, None):
-            found.setdefault(quad.predicate, {})[quad.object] = None
-        return {predicate: list(objects) for predicate, objects in found.items()}
+            objects_by_predicate.setdefault(quad.predicate, {})[quad.object] = None
+        return {predicate: list(objects) for predicate, objects in objects_by_predicate.items()}
 
     def _types(self, node: Term) -> frozenset[Term]:
         if isinstance(node, ox.Literal):
@@ -106,10 +106,10 @@ class Data:
         return frozenset(q.object for q in self._pattern(node, TYPE, None, None))
 
     def _subclasses(self, cls: ox.NamedNode) -> frozenset[Term]:
-        found, open_ = {cls}, [cls]
-        while open_:
-            for below in self.sources(open_.pop(), _SUBCLASS):
-                if below not in found:
-                    found.add(below)
-                    open_.append(below)
-        return frozenset(found)
+        result, queue = {cls}, [cls]
+        while queue:
+            for subclass in self.sources(queue.pop(), _SUBCLASS):
+                if subclass not in result:
+                    result.add(subclass)
+                    queue.append(subclass)
+        return frozenset(result)

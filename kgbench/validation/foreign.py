@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validating small graphs against shapes that anybody may have written.
+"""Validation of small graphs against untrusted shapes.
 
-The engine of this package validates where it knows everything that the shapes say; pySHACL
-validates where it does not. Refused with words are shapes that break the syntax rules of SHACL, and
-recursive shapes, whose meaning SHACL leaves open. Nothing is fetched: ``owl:imports`` are not
-followed.
+The engine of this package validates if it supports everything in the shapes; otherwise pySHACL
+does. Shapes that break the syntax rules of SHACL are refused with a message, and so are recursive
+shapes, whose meaning SHACL leaves open. Nothing is fetched: ``owl:imports`` are not followed.
 
 Syntax rules: the shapes graph "SHACL for SHACL" (appendix C of the recommendation), which pySHACL
 ships.
@@ -34,7 +33,7 @@ from kgbench.vocab import RDF, RDFS, SH, XSD, compact
 if TYPE_CHECKING:
     import rdflib
 
-_MOST_SAID = 5  # faults of shapes that a message lists
+_MOST_LISTED = 5  # most faults of shapes listed in a message
 _SUFFIX = "ConstraintComponent"
 _BOUNDS = tuple(SH[f"{m}{kind}"] for m in ("min", "max") for kind in ("Inclusive", "Exclusive"))
 _REFERENCES = tuple(
@@ -43,7 +42,7 @@ _REFERENCES = tuple(
 _OF_LISTS = tuple(ox.NamedNode(SH[name]) for name in components.LOGICAL)
 _FIRST, _REST = ox.NamedNode(RDF.first), ox.NamedNode(RDF.rest)
 
-# Everything that pySHACL may load late.
+# Shapes that make pySHACL load all its lazily imported parts.
 _EXAMPLE = """
 @prefix sh: <http://www.w3.org/ns/shacl#> . @prefix e: <https://e.invalid/> .
 @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
@@ -68,15 +67,15 @@ e:Most a sh:ConstraintComponent ; sh:parameter [ sh:path e:most ; sh:datatype xs
 
 
 class IllFormedShapes(ValueError):
-    """Shapes that no graph can be validated against; the message says what is wrong with them."""
+    """The shapes cannot be used for validation; the message gives the reason."""
 
 
 class Finding(NamedTuple):
-    """A result of a validation.
+    """A validation result.
 
-    ``focus`` is a term as N-Triples write it, ``component`` the name of the constraint component
-    without namespace and ``ConstraintComponent``, ``path`` as people read it (``None``: there is
-    none, or it is no property).
+    ``focus`` is a term in N-Triples syntax. ``component`` is the name of the constraint component
+    without namespace and ``ConstraintComponent``. ``path`` is a compact property IRI, or ``None``
+    if there is no path or it is not a single property.
     """
 
     focus: str
@@ -86,20 +85,20 @@ class Finding(NamedTuple):
 
     @property
     def pair(self) -> tuple[str, str]:
-        """The node and the component."""
+        """The focus node and the component."""
         return self.focus, self.component
 
 
 class ForeignShapes:
-    """The shapes of a graph, ready to validate any number of graphs.
+    """An untrusted shapes graph, ready to validate any number of graphs.
 
-    Raises :class:`IllFormedShapes`.
+    Raises :class:`IllFormedShapes` if the shapes break the syntax rules of SHACL or are recursive.
     """
 
     def __init__(self, triples: Iterable[ox.Triple]) -> None:
         self._triples = list(triples)
         graph = Data(Memory(self._triples))
-        _refuse_what_is_no_rdf(self._triples)
+        _refuse_triple_terms(self._triples)
         _refuse_ill_formed(graph)
         _refuse_recursion(graph)
         self._shapes = None if _has_unknown_values(self._triples) else _compiled(self._triples)
@@ -107,50 +106,50 @@ class ForeignShapes:
 
     @property
     def engine(self) -> str:
-        """Which engine validates: ``kgbench`` or ``pyshacl``."""
+        """The engine that validates: ``kgbench`` or ``pyshacl``."""
         return "pyshacl" if self._shapes is None else "kgbench"
 
     @property
     def have_targets(self) -> bool:
-        """Whether any shape says which nodes it is about."""
-        return bool(self._shapes) if self._shapes is not None else _says_targets(self._triples)
+        """Whether any shape has a target."""
+        return bool(self._shapes) if self._shapes is not None else _has_targets(self._triples)
 
     def findings(self, data: Sequence[ox.Triple]) -> list[Finding]:
-        """Return what the shapes find wrong with a graph, in no particular order.
+        """Return the validation results of a graph, in no particular order.
 
-        Raises :class:`IllFormedShapes` if the shapes turn out to be unusable only now.
+        Raises :class:`IllFormedShapes` if a fault of the shapes is only detected now.
         """
         if self._shapes is None or not all(map(_is_known, data)):
             return self.by_pyshacl(data)
         try:
             return [
-                Finding(str(one.focus), one.component, one.path, one.message)
-                for one in complaints(Data(Memory(data)), self._shapes)
+                Finding(str(result.focus), result.component, result.path, result.message)
+                for result in complaints(Data(Memory(data)), self._shapes)
             ]
         except RecursionError as error:
             raise IllFormedShapes("the shapes are nested too deeply") from error
 
     def by_pyshacl(self, data: Sequence[ox.Triple]) -> list[Finding]:
-        """Return the same from pySHACL, whatever the shapes say; it does not see triple terms."""
+        """Return the validation results of pySHACL, without triples that contain triple terms."""
         if self._for_pyshacl is None:
             self._for_pyshacl = rdflib_graph(self._triples)
-        plain = [one for one in data if not isinstance(one.object, ox.Triple)]
+        plain = [triple for triple in data if not isinstance(triple.object, ox.Triple)]
         return _by_pyshacl(self._for_pyshacl, plain)
 
 
 def load_core() -> None:
-    """Read the syntax rules of SHACL, for a process that cannot do so later."""
+    """Load the syntax rules of SHACL, for processes that cannot open files later."""
     _syntax_rules()
 
 
 def load_pyshacl() -> None:
-    """Load pySHACL with what it needs for queries, for a process that cannot do so later."""
+    """Load pySHACL with all that it imports lazily, for processes that cannot open files later."""
     shapes = ForeignShapes(quad.triple for quad in ox.parse(_EXAMPLE, ox.RdfFormat.TURTLE))
     data = "@prefix e: <https://e.invalid/> . e:a e:p 'a' , 'b'@en , 1 , e:a ; e:q 1.5 ."
     shapes.by_pyshacl([quad.triple for quad in ox.parse(data, ox.RdfFormat.TURTLE)])
 
 
-def _refuse_what_is_no_rdf(triples: list[ox.Triple]) -> None:
+def _refuse_triple_terms(triples: list[ox.Triple]) -> None:
     for triple in triples:
         if isinstance(triple.object, ox.Triple):
             raise IllFormedShapes("triple terms of RDF 1.2 have no meaning in SHACL")
@@ -158,81 +157,85 @@ def _refuse_what_is_no_rdf(triples: list[ox.Triple]) -> None:
 
 def _refuse_ill_formed(graph: Data) -> None:
     faults = [
-        f"{_shown(one.focus)}{'' if one.path is None else f', {one.path}'}: {one.message}"
-        + ("" if one.value is None or one.value.startswith("_:") else f" ({one.value})")
-        for one in complaints(graph, _syntax_rules())
+        f"{_shown(result.focus)}{'' if result.path is None else f', {result.path}'}"
+        f": {result.message}"
+        + ("" if result.value is None or result.value.startswith("_:") else f" ({result.value})")
+        for result in complaints(graph, _syntax_rules())
     ]
     if faults:
-        said = "; ".join(sorted(set(faults))[:_MOST_SAID])
-        raise IllFormedShapes(f"the shapes graph breaks the syntax rules of SHACL: {said}")
+        listed = "; ".join(sorted(set(faults))[:_MOST_LISTED])
+        raise IllFormedShapes(f"the shapes graph breaks the syntax rules of SHACL: {listed}")
 
 
 @cache
 def _syntax_rules() -> list[Shape]:
-    place = Path(str(distribution("pyshacl").locate_file("pyshacl/assets/shacl-shacl.ttl")))
+    path = Path(str(distribution("pyshacl").locate_file("pyshacl/assets/shacl-shacl.ttl")))
     store = ox.Store()
-    store.load(place.read_bytes(), format=ox.RdfFormat.TURTLE)
+    store.load(path.read_bytes(), format=ox.RdfFormat.TURTLE)
     return compiled(store)
 
 
 def _refuse_recursion(graph: Data) -> None:
-    """Refuse shapes that refer to themselves, over others or not (section 3.4.3)."""
+    """Refuse shapes that refer to themselves, directly or indirectly (section 3.4.3)."""
     done: set[Term] = set()
-    for start in {one for name in _REFERENCES + _OF_LISTS for one in graph.subjects(name)}:
-        above: dict[Term, Iterator[Term]] = {start: _inner(graph, start)}
-        while above and start not in done:
-            node = next(reversed(above))
-            inner = next((one for one in above[node] if one not in done), None)
+    for start in {shape for name in _REFERENCES + _OF_LISTS for shape in graph.subjects(name)}:
+        path: dict[Term, Iterator[Term]] = {start: _inner(graph, start)}
+        while path and start not in done:
+            node = next(reversed(path))
+            inner = next((shape for shape in path[node] if shape not in done), None)
             if inner is None:
                 done.add(node)
-                del above[node]
-            elif inner in above:
+                del path[node]
+            elif inner in path:
                 raise IllFormedShapes(
                     f"the shape {_shown(inner)} refers to itself, and SHACL does not define what "
                     "recursive shapes mean"
                 )
             else:
-                above[inner] = _inner(graph, inner)
+                path[inner] = _inner(graph, inner)
 
 
 def _inner(graph: Data, shape: Term) -> Iterator[Term]:
-    """Yield the shapes that a shape refers to."""
+    """Yield the shapes that a shape refers to directly."""
     for name in _REFERENCES:
         yield from graph.values(shape, name)
     for name in _OF_LISTS:
         for head in graph.values(shape, name):
-            met: set[Term] = set()
-            while head not in met:
-                met.add(head)
+            visited: set[Term] = set()
+            while head not in visited:
+                visited.add(head)
                 yield from graph.values(head, _FIRST)
                 head = next(iter(graph.values(head, _REST)), head)  # noqa: PLW2901
 
 
 def _is_known(triple: ox.Triple) -> bool:
-    """Whether the engine here knows the datatype of an object, which may be one of nobody's."""
+    """Return whether this engine can handle an object: only some XSD datatypes are unsupported."""
     value = triple.object
     if not isinstance(value, ox.Literal):
         return True
-    of = value.datatype.value
-    return of in KNOWN_DATATYPES or not of.startswith(str(XSD))
+    datatype = value.datatype.value
+    return datatype in KNOWN_DATATYPES or not datatype.startswith(str(XSD))
 
 
 def _has_unknown_values(triples: list[ox.Triple]) -> bool:
-    """Whether a bound or datatype is of a kind whose values the engine here does not know."""
-    bounds = [one.object for one in triples if one.predicate.value in _BOUNDS]
+    """Return whether a bound or ``sh:datatype`` needs a datatype that this engine lacks."""
+    bounds = [triple.object for triple in triples if triple.predicate.value in _BOUNDS]
     known = all(
-        isinstance(one, ox.Literal) and one.datatype.value in KNOWN_DATATYPES for one in bounds
+        isinstance(bound, ox.Literal) and bound.datatype.value in KNOWN_DATATYPES
+        for bound in bounds
     )
     datatypes = {
-        one.object.value
-        for one in triples
-        if one.predicate.value == SH.datatype and isinstance(one.object, ox.NamedNode)
+        triple.object.value
+        for triple in triples
+        if triple.predicate.value == SH.datatype and isinstance(triple.object, ox.NamedNode)
     }
-    return not known or any(one.startswith(str(XSD)) for one in datatypes - KNOWN_DATATYPES)
+    return not known or any(
+        datatype.startswith(str(XSD)) for datatype in datatypes - KNOWN_DATATYPES
+    )
 
 
 def _compiled(triples: list[ox.Triple]) -> list[Shape] | None:
-    """Return the shapes for the engine here; ``None`` if it does not know all that they say."""
+    """Compile the shapes for this engine; return ``None`` if it does not support them."""
     try:
         return compiled(Memory(triples))
     except ResourceError:
@@ -243,13 +246,13 @@ def _compiled(triples: list[ox.Triple]) -> list[Shape] | None:
         raise IllFormedShapes(f"the shapes cannot be read: {error}") from error
 
 
-def _says_targets(triples: list[ox.Triple]) -> bool:
-    said = {SH[name] for name in (*TARGETS, "target")}
+def _has_targets(triples: list[ox.Triple]) -> bool:
+    targets = {SH[name] for name in (*TARGETS, "target")}
     implicit = {(str(RDF.type), str(RDFS.Class))}
     return any(
-        one.predicate.value in said
-        or (one.predicate.value, getattr(one.object, "value", None)) in implicit
-        for one in triples
+        triple.predicate.value in targets
+        or (triple.predicate.value, getattr(triple.object, "value", None)) in implicit
+        for triple in triples
     )
 
 
@@ -259,7 +262,9 @@ def _by_pyshacl(shapes: rdflib.Graph, data: Sequence[ox.Triple]) -> list[Finding
     from rdflib import SH as NAMES
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of ill-typed values and of recursion: results, or refused
+        warnings.simplefilter(
+            "ignore"
+        )  # about ill-typed values (these are results) and recursion (refused above)
         try:
             conforms, results, text = pyshacl.validate(
                 rdflib_graph(data), shacl_graph=shapes, do_owl_imports=False, inference="none"
@@ -281,7 +286,7 @@ def _read(results: rdflib.Graph, names: Any) -> Iterator[Finding]:
     for node in results.objects(None, names.result):
         path = results.value(node, names.resultPath)
         component = str(results.value(node, names.sourceConstraintComponent))
-        messages = sorted(str(one) for one in results.objects(node, names.resultMessage))
+        messages = sorted(str(text) for text in results.objects(node, names.resultMessage))
         focus = results.value(node, names.focusNode)
         yield Finding(
             "" if focus is None else focus.n3(),

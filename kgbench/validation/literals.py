@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Literals: whether they are well formed, and how they compare."""
+"""Well-formedness and comparison of literals."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ _FORMS: dict[str, Callable[[str], bool]] = {
 
 
 def is_well_formed(literal: ox.Literal) -> bool:
-    """Whether the text of a literal is one that its datatype has; unknown datatypes take any."""
+    """Return whether a literal has a valid lexical form; unknown datatypes accept any."""
     form = _FORMS.get(literal.datatype.value)
     return form is None or form(literal.value)
 
 
 def is_before_or_same(first: Any, second: Any) -> bool:
-    """Return whether ``first <= second``; false where the two have no order."""
+    """Return whether ``first <= second``; false if they cannot be compared."""
     before, after = comparable(first), comparable(second)
     if before is None or after is None:
         return False
@@ -86,7 +86,7 @@ def is_before_or_same(first: Any, second: Any) -> bool:
 
 
 def comparable(term: Any) -> Any:
-    """A Python value that compares as the literal does; ``None`` if there is none (NaN too)."""
+    """Return a Python value that compares like a literal; ``None`` if there is none, as for NaN."""
     if not isinstance(term, ox.Literal) or not is_well_formed(term):
         return None
     read = _ORDERED.get(term.datatype.value)
@@ -98,7 +98,7 @@ def _exact(text: str) -> Fraction:
 
 
 def _double(text: str) -> Fraction | float | None:
-    """Return a double exactly, so that it compares with whole numbers of any size."""
+    """Return the exact value of a double, so that it compares with integers of any size."""
     number = float(text.replace("INF", "inf"))
     if math.isnan(number):
         return None
@@ -106,7 +106,7 @@ def _double(text: str) -> Fraction | float | None:
 
 
 def _moment(text: str) -> datetime | None:
-    """Return a time; digits beyond the microsecond do not count."""
+    """Parse a timestamp; digits beyond microseconds are ignored."""
     try:
         return datetime.fromisoformat(text)
     except ValueError:
@@ -131,4 +131,4 @@ _ORDERED: dict[str, Callable[[str], Any]] = {
 }
 
 KNOWN_DATATYPES = frozenset({*_FORMS, *_ORDERED, RDF.langString})
-"""The datatypes whose values are known here."""
+"""The datatypes whose values are supported."""

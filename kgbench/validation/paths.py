@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SHACL property paths: how they are read, and where they lead."""
+"""Reading and evaluation of SHACL property paths."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kgbench.validation.data import Data, Term
 from kgbench.vocab import RDF, SH, compact
 
 Path: TypeAlias = Callable[[Data, Term], list[Term]]
-"""From a node of the data to the nodes and literals that a path leads to, each once."""
+"""A function from a node of the data to the distinct values of a path."""
 
 _FIRST, _REST, _NIL = (ox.NamedNode(RDF[name]) for name in ("first", "rest", "nil"))
 _INVERSE, _ALTERNATIVE = ox.NamedNode(SH.inversePath), ox.NamedNode(SH.alternativePath)
@@ -25,21 +25,27 @@ _REPEATED = {
 
 
 def listed(shapes: Data, head: Term) -> list[Term]:
-    """Return the members of an RDF list."""
-    found: list[Term] = []
+    """Return the members of an RDF list.
+
+    Raises :class:`~kgbench.errors.ResourceError` if the list is ill-formed.
+    """
+    result: list[Term] = []
     seen: set[Term] = set()
     while head != _NIL:
         members, rest = shapes.values(head, _FIRST), shapes.values(head, _REST)
         if len(members) != 1 or len(rest) != 1 or head in seen:
             raise ResourceError(f"the shapes hold a list that is not one, at {head}")
-        found.append(members[0])
+        result.append(members[0])
         seen.add(head)
         head = rest[0]
-    return found
+    return result
 
 
 def path(shapes: Data, node: Term) -> tuple[Path, str]:
-    """Return the path that ``node`` of a shapes graph stands for, and how people read it."""
+    """Return the path that a node of a shapes graph describes, and its text for messages.
+
+    Raises :class:`~kgbench.errors.ResourceError` if the path is ill-formed.
+    """
     if isinstance(node, ox.NamedNode):
         return _property(node), compact(node.value)
     if shapes.values(node, _FIRST):
@@ -49,8 +55,10 @@ def path(shapes: Data, node: Term) -> tuple[Path, str]:
         if isinstance(inverted, ox.NamedNode):
             return _inverse(inverted), f"^{compact(inverted.value)}"
     for choices in shapes.values(node, _ALTERNATIVE):
-        ways = [path(shapes, way) for way in listed(shapes, choices)]
-        return _alternative([way for way, _ in ways]), "|".join(name for _, name in ways)
+        alternatives = [path(shapes, choice) for choice in listed(shapes, choices)]
+        return _alternative([way for way, _ in alternatives]), "|".join(
+            name for _, name in alternatives
+        )
     for predicate, (zero, more) in _REPEATED.items():
         for inner in shapes.values(node, predicate):
             step, name = path(shapes, inner)
@@ -69,10 +77,10 @@ def _inverse(predicate: ox.NamedNode) -> Path:
 
 def _sequence(steps: list[Path]) -> Path:
     def follow(data: Data, node: Term) -> list[Term]:
-        at: Iterable[Term] = [node]
+        nodes: Iterable[Term] = [node]
         for step in steps:
-            at = {value: None for one in at for value in step(data, one)}
-        return list(at)
+            nodes = {value: None for current in nodes for value in step(data, current)}
+        return list(nodes)
 
     return follow
 
@@ -83,12 +91,12 @@ def _alternative(ways: list[Path]) -> Path:
 
 def _repeated(step: Path, *, zero: bool, more: bool) -> Path:
     def follow(data: Data, node: Term) -> list[Term]:
-        found: dict[Term, None] = {node: None} if zero else {}
-        at = [node]
-        while at:
-            fresh = {v: None for one in at for v in step(data, one) if v not in found}
-            found.update(fresh)
-            at = list(fresh) if more else []
-        return list(found)
+        result: dict[Term, None] = {node: None} if zero else {}
+        nodes = [node]
+        while nodes:
+            fresh = {v: None for current in nodes for v in step(data, current) if v not in result}
+            result.update(fresh)
+            nodes = list(fresh) if more else []
+        return list(result)
 
     return follow

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shapes of results, with those that the declared metrics imply."""
+"""The shapes of results, including those derived from the declared metrics."""
 
 from __future__ import annotations
 
@@ -18,24 +18,25 @@ _BOUNDS = (("sh:minInclusive", SCHEMA.minValue), ("sh:maxInclusive", SCHEMA.maxV
 
 
 def result_shapes(data: Data) -> list[Shape]:
-    """The shapes that results must conform to, the metrics being those that ``data`` declares."""
+    """Compile the shapes of results, including those of the metrics that ``data`` declares."""
     return list(_compiled(_metrics(data)))
 
 
 def whole_shapes(data: Data) -> str:
-    """Return the same shapes as one Turtle document, for other SHACL engines.
+    """Return the shapes of results as one Turtle document, for other SHACL engines.
 
-    It closes evaluations over the metrics that ``data`` declares, and has their ranges.
+    The document closes evaluations over the metrics that ``data`` declares and states their ranges.
     """
     texts = [resources.text("shapes", name) for name in SHAPE_FILES["results"]]
-    found = [(metric, list(bounds)) for metric, bounds in _metrics(data)]
-    if found:
-        texts.append(f"# --- Metrics, and evaluations closed over them\n\n{metric_shapes(found)}\n")
+    metrics = [(metric, list(bounds)) for metric, bounds in _metrics(data)]
+    if metrics:
+        shapes = metric_shapes(metrics)
+        texts.append(f"# --- Metrics, and evaluations closed over them\n\n{shapes}\n")
     return "\n".join(texts)
 
 
 def _metrics(data: Data) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """The metrics (IRIs) that are declared, each with its range as SHACL constraints, sorted."""
+    """Return the declared metrics (IRIs) with their ranges as SHACL constraints, sorted."""
     return tuple(
         sorted(
             (metric.value, tuple(_range(data, metric)))

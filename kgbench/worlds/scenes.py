@@ -47,9 +47,8 @@ class Scene:
         self.triples = list(triples)
         self._objects: dict[tuple[str, str], list[ox.Triple]] = {}
         for triple in triples:
-            self._objects.setdefault((triple.subject.value, triple.predicate.value), []).append(
-                triple
-            )  # type: ignore[union-attr]
+            key = (triple.subject.value, triple.predicate.value)  # type: ignore[union-attr]
+            self._objects.setdefault(key, []).append(triple)
 
     def instances_of(self, kind: str) -> list[ox.NamedNode]:
         """Return the things of a class and of its subclasses."""

@@ -192,7 +192,7 @@ def test_a_server_that_is_written_to_is_sound():
 def test_a_store_that_was_left_open_and_has_little_room(location, monkeypatch):
     """What the last writer did not close is a note, and so is a disk that is nearly full."""
     snapshots.mark_dirty(location, dirty=True)
-    monkeypatch.setattr(storage, "_LITTLE", 1 << 70)
+    monkeypatch.setattr(storage, "_LOW_SPACE", 1 << 70)
     found = by_name(storage.store(str(location), network=False))
 
     assert {found["owner"].state, found["space"].state} == {State.NOTE}

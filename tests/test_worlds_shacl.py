@@ -318,7 +318,7 @@ def test_what_a_world_has_not_is_refused(monkeypatch):
     """Worlds that are too small to make a case of are refused in words."""
     with pytest.raises(TaskError, match="too small"):
         shape_cases.faulty(World("a", 20), 1, 0)
-    monkeypatch.setattr(shape_cases, "_drawn", lambda *_: None)
+    monkeypatch.setattr(shape_cases, "_draw_rules", lambda *_: None)
     shape_cases.assigned.cache_clear()
     with pytest.raises(TaskError, match="gives no more rules of level 5: ask for fewer cases"):
         shape_cases.faulty(World("b", 400), 5, 0)

@@ -216,12 +216,12 @@ class Sheet:
             if prop.least == 0 and prop.most == 1:
                 value = "?value" if not prop.links else "?other"
                 end = "" if not prop.links else " ?other rdfs:label ?value ."
+                predicate = shown(self._graph, prop.iri)
                 return Form(
                     "What are the names of the",
                     f"? Give the {prop.label}, too (its name, where it has one), if it is known.",
                     "DISTINCT ?name ?value",
-                    f"?x rdfs:label ?name .\n  OPTIONAL {{ ?x {shown(self._graph, prop.iri)} "
-                    f"{value} .{end} }}",
+                    f"?x rdfs:label ?name .\n  OPTIONAL {{ ?x {predicate} {value} .{end} }}",
                 )
         return None
 

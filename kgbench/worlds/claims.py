@@ -242,7 +242,7 @@ def _ranges(part: Part, target: Instance) -> set[str]:
 
 
 def _is_open(part: Part, kind: str, known: str) -> bool:
-    """Return whether it is open if a thing of the class ``known`` is of the class ``kind``."""
+    """Return whether a thing of the class ``known`` may, but need not, be of the class ``kind``."""
     model = part.graph.model
     return kind not in model.above(known) and kind not in _disjoint(part, known)
 

@@ -349,7 +349,7 @@ class QueryResult:
 
 
 class Executor(Protocol):
-    """A parser of documents and runner of queries for judges and tools, under the caller's limits."""
+    """Parses documents and runs queries for judges and tools, under limits of the caller."""
 
     def parse(self, text: str, rdf_format: str) -> ParsedGraph:
         """Parse ``text``; ``rdf_format`` is ``turtle``, ``json-ld``, ``xml`` or ``ntriples``."""
@@ -358,13 +358,13 @@ class Executor(Protocol):
         """Return the syntax error of a SPARQL query or update, or ``None`` if it is well-formed."""
 
     def changes(self, text: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """Run an update on a copy of ``graph``, or a CONSTRUCT; rows are (change, triple, graph)."""
+        """Run an update on a copy of ``graph``, or a CONSTRUCT; rows: change, triple, graph."""
 
     def select(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
         """Run a SELECT over ``graph`` (Turtle text, or the name of an installed graph)."""
 
     def results(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """Run a SELECT or an ASK as :meth:`select` does, with casts such as ``xsd:int`` supported."""
+        """Run a SELECT or an ASK as :meth:`select` does, with support for casts (``xsd:int``)."""
 
     def explore(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
         """Run a SELECT, an ASK or a CONSTRUCT, whose triples become rows of three terms."""

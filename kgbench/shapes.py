@@ -226,7 +226,8 @@ def metric_shapes(metrics: list[tuple[str, list[str]]]) -> str:
             range_constraints = " ; ".join([f"sh:path <{metric}>", *constraints])
             lines.append(
                 f"<{metric}#range> a sh:NodeShape ; sh:targetSubjectsOf <{metric}> ; "
-                f"sh:or ( [ sh:property [ {range_constraints} ] ] [ sh:property [ {_PUBLISHED} ] ] ) ; "
+                f"sh:or ( [ sh:property [ {range_constraints} ] ] "
+                f"[ sh:property [ {_PUBLISHED} ] ] ) ; "
                 f'sh:message "A score lies beyond the range of <{metric}>." .'
             )
     return "\n".join(lines)

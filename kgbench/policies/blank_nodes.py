@@ -22,9 +22,7 @@ from kgbench.scoring.agreement import Agreement, agreement
 Row = tuple[str | None, ...]
 _SELF, _OTHER = "_:self", "_:other"
 _CANDIDATES: Final = 50  # blank nodes that one row is compared with
-_MOST_ROWS_RATIO: Final = (
-    20  # times as many rows with blank nodes as expected; beyond that none is paired
-)
+_MOST_ROWS_RATIO: Final = 20  # given to expected rows with blank nodes; beyond it none is paired
 
 
 class Compared(NamedTuple):

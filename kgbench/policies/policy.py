@@ -106,10 +106,8 @@ def policy(name: str) -> Policy:
 @cache
 def _declared() -> dict[str, Policy]:
     declared = shipped("ontology", "policies.ttl")
-    policies_found = [_policy(declared, node) for node in declared.instances(KGB.ComparisonPolicy)]
-    return {
-        policy.name: policy for policy in sorted(policies_found, key=lambda policy: policy.name)
-    }
+    loaded = [_policy(declared, node) for node in declared.instances(KGB.ComparisonPolicy)]
+    return {policy.name: policy for policy in sorted(loaded, key=lambda policy: policy.name)}
 
 
 def _policy(declared: Declared, node: Any) -> Policy:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Putting declared faults into texts that are correct."""
+"""Insertion of declared faults into correct texts."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from kgbench.errors import ResourceError
 
 
 def put_in(text: str, find: str, put: str, of: str) -> str:
-    """``text`` with ``put`` in the place of ``find``, which must occur in it exactly once.
+    """Replace ``find``, which must occur in ``text`` exactly once, by ``put``.
 
-    Raises :class:`~kgbench.errors.ResourceError` where it does not; ``of`` says in the message
-    which fault that is.
+    Raises :class:`~kgbench.errors.ResourceError` if it does not; ``of`` names the fault in the
+    message.
     """
     if text.count(find) != 1:
         raise ResourceError(f"{of} fits {text.count(find)} places of its text instead of one")

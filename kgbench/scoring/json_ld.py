@@ -132,7 +132,7 @@ def _term(node: Mapping[str, str]) -> str:
 
 
 def _refuse(url: str, _options: object) -> None:
-    raise IllFormedJsonLd(f"the context {url} is not available: nothing is fetched")
+    raise IllFormedJsonLd(f"the context {url} is not at hand: nothing is fetched")
 
 
 _OPTIONS: Final = {"documentLoader": _refuse, "base": ""}

@@ -33,7 +33,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # n
     """The cases of the task's format: its document with the faults of ``faults.json``."""
     graph_format = task.parameters["graphFormat"]
     optimal = texts.text(NAME, _DOCUMENTS[graph_format])
-    cases_ = []
+    faulty_cases = []
     for declared in texts.structure(NAME, "faults.json")[graph_format][:count]:
         data = {
             "graphFormat": graph_format,
@@ -42,8 +42,8 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # n
             "optimal": optimal,
         }
         uid = declared["uid"]
-        cases_.append(catalogue.make_case(suite, NAME, task.parameters, data, uid=uid))
-    return cases_
+        faulty_cases.append(catalogue.make_case(suite, NAME, task.parameters, data, uid=uid))
+    return faulty_cases
 
 
 def prompt(case: Case) -> str:

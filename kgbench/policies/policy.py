@@ -114,8 +114,8 @@ def _policy(declared: Declared, node: Any) -> Policy:
     words = {field: declared.required(node, term) for field, term in _TERMS.items()}
     for field, word in words.items():
         if word not in WORDS[field]:
-            known = ", ".join(WORDS[field])
-            raise ResourceError(f"{declared.file}: {node} has {field} '{word}' (but {known})")
+            allowed = ", ".join(WORDS[field])
+            raise ResourceError(f"{declared.file}: {node} has {field} '{word}' (but {allowed})")
     metrics = metrics_of(declared, node)
     main = declared.required(node, KGB.mainMetric)
     return Policy(

@@ -70,8 +70,8 @@ def match(
     score = agreement(hits, size, expected_rows.size, precision_of_nothing=0.0)
     if not expected_rows.size:
         score = score._replace(recall=0.0, f1=0.0)
-    what = "rows in order" if ordered else "rows"
-    return Match(score, found(hits, expected_rows.size, size, what))
+    unit = "rows in order" if ordered else "rows"
+    return Match(score, found(hits, expected_rows.size, size, unit))
 
 
 class _ExpectedRows:
@@ -129,9 +129,9 @@ def _assignments(
 
 
 def _common_cells(
-    wanted: Sequence[Row], given: Sequence[Row], width: int, available: int
+    expected_table: Sequence[Row], given: Sequence[Row], width: int, available: int
 ) -> list[list[int]]:
-    expected = [Counter(row[index] for row in wanted) for index in range(width)]
+    expected = [Counter(row[index] for row in expected_table) for index in range(width)]
     answered = [Counter(row[index] for row in given) for index in range(available)]
     return [
         [(expected_cells & answered_cells).total() for answered_cells in answered]

@@ -172,9 +172,9 @@ def reevaluate_each(
 
 
 def _parts_of(stream: Iterator[_JudgedPart]) -> Iterator[tuple[Task, Part, list[list[Verdict]]]]:
-    for of, part, verdicts in takewhile(_is_in_run, stream):
-        assert isinstance(of, Task)
-        yield of, part, verdicts
+    for task, part, verdicts in takewhile(_is_in_run, stream):
+        assert isinstance(task, Task)
+        yield task, part, verdicts
 
 
 def _is_in_run(part: _JudgedPart) -> bool:
@@ -264,8 +264,8 @@ class _Work:
                     named = comparison.with_names(earlier, names)
                     published = self._base.kind == "published"
                     noted = self._published_with(recorded, dialogue) if published else {}
-                    about = (judged_verdicts, named, new_names, published, noted)
-                    self.differing.append(Differing(entry, dialogue, case, *about))
+                    details = (judged_verdicts, named, new_names, published, noted)
+                    self.differing.append(Differing(entry, dialogue, case, *details))
                 yield from self.aggregates.evaluated(revised, dialogue)
 
     def _published_with(self, task: Task, dialogue: Dialogue) -> Mapping[str, Json]:

@@ -40,12 +40,12 @@ class VariantPass:
 
     def asked(self, todo: Sequence[tuple[Dialogue, Case]]) -> list[tuple[Dialogue, Case]]:
         """``todo`` with the variants to judge on in the data of each case."""
-        known: dict[tuple[str, str], Case] = {}
+        prepared: dict[tuple[str, str], Case] = {}
         for _, case in todo:
             key = (case.iri, case.digest)
-            if key not in known:
-                known[key] = self._with_variants(case)
-        return [(dialogue, known[case.iri, case.digest]) for dialogue, case in todo]
+            if key not in prepared:
+                prepared[key] = self._with_variants(case)
+        return [(dialogue, prepared[case.iri, case.digest]) for dialogue, case in todo]
 
     def described(self, recorder: Recorder) -> Block:
         """The description of the variants of the pass, each as an entity."""

@@ -39,10 +39,10 @@ def own_scores(
         return {}
     count = len(triples)
     mentioned = _Mentioned(truth, sentence, ontology)
-    known = known_types(truth, ontology)
+    types = known_types(truth, ontology)
     return {
         "answeredConf": sum(t[1] in ontology.relation_names for t in triples) / count,
-        "strictConf": sum(_conforms(t, ontology, known, stated or {}) for t in triples) / count,
+        "strictConf": sum(_conforms(t, ontology, types, stated or {}) for t in triples) / count,
         "subHallucAware": sum(not mentioned.knows(t[0]) for t in triples) / count,
         "objHallucAware": sum(not mentioned.knows(t[2]) for t in triples) / count,
     }
@@ -75,17 +75,17 @@ class _Mentioned:
         )
 
 
-def _conforms(triple: Triple, ontology: Ontology, known: Types, stated: Types) -> bool:
+def _conforms(triple: Triple, ontology: Ontology, types: Types, stated: Types) -> bool:
     """Whether a fact fits a relation of its name, domain and range included."""
     subject, name, object_ = triple
     return any(
-        _fits(relation, subject, object_, ontology, known)
+        _fits(relation, subject, object_, ontology, types)
         and _as_stated(relation, subject, object_, ontology, stated)
         for relation in ontology.relations_named.get(name, ())
     )
 
 
-def _fits(relation: Relation, subject: str, object_: str, ontology: Ontology, known: Types) -> bool:
+def _fits(relation: Relation, subject: str, object_: str, ontology: Ontology, types: Types) -> bool:
     """Whether dates and numbers occur only where they may, and the fact is not reversed."""
     if is_date(subject) or is_number(subject):
         return False
@@ -95,7 +95,7 @@ def _fits(relation: Relation, subject: str, object_: str, ontology: Ontology, kn
             return False
     elif relation.range in ontology.concept_labels and is_date(object_):
         return False
-    return not _reversed(relation, known.get(folded(subject), ()), known.get(folded(object_), ()))
+    return not _reversed(relation, types.get(folded(subject), ()), types.get(folded(object_), ()))
 
 
 def _reversed(

@@ -6,12 +6,14 @@ from __future__ import annotations
 from kgbench.errors import ResourceError
 
 
-def put_in(text: str, find: str, put: str, of: str) -> str:
+def put_in(text: str, find: str, put: str, fault_name: str) -> str:
     """Replace ``find``, which must occur in ``text`` exactly once, by ``put``.
 
-    Raises :class:`~kgbench.errors.ResourceError` if it does not; ``of`` names the fault in the
-    message.
+    Raises :class:`~kgbench.errors.ResourceError`, with ``fault_name`` in the message, if it does
+    not.
     """
     if text.count(find) != 1:
-        raise ResourceError(f"{of} fits {text.count(find)} places of its text instead of one")
+        raise ResourceError(
+            f"{fault_name} fits {text.count(find)} places of its text instead of one"
+        )
     return text.replace(find, put)

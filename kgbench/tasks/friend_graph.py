@@ -64,8 +64,8 @@ class FriendGraph:
 
     def known_by(self, position: int) -> list[int]:
         """The positions of the persons whom the person at ``position`` knows."""
-        known = [(position + step) % self.persons for step in range(1, self.knows + 1)]
-        return [*known, self.special] if position in self.additional_positions else known
+        positions = [(position + step) % self.persons for step in range(1, self.knows + 1)]
+        return [*positions, self.special] if position in self.additional_positions else positions
 
     def triples(self) -> list[ox.Triple]:
         """The triples of the graph, with persons and their edges in the order of ``order``."""
@@ -74,8 +74,8 @@ class FriendGraph:
         for position in self.order:
             person = _node(self.numbers[position])
             result.append(ox.Triple(person, _TYPE, _PERSON))
-            known = sorted(self.known_by(position), key=rank.__getitem__)
-            result += [ox.Triple(person, _KNOWS, _node(self.numbers[other])) for other in known]
+            friends = sorted(self.known_by(position), key=rank.__getitem__)
+            result += [ox.Triple(person, _KNOWS, _node(self.numbers[other])) for other in friends]
         return result
 
     def written(self, graph_format: str) -> str:

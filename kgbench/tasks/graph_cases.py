@@ -47,8 +47,8 @@ def _text2sparql(name: str, language: str) -> list[dict[str, Json]]:
     questions = text2sparql.installed(name)
     fitting = [question for question in questions.questions if language in question.texts]
     if not fitting:
-        known = ", ".join(questions.languages)
-        raise TaskError(f"{name} has no question in '{language}' (but {known})")
+        languages = ", ".join(questions.languages)
+        raise TaskError(f"{name} has no question in '{language}' (but {languages})")
     return [
         {
             "uid": questions.key(question, language),

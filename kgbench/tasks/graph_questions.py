@@ -112,9 +112,9 @@ class GraphQuestions:
         }
         if offers_tools:
             over = query is None and not gives_up and tool_scores.is_out_of_budget(prompts, last)
-            known = self.vocabulary.for_queries(case)
+            prefixes = self.vocabulary.for_queries(case)
             scores |= {"outOfBudget": float(over)}
-            scores |= tool_scores.usage(prompts, answers, query, known)
+            scores |= tool_scores.usage(prompts, answers, query, prefixes)
         return Verdict(scores, {"testUid": case.uid, **infos}, outcome)
 
     def say(self, case: Case, agent: str, messages: Sequence[str], chance: Random) -> str:

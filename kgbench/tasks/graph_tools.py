@@ -224,7 +224,7 @@ def _run_query(
     if result.boolean is not None:
         return ToolResult("true" if result.boolean else "false")
     rows: Sequence[tuple[str | None, ...]] = result.rows
-    if not any(found["order"] for found in _ORDERS.finditer(sparql)):
+    if not any(match["order"] for match in _ORDERS.finditer(sparql)):
         rows = sorted(rows, key=_sort_key)
     labels: dict[str, str] = {}
     lines = [" | ".join(_term_text(term, labels) for term in row) for row in rows]

@@ -39,9 +39,9 @@ def read(answer: str) -> Read:
     return Read(text, document, None)
 
 
-def feedback(of: Read, error: str) -> tuple[str, str]:
+def feedback(answer: Read, error: str) -> tuple[str, str]:
     """The feedback on an answer that is unusable because of ``error``, and its kind."""
-    if of.text is None:
+    if answer.text is None:
         return texts.shared(FOLDER, "feedback-no-block.txt"), "format"
     return texts.shared_filled(FOLDER, "feedback-error.txt", message=error), "syntax"
 

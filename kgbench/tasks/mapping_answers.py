@@ -90,8 +90,8 @@ def differences(compared: Compared) -> str:
     """The feedback on a mapping that makes a wrong graph, with some of the wrong triples."""
     _, missing, surplus = compared
     lines = [
-        f"* {what}: {line}"
-        for what, rows in (("missing", missing), ("should not be there", surplus))
+        f"* {kind}: {line}"
+        for kind, rows in (("missing", missing), ("should not be there", surplus))
         for line in _lines(rows)[:_QUOTED]
     ]
     if len(lines) < len(missing) + len(surplus):

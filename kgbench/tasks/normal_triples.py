@@ -30,7 +30,7 @@ def expected(case: Case, executor: Executor) -> tuple[str, ...]:
     return parsed.triples
 
 
-def text_similarity(given: Iterable[str], wanted: Iterable[str]) -> float:
+def text_similarity(given: Iterable[str], expected: Iterable[str]) -> float:
     """Similarity of two graphs as texts: sorted lines with uniform blank nodes; 0 if empty."""
     lines = sorted(map(alike, given))
-    return ratio("\n".join(lines), "\n".join(sorted(map(alike, wanted)))) if lines else 0.0
+    return ratio("\n".join(lines), "\n".join(sorted(map(alike, expected)))) if lines else 0.0

@@ -43,13 +43,13 @@ def numbered(turtle: str, prefixes: tuple[str, ...] = _PREFIXES, salt: str = "")
         for match in _TOKEN.finditer(turtle)
         if not match["kept"] and match["prefix"] in prefixes
     }
-    taken: set[int] = set()
+    used_numbers: set[int] = set()
     numbers = {}
     for name in sorted(names):
         number = int.from_bytes(hashlib.sha256(f"{salt}{name}".encode()).digest()[:8]) % 9000
-        while number in taken:
+        while number in used_numbers:
             number = (number + 1) % 9000
-        taken.add(number)
+        used_numbers.add(number)
         numbers[name] = f"{name.partition(':')[0]}:{number + 1000}"
     return numbers
 

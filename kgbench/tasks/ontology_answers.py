@@ -35,11 +35,11 @@ class Named(NamedTuple):
 
 def named(case: Case, triples: Iterable[ox.Triple]) -> Named:
     """The axioms of a case that ``triples`` state."""
-    known = {label: line for line in case.data["axioms"] for label in labels(parsed([line]))}
+    case_axioms = {label: line for line in case.data["axioms"] for label in labels(parsed([line]))}
     answer_labels = labels(triples)
     return Named(
-        tuple(line for label, line in known.items() if label in answer_labels),
-        len(answer_labels - known.keys()),
+        tuple(line for label, line in case_axioms.items() if label in answer_labels),
+        len(answer_labels - case_axioms.keys()),
     )
 
 
@@ -101,6 +101,8 @@ def _node_labels(triples: Sequence[ox.Triple]) -> dict[str, str]:
     return labels_by_node
 
 
-def _digest(description: Sequence[tuple[str, str]], known: dict[str, str]) -> str:
-    lines = sorted(f"{predicate} {known.get(value, value)}" for predicate, value in description)
+def _digest(description: Sequence[tuple[str, str]], node_labels: dict[str, str]) -> str:
+    lines = sorted(
+        f"{predicate} {node_labels.get(value, value)}" for predicate, value in description
+    )
     return f"_:{hashlib.sha256(chr(10).join(lines).encode()).hexdigest()}"

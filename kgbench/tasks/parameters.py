@@ -17,34 +17,41 @@ _TASK_DIGEST = 8  # hex digits of the parameters' digest in a task's IRI
 _BOOLEANS = {"true": True, "false": False}
 
 
-def labelled_task(of: TaskClass, label: str, parameters: Mapping[str, Json]) -> Task:
-    """Make a task of class ``of`` with ``parameters`` converted, checked and completed by defaults.
+def labelled_task(task_class: TaskClass, label: str, parameters: Mapping[str, Json]) -> Task:
+    """Make a task with ``parameters`` converted, checked and completed by defaults.
 
     Raises :class:`~kgbench.errors.TaskError` for an unknown parameter or a value that the
     declaration does not allow.
     """
     given_values = {name: value for name, value in parameters.items() if value is not None}
     for name in given_values:
-        if name not in of.parameters:
+        if name not in task_class.parameters:
             raise TaskError(
-                f"task {label}: {of.name} has no parameter '{name}': {nearest(name, of.parameters)}"
+                f"task {label}: {task_class.name} has no parameter '{name}': "
+                f"{nearest(name, task_class.parameters)}"
             )
     values = {
         name: normalised(parameter, given_values[name], label)
         if name in given_values
         else parameter.default
-        for name, parameter in of.parameters.items()
+        for name, parameter in task_class.parameters.items()
     }
-    iri = task_iri(of, label, values)
-    return Task(iri=iri, label=label, task_class=of.name, version=of.version, parameters=values)
+    iri = task_iri(task_class, label, values)
+    return Task(
+        iri=iri,
+        label=label,
+        task_class=task_class.name,
+        version=task_class.version,
+        parameters=values,
+    )
 
 
-def task_iri(of: TaskClass, label: str, parameters: Mapping[str, Json]) -> str:
-    """The IRI of a task of class ``of`` with all its ``parameters``."""
+def task_iri(task_class: TaskClass, label: str, parameters: Mapping[str, Json]) -> str:
+    """The IRI of a task of ``task_class`` with all its ``parameters``."""
     return Iris().mint(
         "task",
-        task_class=of.name,
-        version=of.version,
+        task_class=task_class.name,
+        version=task_class.version,
         label=slug(label),
         digest=digest(canonical_json(dict(parameters)))[:_TASK_DIGEST],
     )

@@ -94,10 +94,11 @@ def wanted_key(head: Sequence[str]) -> str | None:
     return head[1].removeprefix("key ") if len(head) > 1 else ""
 
 
-def no_key(place: str, wanted: str) -> str:
+def no_key(place: str, wanted_fingerprint: str) -> str:
     """The error message about a file whose key, with this fingerprint, is not available."""
     return (
-        f"{place} is encrypted with a key that was not given (fingerprint {wanted or 'missing'}): "
+        f"{place} is encrypted with a key that was not given "
+        f"(fingerprint {wanted_fingerprint or 'missing'}): "
         f"set KGBENCH_TASK_KEY to its key, or name the file with the key by --key-file"
     )
 

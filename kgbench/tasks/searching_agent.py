@@ -104,10 +104,10 @@ def _things(question: str, search_result: str) -> list[_Thing]:
 
 def _unknown(question: str, things: Sequence[_Thing]) -> str | None:
     """A name of two words or more in the question that no search result has."""
-    known = {thing.name for thing in things}
+    known_names = {thing.name for thing in things}
     names = [match.group() for match in _NAME.finditer(question) if match.start() > 0]
     return next(
-        (name for name in names if not any(known_name in name for known_name in known)), None
+        (name for name in names if not any(known_name in name for known_name in known_names)), None
     )
 
 

@@ -53,10 +53,10 @@ class Vocabulary:
 
     def for_queries(self, case: Case) -> dict[str, str]:
         """The prefixes with which queries about ``case`` are executed."""
-        known = self.of(case)
+        prefixes = self.of(case)
         if case.suite.startswith(_PUBLISHED_SUITES):
-            known |= {prefix: f"{_ABSENT}{prefix}#" for prefix in self.undeclared}
-        return known
+            prefixes |= {prefix: f"{_ABSENT}{prefix}#" for prefix in self.undeclared}
+        return prefixes
 
 
 def judge(
@@ -156,9 +156,9 @@ def _graph(case: Case, graph_name: str | None) -> str:
     return graphs.text(graph_name)
 
 
-def _result_infos(result: QueryResult, found: AbstractSet[str]) -> dict[str, Json]:
+def _result_infos(result: QueryResult, distinct_values: AbstractSet[str]) -> dict[str, Json]:
     """The infos about a result; all values, too, if the published infos cut them off."""
-    values = sorted(found)
+    values = sorted(distinct_values)
     infos: dict[str, Json] = {
         "answerResultLength": result_sets.bound_rows(result.rows),
         "answerSetSize": len(values),

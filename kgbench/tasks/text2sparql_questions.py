@@ -40,8 +40,8 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # n
     language = task.parameters["language"]
     fitting = [item for item in questions.questions if language in item.texts]
     if not fitting:
-        known = ", ".join(questions.languages)
-        raise TaskError(f"{questions.prefix} has no question in '{language}' (but {known})")
+        languages = ", ".join(questions.languages)
+        raise TaskError(f"{questions.prefix} has no question in '{language}' (but {languages})")
     return [case(suite, task, questions, question) for question in fitting[:count]]
 
 

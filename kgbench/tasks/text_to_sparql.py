@@ -84,14 +84,14 @@ class QueryTask:
         kinds = [case.data.get("kgInfoType") or "graph"]
         if "entityHelpCsv" in case.data:
             kinds.append("labels")
-        about = texts.shared_structure(FOLDER, "about.json")
-        template_texts = about.get("-".join(kinds), about[kinds[-1]])
+        all_texts = texts.shared_structure(FOLDER, "about.json")
+        template_texts = all_texts.get("-".join(kinds), all_texts[kinds[-1]])
         return texts.shared_filled(
             FOLDER,
             "prompt.txt",
             about=template_texts["about"],
             question=case.data["question"],
-            shown="\n\n".join(f"{about[k]['heading']}\n{_shown_data(case, k)}" for k in kinds),
+            shown="\n\n".join(f"{all_texts[k]['heading']}\n{_shown_data(case, k)}" for k in kinds),
         )
 
     def judge(self, case: Case, answers: Sequence[str], executor: Executor) -> Verdict:

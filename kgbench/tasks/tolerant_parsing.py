@@ -47,8 +47,8 @@ def parse(text: str, executor: Executor) -> Repaired:
         parsed = executor.parse("\n".join(lines), "turtle")
     if parsed.triples is None:
         return Repaired((), "", sum(map(len, text.split("\n"))), len(removed), first_error)
-    kept = "\n".join(lines)
-    return Repaired(parsed.triples, kept, sum(map(len, removed)), len(removed), first_error)
+    remaining = "\n".join(lines)
+    return Repaired(parsed.triples, remaining, sum(map(len, removed)), len(removed), first_error)
 
 
 def _reported_line(message: str, lines: list[str]) -> int | None:

@@ -64,23 +64,23 @@ def is_out_of_budget(prompts: Sequence[str], answer: str) -> bool:
 
 def _query_iris(query: str, prefixes: Mapping[str, str]) -> set[str]:
     """The IRIs that a query names, in full or by a prefix that is known or declared."""
-    known = {**prefixes, "rdf": str(RDF), **dict(_PREFIX.findall(query))}
+    namespaces = {**prefixes, "rdf": str(RDF), **dict(_PREFIX.findall(query))}
     iris = set()
     for name in query_names.names(query, {}):
         prefix, _, local = name.partition(":")
         if name.startswith("<"):
             iris.add(name[1:-1])
-        elif prefix in known:  # a query with an unknown prefix fails anyway
-            iris.add(known[prefix] + local)
+        elif prefix in namespaces:  # a query with an unknown prefix fails anyway
+            iris.add(namespaces[prefix] + local)
     return iris
 
 
 def _shown_iris(text: str) -> set[str]:
     """The IRIs in a prompt or result, in full or by a prefix that the text declares."""
-    known = dict(_PREFIX.findall(text))
+    namespaces = dict(_PREFIX.findall(text))
     body = _PREFIX.sub(" ", text)
     iris = set(_IRI.findall(body))
-    if known:
+    if namespaces:
         names = _SHORT.findall(_IRI.sub(" ", body))
-        iris |= {known[prefix] + local for prefix, local in names if prefix in known}
+        iris |= {namespaces[prefix] + local for prefix, local in names if prefix in namespaces}
     return iris

@@ -45,7 +45,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
         if t.predicate == _KNOWS and t.subject in persons:
             friends.setdefault(t.subject, set()).add(t.object)
     # If nobody knows anybody, both bounds count as violated, as in the published scores.
-    counts = [len(known) for known in friends.values()] or [0, n]
+    counts = [len(friends_of_one) for friends_of_one in friends.values()] or [0, n]
     error = (len(persons) - n) / n
     scores = {
         "persons_agreement": max(0.0, 1 - abs(error)),
@@ -68,6 +68,6 @@ def reference(case: Case) -> str:
     n: int = case.data["n"]
     lines = ["@prefix : <http://example.org/people/> .", f"@prefix foaf: <{FOAF}> .", ""]
     for k in range(n):
-        known = " , ".join(f":p{(k + step) % n}" for step in range(1, _FEWEST + 1))
-        lines.append(f":p{k} a foaf:Person ; foaf:knows {known} .")
+        friends = " , ".join(f":p{(k + step) % n}" for step in range(1, _FEWEST + 1))
+        lines.append(f":p{k} a foaf:Person ; foaf:knows {friends} .")
     return "\n".join(lines)

@@ -192,7 +192,7 @@ def _groups(policy: Policy, case: Case) -> tuple[TieGroup, ...] | None:
     recorded = case.data.get("refTies")
     if recorded is None or policy.order != "demanded":
         return None
-    return tuple(TieGroup(tuple(map(tuple, rows)), places) for rows, places in recorded)
+    return tuple(TieGroup(tuple(map(tuple, rows)), place_count) for rows, place_count in recorded)
 
 
 def _result(

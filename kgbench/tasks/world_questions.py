@@ -103,8 +103,8 @@ def schema(world: World, **prefixes: str) -> str:
     """The schema of a world in Turtle, which also declares further ``prefixes``."""
     lines = "\n".join(generator.schema(generator.made(world)))
     triples = [quad.triple for quad in ox.parse(lines, ox.RdfFormat.N_TRIPLES)]
-    known = {**questions.PREFIXES, **prefixes, "owl": str(OWL)}
-    return serialising.serialise(triples, "turtle", known)
+    all_prefixes = {**questions.PREFIXES, **prefixes, "owl": str(OWL)}
+    return serialising.serialise(triples, "turtle", all_prefixes)
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:

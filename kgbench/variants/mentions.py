@@ -41,24 +41,24 @@ def named(
     """
     kinds = planned(triples, rules).profile.kinds
     instances_named = {f"<{iri}>" for iri in iris} & kinds.keys()
-    known = names(triples, rules)
+    by_name = names(triples, rules)
     asked = words(question)
     sought = {words(text) for text in texts if len(text) >= _SHORTEST}
-    for instances in _meant(known, asked, sought):
+    for instances in _meant(by_name, asked, sought):
         if len(instances) <= _MOST:
             instances_named |= instances
     return instances_named
 
 
 def _meant(
-    known: Mapping[str, frozenset[str]], asked: str, sought: Collection[str]
+    by_name: Mapping[str, frozenset[str]], asked: str, sought: Collection[str]
 ) -> Iterator[frozenset[str]]:
-    for name, instances in known.items():
+    for name, instances in by_name.items():
         if len(name.strip()) >= _SHORTEST and name in asked:
             yield instances
     for text in sorted(sought):
         part = text.strip()
         if part:
             yield frozenset().union(
-                *(named_instances for name, named_instances in known.items() if part in name)
+                *(named_instances for name, named_instances in by_name.items() if part in name)
             )

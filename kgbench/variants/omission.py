@@ -88,7 +88,7 @@ class _Omission:
     def _dependents(
         self, instance: str, values: Counter[tuple[str, str]], owners: Counter[tuple[str, str]]
     ) -> Iterator[str]:
-        """Yield instances that break a regularity of their kind if ``one`` is omitted."""
+        """Yield instances that break a regularity of their kind if ``instance`` is omitted."""
         for p, s in self._in[instance]:
             values[s, p] += 1
             is_last = self._values[s, p] == values[s, p]

@@ -111,8 +111,8 @@ class _Ties:
             )
         return components_by_facet
 
-    def _join(self, one: Facet | None, other: Facet | None) -> None:
-        first, second = self._root(one), self._root(other)
+    def _join(self, facet: Facet | None, other: Facet | None) -> None:
+        first, second = self._root(facet), self._root(other)
         if first is None:
             first, second = second, first
         self._parent[first] = second
@@ -143,26 +143,26 @@ def _coincident(times: int, values: Collection[str]) -> bool:
     return times * log(alike) > log(COINCIDENCE)
 
 
-def _determines(one: Values, other: Values) -> bool:
-    """Whether subjects with equal ``one`` have equal ``other``, and not by coincidence."""
-    seen: dict[str, str] = {}
+def _determines(determining: Values, dependent: Values) -> bool:
+    """Whether equal ``determining`` values imply equal ``dependent`` ones, not by coincidence."""
+    value_of: dict[str, str] = {}
     agreed = 0
-    for subject in one.keys() & other.keys():
-        value = other[subject]
-        if seen.setdefault(one[subject], value) != value:
+    for subject in determining.keys() & dependent.keys():
+        value = dependent[subject]
+        if value_of.setdefault(determining[subject], value) != value:
             return False
         agreed += 1
-    return not _coincident(agreed - len(seen), list(other.values()))
+    return not _coincident(agreed - len(value_of), list(dependent.values()))
 
 
-def _ordered(one: Values, other: Values) -> bool:
-    """Whether numbers or times of one are never greater than the other's, not by coincidence."""
-    both = sorted(one.keys() & other.keys())
-    pairs = [(_number(one[s]), _number(other[s])) for s in both]
-    known = [(a, b) for a, b in pairs if a is not None and b is not None]
-    if len(known) < len(pairs) or len({kind for pair in known for kind, _ in pair}) != 1:
+def _ordered(left: Values, right: Values) -> bool:
+    """Whether numbers or times of one side are never greater, and not by coincidence."""
+    both = sorted(left.keys() & right.keys())
+    pairs = [(_number(left[s]), _number(right[s])) for s in both]
+    comparable = [(a, b) for a, b in pairs if a is not None and b is not None]
+    if len(comparable) < len(pairs) or len({kind for pair in comparable for kind, _ in pair}) != 1:
         return False
-    return _below(known) or _below([(b, a) for a, b in known])
+    return _below(comparable) or _below([(b, a) for a, b in comparable])
 
 
 def _below(pairs: Sequence[tuple[_Number, _Number]]) -> bool:
@@ -209,8 +209,8 @@ def _repeats(pairs: Sequence[tuple[Sequence[str], Sequence[str]]]) -> bool:
     def share(shift: int) -> Fraction:
         moved = [*pairs[shift:], *pairs[:shift]]
         hits = sum(
-            any(value in text for value in values if value.strip() for text in whole)
-            for (whole, _), (_, values) in zip(pairs, moved, strict=True)
+            any(value in text for value in values if value.strip() for text in containing)
+            for (containing, _), (_, values) in zip(pairs, moved, strict=True)
         )
         return Fraction(hits, len(pairs))
 

@@ -27,7 +27,7 @@ def answer_evaluation(
 def dialogue_evaluation(
     task_class: TaskClass, dialogue: Dialogue, verdicts: Sequence[Verdict], iri: str
 ) -> Evaluation | None:
-    """The evaluation of a whole dialogue, or ``None`` where the task class has only one round.
+    """The evaluation of a whole dialogue, or ``None`` if the task class has only one round.
 
     Scores are aggregated by :mod:`kgbench.scoring.aggregation`. A dialogue with a round that could
     not be judged (evaluator error, timeout without scores) has the outcome of that round and no

@@ -96,7 +96,7 @@ class Task:
 class Case:
     """One instance of a task, with all data that its prompt and its judge need.
 
-    Suite, task class, parameters and data (``uid`` where there is one) identify it; the prompt
+    Suite, task class, parameters and data (or ``uid``, if it has one) identify it; the prompt
     does not. ``digest`` is the SHA-256 (hex) of class, parameters and data as canonical JSON.
     """
 
@@ -308,7 +308,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Scores by metric IRI: of one answer or, where ``round`` is ``None``, of a whole dialogue."""
+    """Scores by metric IRI: of one answer or, if ``round`` is ``None``, of a whole dialogue."""
 
     iri: str
     dialogue: str

@@ -4,7 +4,7 @@
 Mihindukulasooriya et al., Text2KGBench, ISWC 2023, section 4, with the details of the evaluator
 that was published with it: relations are compared exactly, subjects and objects after removing
 white space, underscores and case; precision and recall consider only facts whose relation occurs in
-the reference; a subject or object is a hallucination where its stems are no substring of the stems
+the reference; a subject or object is a hallucination if its stems are not a substring of the stems
 of sentence and concept labels; the filler ``01 January`` of dates is ignored in them.
 """
 

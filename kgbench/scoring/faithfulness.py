@@ -86,7 +86,7 @@ def _conforms(triple: Triple, ontology: Ontology, types: Types, stated: Types) -
 
 
 def _fits(relation: Relation, subject: str, object_: str, ontology: Ontology, types: Types) -> bool:
-    """Whether dates and numbers occur only where they may, and the fact is not reversed."""
+    """Whether dates and numbers occur only in the range of suitable relations, not reversed."""
     if is_date(subject) or is_number(subject):
         return False
     range_label = ontology.concept_labels.get(relation.range, relation.range).lower()

@@ -29,7 +29,7 @@ class Concept:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A property; ``domain`` and ``range`` are ids of concepts, empty or dangling where unknown."""
+    """A property; ``domain`` and ``range`` are ids of concepts, empty or dangling if unknown."""
 
     id: str
     label: str

@@ -24,7 +24,7 @@ def bound_rows(rows: Iterable[Row]) -> int:
 
 
 def written(term: str, prefixes: Mapping[str, str]) -> str:
-    r"""An N-Triples term as a value: IRIs by prefix where one fits, literals by lexical form.
+    r"""Convert an N-Triples term to a value: IRIs by prefix if one fits, literals by lexical form.
 
     >>> written("<http://e.org/a>", {"": "http://e.org/"}), written('"1"^^<http://e.org/i>', {})
     (':a', '1')

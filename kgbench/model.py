@@ -96,7 +96,7 @@ class Task:
 class Case:
     """One instance of a task, with all data that its prompt and its judge need.
 
-    Suite, task class, parameters and data (or ``uid``, if it has one) identify it; the prompt
+    Suite, task class, parameters, data and ``uid`` (if it has one) identify it; the prompt
     does not. ``digest`` is the SHA-256 (hex) of class, parameters and data as canonical JSON.
     """
 

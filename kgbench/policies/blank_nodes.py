@@ -62,6 +62,18 @@ def compare_changes(expected: QueryResult, answer: QueryResult) -> Comparison:
     return Comparison({"f1": compared.agreement.f1, "exact": exact}, reason)
 
 
+def row_texts(rows: Iterable[Row]) -> list[str]:
+    """Rows as sorted texts, with blank nodes without labels.
+
+    >>> row_texts([("_:x", "<p>", '"1"'), ("<a>", "<p>", None)])
+    ['<a> <p>', '_: <p> "1"']
+    """
+    return sorted(
+        " ".join("_:" if _is_blank(cell) else cell for cell in row if cell is not None)
+        for row in rows
+    )
+
+
 def paired(expected: Iterable[Row], given: Iterable[Row]) -> dict[str, str]:
     """Pair blank nodes of ``given`` with blank nodes of ``expected``, one to one.
 

@@ -140,7 +140,7 @@ def prepare() -> None:
     for name in _QUERIES:
         texts.shared(FOLDER, name)
     unicodedata.normalize("NFKD", "\u00e9")  # loads its data on first use
-    LabelIndex(()).found("a", None, 1)
+    LabelIndex(()).search("a", None, 1)
 
 
 class _OpenGraph:
@@ -175,7 +175,7 @@ def _open_graph(document: str) -> _OpenGraph:
 
 
 def _search(text: str, kind: str | None, limit: int, graph: str) -> ToolResult:
-    resources, number = _open_graph(graph).index.found(text, kind, limit)
+    resources, number = _open_graph(graph).index.search(text, kind, limit)
     lines = []
     for resource in resources:
         names = f": {'; '.join(resource.names)}" if resource.names else ""

@@ -77,7 +77,7 @@ class LabelIndex:
         finally:
             raw.close()
 
-    def found(self, text: str, kind: str | None, limit: int) -> tuple[list[Named], int]:
+    def search(self, text: str, kind: str | None, limit: int) -> tuple[list[Named], int]:
         """The first ``limit`` resources that share words with ``text``, and their total number.
 
         Resources that share most words come first, among them those with fewest other words, then

@@ -13,7 +13,7 @@ from kgbench.mapping.limits import MappingError
 from kgbench.mapping.sources import Data
 from kgbench.mapping.tables import Table
 from kgbench.model import Executor, Json, Verdict
-from kgbench.policies.blank_nodes import Compared, Row
+from kgbench.policies.blank_nodes import Compared, Row, row_texts
 from kgbench.tasks import texts, turtle_answers
 
 FOLDER: Final = "mapping-answers"
@@ -107,12 +107,7 @@ def counts(compared: Compared) -> dict[str, str]:
 
 
 def _lines(rows: Iterable[Row]) -> list[str]:
-    """Rows as texts, with blank nodes without labels."""
-    lines = (
-        " ".join("_:" if cell.startswith("_:") else cell for cell in row if cell is not None)
-        for row in rows
-    )
-    return [line[:_LONGEST] for line in sorted(lines)]
+    return [line[:_LONGEST] for line in row_texts(rows)]
 
 
 def file_block(name: str, form: str, text: str) -> str:

@@ -17,7 +17,7 @@ import pyoxigraph as ox
 
 from kgbench.errors import EvaluationError
 from kgbench.model import Case, Executor, Json, Outcome, Task, TaskModule, Verdict
-from kgbench.policies.blank_nodes import Compared, Row, compare_rows
+from kgbench.policies.blank_nodes import Compared, Row, compare_rows, row_texts
 from kgbench.policies.policy import policy
 from kgbench.rdf.triple_terms import OPENS, cells
 from kgbench.tasks import (
@@ -224,9 +224,4 @@ def prepare() -> None:
 
 
 def _listed(rows: Iterable[Row]) -> list[str]:
-    """The first few rows as texts, with blank nodes without labels."""
-    lines = (
-        " ".join("_:" if cell.startswith("_:") else cell for cell in row if cell is not None)
-        for row in rows
-    )
-    return [line[:_LONGEST] for line in sorted(lines)[:_SHOWN]]
+    return [line[:_LONGEST] for line in row_texts(rows)[:_SHOWN]]

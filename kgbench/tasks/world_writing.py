@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from kgbench.errors import EvaluationError
 from kgbench.model import Case, Executor, Json, Outcome, QueryResult, Task, Verdict
-from kgbench.policies.blank_nodes import Row, compare_rows
+from kgbench.policies.blank_nodes import Row, compare_rows, row_texts
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.tasks import catalogue, graphs, texts, world_questions
 from kgbench.tasks.world_questions import graph_name, world_of
@@ -162,9 +162,4 @@ def _infos(
 
 
 def _listed(rows: Iterable[Row]) -> list[str]:
-    """The first few rows as texts, sorted, with blank nodes without labels."""
-    lines = (
-        " ".join("_:" if cell.startswith("_:") else cell for cell in row if cell is not None)
-        for row in rows
-    )
-    return [line[:_LONGEST] for line in sorted(lines)[:_SHOWN]]
+    return [line[:_LONGEST] for line in row_texts(rows)[:_SHOWN]]

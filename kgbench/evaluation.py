@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From verdicts to evaluations: what a live run, a re-evaluation and a resumed run all do."""
+"""Evaluations made from verdicts, for live runs, resumed runs and re-evaluations alike."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kgbench.scoring.aggregation import aggregate
 def answer_evaluation(
     task_class: TaskClass, dialogue: Dialogue, k: int, verdict: Verdict, iri: str
 ) -> Evaluation:
-    """The evaluation of answer ``k``; the provider's word on the outcome comes first."""
+    """The evaluation of answer ``k``; an outcome that the provider reported takes precedence."""
     return Evaluation(
         iri=iri,
         dialogue=dialogue.iri,
@@ -27,10 +27,11 @@ def answer_evaluation(
 def dialogue_evaluation(
     task_class: TaskClass, dialogue: Dialogue, verdicts: Sequence[Verdict], iri: str
 ) -> Evaluation | None:
-    """The evaluation of a whole dialogue, or ``None`` where the task class has only one round.
+    """The evaluation of a whole dialogue, or ``None`` if the task class has only one round.
 
-    Aggregates as in ``kgbench.scoring.aggregation``. A dialogue with a round that could not be
-    judged (evaluator error, time-out without scores) has the outcome of that round and no scores.
+    Scores are aggregated by :mod:`kgbench.scoring.aggregation`. A dialogue with a round that could
+    not be judged (evaluator error, timeout without scores) has the outcome of that round and no
+    scores.
     """
     if task_class.max_rounds == 1 or not verdicts:
         return None
@@ -56,16 +57,16 @@ def evaluations(
     verdicts: Sequence[Verdict],
     mint: Callable[[str, int | None], str],
 ) -> list[Evaluation]:
-    """All evaluations of a dialogue: one per answer, and one of the whole where there is one."""
-    found = [
+    """All evaluations of a dialogue: one per answer and, for several rounds, one of the whole."""
+    of_answers = [
         answer_evaluation(task_class, dialogue, k, verdict, mint(dialogue.iri, k))
         for k, verdict in zip(dialogue.judged, verdicts, strict=False)
     ]
-    whole = dialogue_evaluation(task_class, dialogue, verdicts, mint(dialogue.iri, None))
-    return found if whole is None else [*found, whole]
+    of_dialogue = dialogue_evaluation(task_class, dialogue, verdicts, mint(dialogue.iri, None))
+    return of_answers if of_dialogue is None else [*of_answers, of_dialogue]
 
 
 def by_metric(task_class: TaskClass, scores: object) -> dict[str, float]:
-    """Scores by short name -> scores by metric IRI; an undeclared name is a defect of the judge."""
+    """Replace short metric names by metric IRIs; raises ``KeyError`` for an undeclared name."""
     assert isinstance(scores, dict)
     return {task_class.metrics[name].iri: float(value) for name, value in scores.items()}

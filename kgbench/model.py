@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The things that are measured, and what comes out, as plain values: nothing here reads anything.
+"""Tasks, models, plans, dialogues and evaluations as plain values; protocols of task modules.
 
-What crosses a process boundary (:class:`Case`, :class:`Verdict`) holds JSON-shaped data only.
+Nothing here reads a file or a store. Values that cross a process boundary (:class:`Case`,
+:class:`Verdict`) hold JSON-shaped data only.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
-from kgbench.outcomes import Outcome as Outcome  # noqa: PLC0414 - others have it from here
+from kgbench.outcomes import Outcome as Outcome  # noqa: PLC0414 - re-exported
 from kgbench.tool_calls import TOOL_RESULTS, Tool, ToolUse
 
 Json: TypeAlias = Any  # None, bool, int, float, str, and lists and str-keyed dicts of these
@@ -23,7 +24,7 @@ Json: TypeAlias = Any  # None, bool, int, float, str, and lists and str-keyed di
 class Parameter:
     """A declared parameter of a task class, with its default, allowed values and inclusive limits.
 
-    ``kind`` is ``str``, ``int``, ``float`` or ``bool``; ``unit`` is what a number counts.
+    ``kind`` is ``str``, ``int``, ``float`` or ``bool``; ``unit`` is the unit of a number.
     """
 
     name: str
@@ -37,11 +38,11 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A declared metric; its formula reaches ``minimum`` to ``maximum`` (``None``: unbounded).
+    """A declared metric, with values from ``minimum`` to ``maximum`` (``None``: unbounded).
 
-    ``aggregation`` is ``last``, ``mean``, ``max`` or ``meanExt`` for a metric of a whole dialogue,
-    ``base`` then the IRI of the metric of answers that it aggregates, and ``same`` the IRI of the
-    metric of a comparison policy that has the same values.
+    A metric of whole dialogues has an ``aggregation`` (``last``, ``mean``, ``max`` or ``meanExt``)
+    and, as ``base``, the IRI of the answer metric that it aggregates. ``same`` is the IRI of a
+    comparison policy's metric that has the same values.
     """
 
     iri: str
@@ -61,7 +62,7 @@ class TaskClass:
 
     ``metrics`` maps short names to metrics; ``max_rounds`` is the greatest number of answers in a
     dialogue; ``main_metric`` is the short name of the most important score; ``tasks`` are the
-    labelled parametrisations it ships with; ``former_names`` are names it was recorded under.
+    labelled parametrisations it ships with; ``former_names`` are its names in older records.
     """
 
     iri: str
@@ -93,10 +94,10 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One instance of a task: everything that prompt and judge need.
+    """One instance of a task, with all data that its prompt and its judge need.
 
-    Identity is suite, task class, parameters and data (``uid`` where it has one), never the prompt.
-    ``digest`` is the SHA-256 (hex) of class, parameters and data as canonical JSON.
+    Suite, task class, parameters, data and ``uid`` (if it has one) identify it; the prompt
+    does not. ``digest`` is the SHA-256 (hex) of class, parameters and data as canonical JSON.
     """
 
     iri: str
@@ -110,10 +111,10 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class ModelSetup:
-    """A model as a plan names it: the connector, the model's id there, and how it is asked.
+    """A model in a plan: its connector, its id at the provider, and the settings of requests.
 
     ``spec`` is the written form (``openai:gpt-4o@http://host/v1``) without keys; ``sampling`` holds
-    only what is passed to the provider (``temperature``, ``max_tokens``, ``seed`` ...).
+    only settings that are passed to the provider (``temperature``, ``max_tokens``, ``seed`` ...).
     """
 
     iri: str
@@ -124,19 +125,19 @@ class ModelSetup:
     base_url: str | None = None
     sampling: Mapping[str, Json] = field(default_factory=dict)
     options: Mapping[str, Json] = field(default_factory=dict)
-    is_system: bool = False  # behind a question-answering protocol
+    is_system: bool = False  # a question-answering system, not a language model
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A validated configuration: what to run. ``source_ttl`` is the configuration itself as Turtle.
+    """A validated configuration of a run; ``source_ttl`` is the configuration itself as Turtle.
 
-    ``iterations`` are dialogues per task label, cases taken in turn; with
-    ``iterations_per_case`` they are dialogues per case instead. ``requests_per_minute`` and
-    ``tokens_per_minute`` hold for each model, ``max_cost`` (USD) and ``max_tokens`` for the whole
-    run. ``prices`` is a price table of one's own. ``batch``: ask through the providers' batch
-    interfaces. ``tool_protocol`` says how tools are offered (``native`` or ``text``); ``None``:
-    as each connector can. ``passed_over`` says, a line each, what the configuration selects but
+    ``iterations`` is the number of dialogues per task label, which take the cases in turn; with
+    ``iterations_per_case`` it is the number per case. ``requests_per_minute`` and
+    ``tokens_per_minute`` limit each model, ``max_cost`` (USD) and ``max_tokens`` the whole run.
+    Timeouts are in seconds. ``prices`` is the user's own price table. With ``batch``, requests go
+    through the providers' batch interfaces. ``tool_protocol`` is ``native`` or ``text``; ``None``
+    leaves it to the connector. ``passed_over`` lists, a line each, selected tasks and models that
     this installation cannot run; it is not part of the plan's identity.
     """
 
@@ -164,7 +165,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Token counts as the provider reports them; ``None`` where it does not."""
+    """Token counts as the provider reports them; ``None`` for a count that it does not report."""
 
     input: int | None = None
     output: int | None = None
@@ -174,11 +175,11 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a connector is asked: the messages so far, ending with a prompt.
+    """A request to a connector: the messages so far, of which the last is a prompt.
 
     ``messages`` alternate prompt, answer, prompt ...; ``case``, ``seed`` (a digest of dialogue and
     round) and ``iteration`` serve models without a provider; ``tools`` are for native tool calling.
-    ``states`` are those of the replies so far, one for each answer (see :class:`Reply`).
+    ``states`` holds the state of the reply for each answer so far (see :class:`Reply`).
     """
 
     messages: tuple[str, ...]
@@ -191,11 +192,11 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a provider answered. ``outcome`` is set where the provider says it (refused, truncated).
+    """A provider's response; ``outcome`` is set if the provider reports one (refused, truncated).
 
-    ``extracted`` is the answer where an ``extraction`` step (IRI) separated it from the rest.
-    ``state`` is the message as JSON in the provider's own form, where the provider wants it back
-    with the results of tools: for signatures of thoughts, or encrypted reasoning.
+    ``extracted`` is the answer if an ``extraction`` step (IRI) separated it from the other text.
+    ``state`` is the message as JSON in the provider's own form, kept if the provider needs it back
+    together with tool results (for thought signatures or encrypted reasoning).
     """
 
     text: str
@@ -212,16 +213,17 @@ class Reply:
 
     @property
     def answer(self) -> str:
-        """What is judged, and what the model is told that it said."""
+        """The text that is judged, and that later requests repeat as the model's message."""
         return self.text if self.extracted is None else self.extracted
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An attempt to get an answer: when, and the reply or the failure (outcome, message).
+    """An attempt to get an answer: its times, and the reply or the failure (outcome, message).
 
-    ``reused`` is the IRI of the recorded answer that the reply is, where nobody was asked,
-    ``batch`` that of the batch in which it was asked, whose times say nothing of latency.
+    ``reused`` is the IRI of a recorded answer that was taken instead of sending a request.
+    ``batch`` is the IRI of the batch with the request; the call's times then say nothing about
+    latency.
     """
 
     started: datetime
@@ -236,10 +238,10 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A prompt and what became of it; the last call of an answered turn has the reply.
+    """A prompt and the calls made for it; the last call of an answered turn has the reply.
 
-    ``feedback`` is the kind of feedback that the prompt gives (``None`` for a first prompt),
-    ``uses`` are the tool calls in the answer with their results.
+    ``feedback`` is the kind of feedback in the prompt (``None`` for a first prompt); ``uses`` are
+    the tool calls in the answer with their results.
     """
 
     prompt: str
@@ -259,7 +261,7 @@ class Dialogue:
     """One conversation about one case. ``iteration`` counts per task label and model, from 0.
 
     ``digest`` identifies the planned dialogue, or the record that was imported. ``tool_protocol``
-    says how tools were offered, where there were any.
+    is the way in which tools were offered, if any were.
     """
 
     iri: str
@@ -282,18 +284,19 @@ class Dialogue:
 
     @property
     def judged(self) -> tuple[int, ...]:
-        """The rounds whose answers are judged: all but those that tools have replied to."""
+        """Rounds (from 0) that are judged: those whose answers are not followed by tool results."""
         replied = {k - 1 for k, turn in enumerate(self.turns) if turn.feedback == TOOL_RESULTS}
         return tuple(k for k in range(len(self.answers)) if k not in replied)
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a judge says of the last answer of a dialogue.
+    """A judge's result for the last answer of a dialogue.
 
-    ``scores`` are by short metric name; a score that the formula leaves undefined is absent.
-    ``next_prompt`` is the feedback to send, or ``None`` when the dialogue is over.
-    ``feedback`` names the kind of feedback (``syntax``, ``content``, ``format``, ``empty-result``).
+    ``scores`` maps short metric names to values; a score that its formula leaves undefined is
+    absent. ``infos`` are further details, JSON-shaped. ``next_prompt`` is the feedback to send,
+    ``None`` at the end of the dialogue, and ``feedback`` its kind (``syntax``, ``content``,
+    ``format`` or ``empty-result``).
     """
 
     scores: Mapping[str, float]
@@ -305,7 +308,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Scores by metric IRI: of one answer or, where ``round`` is ``None``, of a whole dialogue."""
+    """Scores by metric IRI: of one answer or, if ``round`` is ``None``, of a whole dialogue."""
 
     iri: str
     dialogue: str
@@ -314,14 +317,14 @@ class Evaluation:
     scores: Mapping[str, float]
     infos: Mapping[str, Json]
     revises: str | None = None
-    decimals: int | None = None  # to which they were rounded when they were published
+    decimals: int | None = None  # decimal places of published, rounded scores
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedGraph:
     """An RDF document after parsing: N-Triples lines (without newline), or the parser's message.
 
-    ``triples`` is ``None`` exactly when the document does not parse; ``error`` then says why.
+    ``triples`` is ``None`` exactly when the document does not parse; ``error`` is then set.
     """
 
     triples: tuple[str, ...] | None
@@ -330,11 +333,11 @@ class ParsedGraph:
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """The rows of a SELECT, the truth value of an ASK, or why there is neither.
+    """The rows of a SELECT, the truth value of an ASK, or the error of a query that failed.
 
     Each row holds one N-Triples term or ``None`` per variable, in the order of the result.
-    ``boolean`` is set for an ASK alone. ``expired`` is true when the limit was hit; ``refused``
-    when the query is of a kind that is never executed (``SERVICE`` ...).
+    ``boolean`` is set only for an ASK. ``expired`` is true if the query hit a limit, ``refused`` if
+    it is of a kind that is never executed (``SERVICE`` ...).
     """
 
     variables: tuple[str, ...] = ()
@@ -352,34 +355,34 @@ class Executor(Protocol):
         """Parse ``text``; ``rdf_format`` is ``turtle``, ``json-ld``, ``xml`` or ``ntriples``."""
 
     def check(self, query: str, prefixes: Mapping[str, str], *, update: bool = False) -> str | None:
-        """The syntax error of a SPARQL query or update; ``None`` when the grammar accepts it."""
+        """Return the syntax error of a SPARQL query or update, or ``None`` if it is well-formed."""
 
     def changes(self, text: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """Run an update on a copy of ``graph``, or a CONSTRUCT: rows of change, triple, graph."""
+        """Run an update on a copy of ``graph``, or a CONSTRUCT; rows: change, triple, graph."""
 
     def select(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
         """Run a SELECT over ``graph`` (Turtle text, or the name of an installed graph)."""
 
     def results(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """Run a SELECT or an ASK as :meth:`select` does, with casts such as ``xsd:int`` known."""
+        """Run a SELECT or an ASK as :meth:`select` does, with support for casts (``xsd:int``)."""
 
     def explore(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """Run what :meth:`results` runs, or a CONSTRUCT: its triples are rows of three terms."""
+        """Run a SELECT, an ASK or a CONSTRUCT, whose triples become rows of three terms."""
 
 
 class TaskModule(Protocol):
-    """A task class in Python, found by entry points ``kgbench.tasks``; all functions are pure."""
+    """The module of a task class, found by an entry point ``kgbench.tasks``; functions are pure."""
 
     NAME: str
 
     def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-        """The cases of ``task``, at most ``count``; generated ones are seeded by iteration."""
+        """Return at most ``count`` cases of ``task``, the same ones for the same ``seed``."""
 
     def prompt(self, case: Case) -> str:
-        """The first prompt about ``case``."""
+        """Return the first prompt for ``case``."""
 
     def judge(self, case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
-        """Judge the last of ``answers``; the earlier ones are given for context."""
+        """Judge the last of ``answers``; the earlier ones are context."""
 
     def reference(self, case: Case) -> str:
-        """An answer that reaches the best score (what ``baseline:oracle`` says)."""
+        """Return an answer with the best score; ``baseline:oracle`` gives this answer."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures for everybody's tests; pytest finds them wherever kgbench is installed.
+"""Pytest fixtures for tests of task classes and answers, available where kgbench is installed.
 
-Nothing of kgbench is imported before a test asks for it, so a test suite that does not use the
-fixtures does not notice them.
+A fixture imports kgbench only when a test uses it, so test suites that do not use the fixtures are
+not slowed down.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def kgbench_score() -> Iterator[Callable[..., Scored]]:
     """``kgbench_score(label, *answers, case=0)``: see :func:`kgbench.testing.score`.
 
-    One child process judges for all tests, and ends with them.
+    One child process judges the answers of all tests; it ends after the last test.
     """
     from kgbench.execution.judging import end_child
     from kgbench.testing import score
@@ -39,7 +39,7 @@ def kgbench_example() -> Callable[..., Example]:
 
 @pytest.fixture(scope="session")
 def kgbench_contract() -> Callable[[str], Any]:
-    """``kgbench_contract(name)`` fails where the task class does not do what every one must do."""
+    """``kgbench_contract(name)`` fails if the task class breaks the contract of task classes."""
     from kgbench.testing import check_task_class
 
     return check_task_class

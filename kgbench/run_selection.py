@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which stored runs and dialogues are judged again: by globs over task and model labels."""
+"""Selection of stored runs and dialogues by globs over task and model labels."""
 
 from __future__ import annotations
 
@@ -16,41 +16,46 @@ from kgbench.store.protocol import Store
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which dialogues are judged again: globs over task and model labels; empty means all."""
+    """A selection of dialogues by globs over task and model labels; no globs select all."""
 
     tasks: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
 
     def fits(self, task: str, model: str) -> bool:
-        """Whether dialogues of a task and a model, by their labels, are among them."""
+        """Whether dialogues with these labels of task and model are selected."""
         return _matches(task, self.tasks) and (
             _matches(model, self.models) or _matches(model.partition(":")[2], self.models)
         )
 
 
 def runs_with(store: Store, runs: Sequence[RunInfo], selection: Selection) -> list[RunInfo]:
-    """Those of ``runs`` that hold something of ``selection``; all where nothing is selected.
+    """The runs that hold dialogues of ``selection``; all runs if the selection has no globs.
 
-    Raises :class:`~kgbench.errors.TaskError` where none does.
+    Raises :class:`~kgbench.errors.TaskError` if no run does.
     """
     if selection == Selection():
         return list(runs)
-    names = reading.model_labels(store)
-    seen: set[tuple[str, str]] = set()
-    found = []
+    model_labels = reading.model_labels(store)
+    all_labels: set[tuple[str, str]] = set()
+    selected = []
     for run in runs:
-        of_run = {
-            (reading.task(store, one.task).label, names.get(one.model, one.model))
-            for one in reading.executions(store, run.graph)
+        run_labels = {
+            (
+                reading.task(store, execution.task).label,
+                model_labels.get(execution.model, execution.model),
+            )
+            for execution in reading.executions(store, run.graph)
         }
-        seen |= of_run
-        if any(selection.fits(*labels) for labels in of_run):
-            found.append(run)
-    if not found:
-        wanted = " ".join(selection.tasks + selection.models)
-        tasks, models = (nearest(wanted, {pair[place] for pair in seen}) for place in (0, 1))
-        raise TaskError(f"no stored dialogue fits {wanted}; tasks: {tasks}; models: {models}")
-    return found
+        all_labels |= run_labels
+        if any(selection.fits(*labels) for labels in run_labels):
+            selected.append(run)
+    if not selected:
+        patterns = " ".join(selection.tasks + selection.models)
+        tasks, models = (
+            nearest(patterns, {pair[index] for pair in all_labels}) for index in (0, 1)
+        )
+        raise TaskError(f"no stored dialogue fits {patterns}; tasks: {tasks}; models: {models}")
+    return selected
 
 
 def _matches(name: str, globs: tuple[str, ...]) -> bool:

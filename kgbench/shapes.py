@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validating graphs against the declared shapes (SHACL core, with pySHACL).
+"""Validation of graphs against the declared shapes (SHACL core, with pySHACL).
 
-What the shapes cannot say by themselves, because it follows from the data, is added here: every
-declared metric is a property of evaluations, at most one ``xsd:double`` within the range that the
-metric declares, and evaluations are closed over these.
+Shapes that depend on the data are added here: every declared metric is a property of evaluations
+with at most one ``xsd:double`` within the metric's declared range, and evaluations are closed over
+these properties.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ SHAPE_FILES = {
 
 _EVALUATION_SHAPE = f"{BASE}shapes/Evaluation"
 _FINITE = "^[-+.0-9Ee]+$"  # no NaN, no INF: an undefined score is left out
-# What others published is kept as they did, even where their own formula cannot give it.
+# Scores published by others are kept as they are, even outside the range of their own formula.
 _PUBLISHED = f'sh:path ( <{PROV.wasGeneratedBy}> <{KGB.passKind}> ) ; sh:hasValue "published"'
 
 
 class Violation(NamedTuple):
-    """One result of a validation: which node, which property, which value (``None``: not said).
+    """One validation result: the focus node, the property path, and the value, if reported.
 
-    ``component`` is the SHACL constraint component that complains (``sh:MinCount...``).
+    ``component`` is the violated SHACL constraint component (``sh:MinCount...``).
     """
 
     focus: str
@@ -54,28 +54,28 @@ class Violation(NamedTuple):
     component: str = ""
 
     def __str__(self) -> str:
-        place = self.focus if self.path is None else f"{self.focus} {self.path}"
-        found = "" if self.value is None else f" (found: {self.value})"
-        return f"{place}: {self.message}{found}"
+        subject = self.focus if self.path is None else f"{self.focus} {self.path}"
+        value = "" if self.value is None else f" (found: {self.value})"
+        return f"{subject}: {self.message}{value}"
 
 
 def report(data: Iterable[ox.Quad | ox.Triple], which: str) -> list[str]:
-    """What is wrong with ``data``, one sentence per violation; empty when it conforms.
+    """The violations in ``data``, one sentence each; empty if it conforms.
 
-    ``data`` (a store, a dataset, or any quads or triples) is validated as one graph, whatever
-    named graphs it is in. ``which`` names the shapes, a key of :data:`SHAPE_FILES`.
+    ``data`` (a store, a dataset, or any quads or triples) is validated as one graph; names of
+    graphs are ignored. ``which`` names the shapes, a key of :data:`SHAPE_FILES`.
     """
     return [str(violation) for violation in validate(rdflib_graph(data), which)]
 
 
 def validate(data: rdflib.Graph, which: str) -> list[Violation]:
     """The violations in ``data``, sorted; see :func:`report`."""
-    wanted = shapes_for(data, which)
+    shapes = shapes_for(data, which)
     try:
-        return _run(data, wanted, which)
+        return _run_pyshacl(data, shapes, which)
     except (TypeError, DeprecationWarning):
-        # Raised where sh:lessThanOrEquals meets values that have no order.
-        return [_UNORDERED, *_run(data, _without_order(wanted), which)]
+        # Raised if sh:lessThanOrEquals compares values that have no order.
+        return [_UNORDERED, *_run_pyshacl(data, _without_order(shapes), which)]
 
 
 _UNORDERED = Violation(
@@ -87,18 +87,18 @@ _UNORDERED = Violation(
 )
 
 
-def _run(data: rdflib.Graph, wanted: rdflib.Graph, which: str) -> list[Violation]:
+def _run_pyshacl(data: rdflib.Graph, shapes: rdflib.Graph, which: str) -> list[Violation]:
     import pyshacl
     import rdflib
     from pyshacl.errors import ReportableRuntimeError
 
     with warnings.catch_warnings():
-        # rdflib would take two values without an order to be in order, and warn only.
-        warnings.filterwarnings("ignore", category=UserWarning)  # of ill-typed values: reported
+        # rdflib treats two values without an order as ordered, and only warns: raise instead.
+        warnings.filterwarnings("ignore", category=UserWarning)  # ill-typed values are reported
         warnings.filterwarnings("error", "NotImplemented should not", DeprecationWarning)
         try:
-            conforms, results, _ = pyshacl.validate(data, shacl_graph=wanted)
-        except ReportableRuntimeError as error:  # of a shape; of what a shape asks, it is returned
+            conforms, results, _ = pyshacl.validate(data, shacl_graph=shapes)
+        except ReportableRuntimeError as error:  # a bad shape; other errors are returned as results
             conforms, results = False, error
     if conforms:
         return []
@@ -107,16 +107,16 @@ def _run(data: rdflib.Graph, wanted: rdflib.Graph, which: str) -> list[Violation
     return sorted(set(_violations(results)), key=str)
 
 
-def _without_order(wanted: rdflib.Graph) -> rdflib.Graph:
+def _without_order(shapes: rdflib.Graph) -> rdflib.Graph:
     from rdflib import SH
 
-    copy = _copy(wanted)
+    copy = _copy(shapes)
     copy.remove((None, SH.lessThanOrEquals, None))
     return copy
 
 
 def shapes_for(data: rdflib.Graph, which: str) -> rdflib.Graph:
-    """The declared shapes ``which``; for results also those that the metrics in ``data`` imply."""
+    """The declared shapes ``which``; for results also the shapes of the metrics in ``data``."""
     declared = _declared(which)
     if which != "results":
         return declared
@@ -132,13 +132,13 @@ def rdflib_graph(data: Iterable[ox.Quad | ox.Triple]) -> rdflib.Graph:
     """``data`` as one rdflib graph; literals keep their lexical forms."""
     import rdflib
 
-    known: dict[Any, rdflib.term.Node] = {}
+    nodes: dict[Any, rdflib.term.Node] = {}
 
     def term(value: Any) -> rdflib.term.Node:
-        found = known.get(value)
-        if found is None:
-            found = known[value] = _rdflib_term(value)
-        return found
+        node = nodes.get(value)
+        if node is None:
+            node = nodes[value] = _rdflib_term(value)
+        return node
 
     graph = rdflib.Graph(bind_namespaces="none")
     add = graph.store.add
@@ -187,22 +187,22 @@ def _metric_ranges(data: rdflib.Graph) -> list[tuple[str, list[str]]]:
     """Every metric declared in ``data`` with its range as SHACL constraints, sorted."""
     import rdflib
 
-    found = []
+    ranges = []
     for metric in data.subjects(rdflib.URIRef(RDF.type), rdflib.URIRef(DQV.Metric)):
         constraints = []
         for bound, constraint in (("minValue", "sh:minInclusive"), ("maxValue", "sh:maxInclusive")):
             value = data.value(metric, rdflib.URIRef(SCHEMA[bound]), any=True)
             if isinstance(value, rdflib.Literal) and isinstance(value.value, float):
                 constraints.append(f"{constraint} {value.n3()}")
-        found.append((str(metric), constraints))
-    return sorted(found)
+        ranges.append((str(metric), constraints))
+    return sorted(ranges)
 
 
 def metric_shapes(metrics: list[tuple[str, list[str]]]) -> str:
-    """Turtle: shapes for each metric, and the evaluation shape closed over all of them.
+    """Turtle with shapes for each metric, and the evaluation shape closed over all of them.
 
     ``metrics`` are IRIs, each with the constraints of its range in Turtle, such as
-    ``sh:minInclusive 0.0e0``; what others published may lie outside.
+    ``sh:minInclusive 0.0e0``; scores published by others may lie outside.
     """
     closed = " ".join(f"<{metric}>" for metric, _ in metrics)
     lines = [
@@ -210,7 +210,7 @@ def metric_shapes(metrics: list[tuple[str, list[str]]]) -> str:
         f"<{_EVALUATION_SHAPE}> sh:closed true ; sh:ignoredProperties ( {closed} ) .",
     ]
     for metric, constraints in metrics:
-        about = " ; ".join(
+        property_constraints = " ; ".join(
             [
                 f"sh:path <{metric}>",
                 "sh:maxCount 1",
@@ -220,13 +220,14 @@ def metric_shapes(metrics: list[tuple[str, list[str]]]) -> str:
         )
         lines.append(
             f"<{metric}#shape> a sh:NodeShape ; sh:targetSubjectsOf <{metric}> ; "
-            f"sh:class <{KGB.Evaluation}> ; sh:property [ {about} ] ."
+            f"sh:class <{KGB.Evaluation}> ; sh:property [ {property_constraints} ] ."
         )
         if constraints:
-            reach = " ; ".join([f"sh:path <{metric}>", *constraints])
+            range_constraints = " ; ".join([f"sh:path <{metric}>", *constraints])
             lines.append(
                 f"<{metric}#range> a sh:NodeShape ; sh:targetSubjectsOf <{metric}> ; "
-                f"sh:or ( [ sh:property [ {reach} ] ] [ sh:property [ {_PUBLISHED} ] ] ) ; "
+                f"sh:or ( [ sh:property [ {range_constraints} ] ] "
+                f"[ sh:property [ {_PUBLISHED} ] ] ) ; "
                 f'sh:message "A score lies beyond the range of <{metric}>." .'
             )
     return "\n".join(lines)
@@ -244,12 +245,12 @@ def _violations(results: rdflib.Graph) -> Iterator[Violation]:
         yield Violation(
             compact(str(results.value(node, SH.focusNode))),
             compact(str(path)) if isinstance(path, rdflib.URIRef) else None,
-            None if value is None else _shown(value),
+            None if value is None else _abbreviated(value),
             "; ".join(messages),
             compact(component),
         )
 
 
-def _shown(value: rdflib.term.Node) -> str:
+def _abbreviated(value: rdflib.term.Node) -> str:
     text = value.n3() if hasattr(value, "n3") else str(value)
     return text if len(text) <= 200 else f"{text[:200]}..."  # noqa: PLR2004  enough to recognise it

@@ -196,4 +196,4 @@ def test_accents_go_as_from_the_whole_text(text: str) -> None:
     """Decomposed one by one, characters lose the marks that they lose decomposed together."""
     decomposed = unicodedata.normalize("NFKD", text)
     whole = "".join(c for c in decomposed if not unicodedata.combining(c))
-    assert mentions._undecorated(text) == whole
+    assert mentions._without_accents(text) == whole

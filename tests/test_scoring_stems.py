@@ -65,11 +65,11 @@ def test_only_short_texts_are_remembered() -> None:
 def test_only_short_pieces_are_remembered() -> None:
     """Words and words with a mark need no memory, other pieces have one up to 64 characters."""
     stems.stemmed(f"cats (running) well-known. {'cats, ' * 20}cats")
-    assert stems._remembered.cache_info().currsize == 0
+    assert stems._cached_stems.cache_info().currsize == 0
     stems.stemmed(f"x {ODD}d y")
-    assert stems._remembered.cache_info().currsize == 0
+    assert stems._cached_stems.cache_info().currsize == 0
     stems.stemmed(f"x {ODD} y")
-    assert stems._remembered.cache_info().currsize == 1
+    assert stems._cached_stems.cache_info().currsize == 1
 
 
 def test_other_modules_of_nltk_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -109,9 +109,9 @@ def test_defaults_and_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     ("name", "why"),
     [
         ("2Gardens", "must begin with a letter"),
-        ("Tea Garden", "letters and digits alone"),
-        ("Tea-Garden", "letters and digits alone"),
-        ("../Tea", "letters and digits alone"),
+        ("Tea Garden", "only letters and digits"),
+        ("Tea-Garden", "only letters and digits"),
+        ("../Tea", "only letters and digits"),
         ("", "cannot be the name"),
         ("T" * 65, "64 at most"),
         ("RdfFriendCount", "there is a task called RdfFriendCount already"),

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparison policies: how the result of a query is compared with the expected one."""
+"""Comparison policies: declared rules for comparing the result of a query with the expected one."""

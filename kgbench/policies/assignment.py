@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Assigning the columns of one table to those of another.
+"""Assignment of the columns of one table to those of another.
 
-The Hungarian method with potentials (Kuhn 1955, Munkres 1957), for a few columns: loading
-``scipy.optimize`` takes longer than judging most answers.
+This is the Hungarian method with potentials (Kuhn 1955, Munkres 1957) for a few columns. Importing
+``scipy.optimize`` would take longer than judging most answers.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from collections.abc import Sequence
 
 
 def assigned(gains: Sequence[Sequence[int]], available: int) -> tuple[int | None, ...]:
-    """For each line of ``gains`` a column of its own, so that the sum of gains is greatest.
+    """Assign a different column to each line of ``gains``, so that the sum of gains is greatest.
 
-    Each line has ``available`` columns. Where there are fewer columns than lines, the lines that
-    gain least have ``None``.
+    Each line has ``available`` columns. If there are fewer columns than lines, the lines that gain
+    least get ``None``.
 
     >>> assigned([[2, 3], [1, 3]], 2), assigned([[1], [5]], 1)
     ((0, 1), (None, 0))
     """
     lines = len(gains)
-    width = max(available, lines)  # a line without a column has an imaginary one, which gains 0
+    width = max(available, lines)  # surplus lines get imaginary columns, which gain 0
     potential, offset = [0] * (lines + 1), [0] * (width + 1)
-    owner = [0] * (width + 1)  # the line that has a column; 0 is none, for both count from 1
+    owner = [0] * (width + 1)  # the line that has a column, counted from 1; 0 is none
     for line in range(1, lines + 1):
         owner[0] = line
-        _place(gains, available, owner, potential, offset)
+        _augment(gains, available, owner, potential, offset)
     columns: list[int | None] = [None] * lines
     for column in range(1, available + 1):
         if owner[column]:
@@ -33,14 +33,14 @@ def assigned(gains: Sequence[Sequence[int]], available: int) -> tuple[int | None
     return tuple(columns)
 
 
-def _place(
+def _augment(
     gains: Sequence[Sequence[int]],
     available: int,
     owner: list[int],
     potential: list[int],
     offset: list[int],
 ) -> None:
-    """Give the line in ``owner[0]`` a column, by the cheapest chain of lines that move on."""
+    """Assign a column to the line in ``owner[0]``, along the cheapest augmenting path."""
     width = len(owner) - 1
     cheapest: list[float] = [float("inf")] * (width + 1)
     before, reached = [0] * (width + 1), [False] * (width + 1)

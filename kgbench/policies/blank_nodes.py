@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparing sets of rows of terms (triples, quads, changes) up to the names of blank nodes.
+"""Comparison of sets of rows of terms (triples, quads, changes) up to the names of blank nodes.
 
-Blank nodes with the same surroundings are paired first: by the colours of a refinement (Weisfeiler
-and Leman 1968, as in Hogan, Canonical Forms for Isomorphic and Equivalent RDF Graphs, 2017). The
-others are paired by how many rows they share. So the agreement is 1 only where the two sets are
-isomorphic, and it is 1 for isomorphic sets unless their blank nodes are linked as regularly as in a
-lattice, which nothing tells apart but trying.
+Blank nodes with the same surroundings are paired first, by colour refinement (Weisfeiler and Leman
+1968, as in Hogan, Canonical Forms for Isomorphic and Equivalent RDF Graphs, 2017). The others are
+paired by the number of rows that they share. So the agreement is 1 only if the two sets are
+isomorphic. It is 1 for all isomorphic sets except those whose blank nodes are linked as regularly
+as in a lattice, which only a search could distinguish.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from kgbench.scoring.agreement import Agreement, agreement
 Row = tuple[str | None, ...]
 _SELF, _OTHER = "_:self", "_:other"
 _CANDIDATES: Final = 50  # blank nodes that one row is compared with
-_MOST: Final = 20  # times as many rows with blank nodes as expected; beyond that none is paired
+_MOST_ROWS_RATIO: Final = 20  # given to expected rows with blank nodes; beyond it none is paired
 
 
 class Compared(NamedTuple):
-    """How two sets of rows agree; ``missing`` and ``surplus`` are the rows that the other lacks."""
+    """The agreement of two sets of rows, and the rows that only one of the two has."""
 
     agreement: Agreement
     missing: frozenset[Row]
@@ -36,116 +36,130 @@ class Compared(NamedTuple):
 def compare_rows(expected: Iterable[Row], given: Iterable[Row]) -> Compared:
     """Agreement of two sets of rows; an empty ``given`` has precision 0.
 
-    Blank nodes (cells that begin with ``_:``) of ``given`` bear the names of their partners in
-    ``surplus``. Takes time that is linear in the rows given, for a number of expected ones.
+    In ``surplus``, blank nodes (cells that begin with ``_:``) have the names of their partners in
+    ``expected``. The time is linear in the number of given rows.
     """
-    wanted, rows = frozenset(expected), frozenset(given)
-    names = paired(wanted, rows)
-    found = frozenset(_renamed(row, names) for row in rows)
-    common = wanted & found
-    score = agreement(len(common), len(rows), len(wanted), precision_of_nothing=0.0)
-    return Compared(score, wanted - common, found - common)
+    expected_rows, given_rows = frozenset(expected), frozenset(given)
+    names = paired(expected_rows, given_rows)
+    renamed = frozenset(_renamed(row, names) for row in given_rows)
+    common = expected_rows & renamed
+    score = agreement(len(common), len(given_rows), len(expected_rows), precision_of_nothing=0.0)
+    return Compared(score, expected_rows - common, renamed - common)
 
 
 def compare_changes(expected: QueryResult, answer: QueryResult) -> Comparison:
-    """Compare what two texts write (:meth:`kgbench.model.Executor.changes`).
+    """Compare the changes that two texts make (:meth:`kgbench.model.Executor.changes`).
 
     The scores are ``f1`` and ``exact``. A text that cannot be executed is wrong.
     """
     if answer.error is not None:
         return Comparison({"f1": 0.0, "exact": 0.0}, f"it cannot be executed: {answer.error}")
-    found = compare_rows(expected.rows, answer.rows)
-    exact = float(not found.missing and not found.surplus)
-    reason = f"{len(found.missing)} triples are missing, and {len(found.surplus)} are too many"
-    return Comparison({"f1": found.agreement.f1, "exact": exact}, reason)
+    compared = compare_rows(expected.rows, answer.rows)
+    exact = float(not compared.missing and not compared.surplus)
+    reason = (
+        f"{len(compared.missing)} triples are missing, and {len(compared.surplus)} are too many"
+    )
+    return Comparison({"f1": compared.agreement.f1, "exact": exact}, reason)
+
+
+def row_texts(rows: Iterable[Row]) -> list[str]:
+    """Rows as sorted texts, with blank nodes without labels.
+
+    >>> row_texts([("_:x", "<p>", '"1"'), ("<a>", "<p>", None)])
+    ['<a> <p>', '_: <p> "1"']
+    """
+    return sorted(
+        " ".join("_:" if _is_blank(cell) else cell for cell in row if cell is not None)
+        for row in rows
+    )
 
 
 def paired(expected: Iterable[Row], given: Iterable[Row]) -> dict[str, str]:
-    """For blank nodes of ``given`` their partners in ``expected``, one each.
+    """Pair blank nodes of ``given`` with blank nodes of ``expected``, one to one.
 
     >>> paired({("_:a", "<p>", '"1"')}, {("_:x", "<p>", '"1"'), ("_:y", "<p>", '"2"')})
     {'_:x': '_:a'}
     """
-    wanted, rows = _with_blanks(expected), _with_blanks(given)
+    expected_rows, given_rows = _with_blanks(expected), _with_blanks(given)
     names: dict[str, str] = {}
-    if not wanted or len(rows) > _MOST * len(wanted):
+    if not expected_rows or len(given_rows) > _MOST_ROWS_RATIO * len(expected_rows):
         return names
-    own, theirs = _by_node(wanted), _by_node(rows)
-    while (pair := _alike(own, theirs, names)) is not None:
-        names |= pair
-    _pair_similar(own, theirs, names)
+    expected_by_node, given_by_node = _by_node(expected_rows), _by_node(given_rows)
+    while (pairs := _pairs_of_same_colour(expected_by_node, given_by_node, names)) is not None:
+        names |= pairs
+    _pair_similar(expected_by_node, given_by_node, names)
     return names
 
 
-def _alike(
-    own: Mapping[str, list[Row]], theirs: Mapping[str, list[Row]], names: Mapping[str, str]
+def _pairs_of_same_colour(
+    expected: Mapping[str, list[Row]], given: Mapping[str, list[Row]], names: Mapping[str, str]
 ) -> dict[str, str] | None:
-    """Further pairs of the same colour: all that are clear, else one of those that are not."""
+    """Further pairs of the same colour: all that are unambiguous, else one ambiguous pair."""
     fixed = set(names.values())
-    left = _classes(own, {node: f"={node}" for node in fixed})
-    right = _classes(theirs, {node: f"={name}" for node, name in names.items()}, left.rounds)
-    found: dict[str, str] = {}
+    left = _colour_classes(expected, {node: f"={node}" for node in fixed})
+    right = _colour_classes(given, {node: f"={name}" for node, name in names.items()}, left.rounds)
+    clear: dict[str, str] = {}
     unclear: dict[str, str] = {}
     for colour in sorted(left.nodes.keys() & right.nodes.keys()):
         nodes, others = left.nodes[colour], right.nodes[colour]
         if nodes[0] in fixed:
             continue
         if len(nodes) == len(others) == 1:
-            found[others[0]] = nodes[0]
+            clear[others[0]] = nodes[0]
         elif not unclear:
             unclear[others[0]] = nodes[0]
-    return found or unclear or None
+    return clear or unclear or None
 
 
-class _Classes(NamedTuple):
-    """Blank nodes by colour, and after how many rounds the colours told no more apart."""
+class _ColourClasses(NamedTuple):
+    """Blank nodes by colour, and the number of rounds until the colours were stable."""
 
     nodes: Mapping[str, list[str]]
     rounds: int
 
 
-def _classes(
+def _colour_classes(
     rows: Mapping[str, list[Row]], fixed: Mapping[str, str], rounds: int | None = None
-) -> _Classes:
+) -> _ColourClasses:
     colours: dict[str, str] = {node: fixed.get(node, "") for node in rows}
-    number, kinds = 0, len(set(colours.values()))
+    number, colour_count = 0, len(set(colours.values()))
     while rounds is None or number < rounds:
         colours = {
             node: fixed.get(node)
-            or digest(repr(sorted(repr(_seen(row, node, colours)) for row in own)))
+            or digest(repr(sorted(repr(_row_seen_by(row, node, colours)) for row in own)))
             for node, own in rows.items()
         }
         number += 1
-        now = len(set(colours.values()))
-        if rounds is None and now == kinds:
+        new_count = len(set(colours.values()))
+        if rounds is None and new_count == colour_count:
             break
-        kinds = now
+        colour_count = new_count
     nodes: dict[str, list[str]] = defaultdict(list)
     for node in sorted(colours):
         nodes[colours[node]].append(node)
-    return _Classes(nodes, number)
+    return _ColourClasses(nodes, number)
 
 
 def _pair_similar(
-    own: Mapping[str, list[Row]], theirs: Mapping[str, list[Row]], names: dict[str, str]
+    expected: Mapping[str, list[Row]], given: Mapping[str, list[Row]], names: dict[str, str]
 ) -> None:
-    """Pair the nodes that are left with those that share most rows, other blank nodes aside."""
+    """Pair the remaining nodes by the number of shared rows, ignoring other blank nodes."""
     partners = {name: name for name in names.values()}
     free: dict[Row, list[str]] = defaultdict(list)
-    for node in sorted(theirs.keys() - names.keys()):
-        for row in {_seen(row, node, names) for row in theirs[node]}:
+    for node in sorted(given.keys() - names.keys()):
+        for row in {_row_seen_by(row, node, names) for row in given[node]}:
             free[row].append(node)
-    for node in sorted(own.keys() - partners.keys()):
+    for node in sorted(expected.keys() - partners.keys()):
         shared: Counter[str] = Counter()
-        for row in {_seen(row, node, partners) for row in own[node]}:
+        for row in {_row_seen_by(row, node, partners) for row in expected[node]}:
             shared.update([other for other in free[row] if other not in names][:_CANDIDATES])
         if shared:
             most = max(shared.values())
             names[min(other for other, number in shared.items() if number == most)] = node
 
 
-def _seen(row: Row, node: str, colours: Mapping[str, str]) -> Row:
-    """A row as one of its blank nodes sees it: other blank nodes by their colours."""
+def _row_seen_by(row: Row, node: str, colours: Mapping[str, str]) -> Row:
+    """A row from the view of one of its blank nodes, with colours for the other blank nodes."""
     return tuple(
         cell
         if not _is_blank(cell)
@@ -157,11 +171,11 @@ def _seen(row: Row, node: str, colours: Mapping[str, str]) -> Row:
 
 
 def _by_node(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = defaultdict(list)
+    by_node: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         for cell in {cell for cell in row if cell is not None and _is_blank(cell)}:
-            found[cell].append(row)
-    return found
+            by_node[cell].append(row)
+    return by_node
 
 
 def _with_blanks(rows: Iterable[Row]) -> list[Row]:
@@ -169,7 +183,7 @@ def _with_blanks(rows: Iterable[Row]) -> list[Row]:
 
 
 def _renamed(row: Row, names: Mapping[str, str]) -> Row:
-    """A row with the partners of its blank nodes; a node without one is none of the expected."""
+    """A row with blank nodes renamed to their partners; others get a name that matches nothing."""
     return tuple(
         cell if cell is None or not _is_blank(cell) else names.get(cell, f"_:without {cell[2:]}")
         for cell in row

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparing the result of an answer's query with the expected result under a policy."""
+"""Comparison of the result of an answer's query with the expected result under a policy."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _WRONG: Final = Agreement(0.0, 0.0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """The expected result. ``ordered`` says that the question asks for an order.
+    """The expected result; ``ordered`` is true if the question asks for an order.
 
-    ``groups`` are its rows with those that tie, in order (see
-    :class:`~kgbench.policies.tables.TieGroup`); ``None`` where ties are not known.
+    ``groups`` are its rows in order, grouped by ties (see
+    :class:`~kgbench.policies.tables.TieGroup`); ``None`` if ties are not known.
     """
 
     result: QueryResult
@@ -36,9 +36,9 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Scores by the short names of the policy's metrics, and the reason for them in words.
+    """Scores by the short names of the policy's metrics, and an explanation in words.
 
-    ``scores`` is empty where the policy leaves the comparison undefined.
+    ``scores`` is empty if the policy leaves the comparison undefined.
     """
 
     scores: Mapping[str, float]
@@ -54,8 +54,8 @@ def compare(
     """Compare ``answer`` with ``reference``, both typed, under ``policy``.
 
     ``prefixes`` are those of the case; only policies that shorten IRIs use them. ``answer`` is
-    ``None`` where the model gave no query, and has an ``error`` where its query failed. Raises
-    :class:`~kgbench.errors.EvaluationError` where rows are too many to be matched.
+    ``None`` if the model gave no query, and has an ``error`` if its query failed. Raises
+    :class:`~kgbench.errors.EvaluationError` if there are too many rows to match.
     """
     return _scored(policy, reference, _match(policy, reference, answer, prefixes or {}))
 
@@ -66,22 +66,22 @@ def _match(
     expected = reference.result
     if answer is None or answer.error is not None:
         if (policy.unanswered if answer is None else policy.failed) == "wrong":
-            why = "there is no query" if answer is None else f"the query fails: {answer.error}"
-            return Match(_WRONG, why)
+            reason = "there is no query" if answer is None else f"the query fails: {answer.error}"
+            return Match(_WRONG, reason)
         answer = QueryResult()
     if expected.boolean is not None or answer.boolean is not None:
         if policy.ask == "key":
             return flattened.by_truth_key(expected, answer, key(policy.values, prefixes))
         if policy.ask in {"exact", "non-empty"}:
-            return _asked(policy.ask, expected, answer)
-        expected, answer = (_as_rows(one) for one in (expected, answer))
-    return _rows_match(policy, reference, expected, answer, key(policy.values, prefixes))
+            return _compare_truth(policy.ask, expected, answer)
+        expected, answer = (_as_rows(result) for result in (expected, answer))
+    return _match_rows(policy, reference, expected, answer, key(policy.values, prefixes))
 
 
-def _rows_match(
+def _match_rows(
     policy: Policy, reference: Reference, expected: QueryResult, answer: QueryResult, value: Key
 ) -> Match:
-    """The match of two results without truth values, the expected one made of ``reference``."""
+    """Match two results without truth values; ``expected`` is derived from ``reference``."""
     if not expected.rows and not answer.rows:
         return _both_empty(policy.both_empty)
     if policy.unit == "value":
@@ -117,17 +117,17 @@ def _scored(policy: Policy, reference: Reference, match: Match) -> Comparison:
     return Comparison({name: values[name] for name in policy.answer_metrics}, match.reason)
 
 
-def _asked(rule: str, expected: QueryResult, answer: QueryResult) -> Match:
-    """Where one of the two is an ASK: equal truth values, by ``rule`` a SELECT having one too."""
+def _compare_truth(rule: str, expected: QueryResult, answer: QueryResult) -> Match:
+    """Compare truth values, if one query is an ASK; by ``rule``, a SELECT may count as one."""
 
     def truth(result: QueryResult) -> bool | None:
         return bool(result.rows) if rule == "non-empty" and not _is_ask(result) else result.boolean
 
-    wanted, given = truth(expected), truth(answer)
-    said = {None: "rows", True: "true", False: "false"}
-    right = wanted == given
-    reason = f"{said[wanted]} was expected, {said[given]} was given"
-    return Match(_RIGHT if right else _WRONG, reason)
+    expected_truth, answer_truth = truth(expected), truth(answer)
+    words = {None: "rows", True: "true", False: "false"}
+    is_right = expected_truth == answer_truth
+    reason = f"{words[expected_truth]} was expected, {words[answer_truth]} was given"
+    return Match(_RIGHT if is_right else _WRONG, reason)
 
 
 def _is_ask(result: QueryResult) -> bool:
@@ -135,7 +135,7 @@ def _is_ask(result: QueryResult) -> bool:
 
 
 def _as_rows(result: QueryResult) -> QueryResult:
-    """A truth value as a result of one value; rows as they are."""
+    """Convert a truth value to a result with one value; keep rows as they are."""
     if result.boolean is None:
         return result
     return QueryResult(("boolean",), ((_TRUE if result.boolean else _FALSE,),))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a comparison finds before the names of scores are put to it."""
+"""The result of a comparison before it gets the score names of a policy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kgbench.scoring.agreement import Agreement
 
 
 class Match(NamedTuple):
-    """Precision, recall and F1 (``None``: undefined), the reason, and nDCG where it was asked."""
+    """Precision, recall and F1 (``None``: undefined), an explanation, and nDCG if requested."""
 
     agreement: Agreement | None
     reason: str
@@ -17,10 +17,10 @@ class Match(NamedTuple):
 
 
 def found(hits: float, expected: int, given: int, what: str) -> str:
-    """How many of ``what`` were expected, given, and both, in words.
+    """Describe how many of ``what`` were expected, given, and found.
 
     >>> found(2, 3, 4, "rows")
     '2 of 3 expected rows found, 4 given'
     """
-    counted = f"{hits:.4g}" if hits != int(hits) else f"{int(hits):,}"
-    return f"{counted} of {expected:,} expected {what} found, {given:,} given"
+    hit_count = f"{hits:.4g}" if hits != int(hits) else f"{int(hits):,}"
+    return f"{hit_count} of {expected:,} expected {what} found, {given:,} given"

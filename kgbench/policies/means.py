@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the scores of questions to one number for each metric, by the rule of a policy."""
+"""Means of the scores of questions, one for each metric, by the rule of a policy."""
 
 from __future__ import annotations
 
@@ -15,30 +15,33 @@ Scores = Mapping[str, float]
 def mean(
     policy: Policy, scores: Sequence[Scores], ordered: Sequence[bool] = ()
 ) -> dict[str, float]:
-    """The mean of each metric over questions; empty where there are none.
+    """The mean of each metric over questions; empty if there are no questions.
 
-    ``scores`` are by short name, those of a missing answer being :func:`unanswered`. ``ordered``
+    ``scores`` are by short name; a missing answer has the scores :func:`unanswered`. ``ordered``
     says for each question whether the order of its result matters. TEXT2SPARQL 2025 averages a list
-    that holds its averages already (``text2sparql_client/utils/order_matters.py``): their row has
-    the mean nDCG of ordered questions, and there is none where no question is ordered.
+    that already contains its averages (``text2sparql_client/utils/order_matters.py``): this extra
+    row has the mean nDCG of ordered questions, and is absent if no question is ordered.
     """
     if not scores:
         return {}
-    found = {
-        name: fsum(one[name] for one in scores) / len(scores) for name in policy.answer_metrics
+    means = {
+        name: fsum(question[name] for question in scores) / len(scores)
+        for name in policy.answer_metrics
     }
     if policy.mean == "harmonic":
-        found["f1"] = harmonic(found["precision"], found["recall"])
-    ranked = [one for one, matters in zip(scores, ordered, strict=False) if matters]
+        means["f1"] = harmonic(means["precision"], means["recall"])
+    ranked = [question for question, matters in zip(scores, ordered, strict=False) if matters]
     if policy.mean == "average-averaged" and ranked:
         name = policy.main
-        row = fsum(one[name] for one in ranked) / len(ranked)
-        found[name] = (fsum(one[name] for one in scores) + row) / (len(scores) + 1)
-    return found
+        ranked_mean = fsum(question[name] for question in ranked) / len(ranked)
+        means[name] = (fsum(question[name] for question in scores) + ranked_mean) / (
+            len(scores) + 1
+        )
+    return means
 
 
 def unanswered(policy: Policy) -> dict[str, float]:
-    """What a missing answer counts where something is expected."""
+    """The scores of a missing answer to a question with an expected result."""
     scores = dict.fromkeys(policy.answer_metrics, 0.0)
     if policy.unanswered == "as-empty" and policy.nothing_precise:
         scores["precision"] = 1.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A comparison policy: everything that has to be said before two results can be compared."""
+"""Comparison policies: the declared decisions without which two results cannot be compared."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WORDS: Final = {
     "reference": ("executed", "published"),
     "mean": ("plain", "average-averaged", "harmonic"),
 }
-"""The words that a policy can use for each of its parts."""
+"""The allowed words for each field of a policy."""
 
 _TERMS: Final = {
     "values": KGB.valueForm,
@@ -45,18 +45,18 @@ _TERMS: Final = {
 
 
 ON_VARIANTS: Final = "rows-on-variants"
-"""The policy that compares results on variants of a graph too: it takes more than two results."""
+"""The policy that also compares results on variants of a graph, so needs more than two results."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
     """How a result is compared with the expected one.
 
-    The fields that hold a word take one of :data:`WORDS`; ``ontology/kgbench.ttl`` says what each
-    means. ``nothing_precise`` says that an empty answer has precision 1, not 0. ``left_out`` are
-    endings of the names of expected columns that do not count. Above ``whole_above`` rows on
-    either side, rows count only as a whole (``None``: never). ``metrics`` are the scores by short
-    name, those of whole dialogues among them; ``main`` names the one that ranks answers.
+    Fields that hold a word take one of :data:`WORDS`; ``ontology/kgbench.ttl`` defines each word.
+    With ``nothing_precise``, an empty answer has precision 1, not 0. ``left_out`` are name endings
+    of expected columns that do not count. Above ``whole_above`` rows on either side, rows count
+    only as a whole (``None``: never). ``metrics`` are the scores by short name, those of whole
+    dialogues included; ``main`` is the name of the metric that ranks answers.
     """
 
     iri: str
@@ -89,14 +89,14 @@ class Policy:
 
 
 def policies() -> dict[str, Policy]:
-    """The declared policies for one graph by name, in the order of their names."""
-    return {name: found for name, found in _declared().items() if name != ON_VARIANTS}
+    """The declared policies for one graph, by name and sorted by name."""
+    return {name: declared for name, declared in _declared().items() if name != ON_VARIANTS}
 
 
 def policy(name: str) -> Policy:
     """The policy called ``name``.
 
-    Raises :class:`~kgbench.errors.QueryError` with the names there are and the nearest.
+    Raises :class:`~kgbench.errors.QueryError` with the known names if there is none.
     """
     declared = shipped("ontology", "policies.ttl")
     declared.named(KGB.ComparisonPolicy, name)
@@ -106,16 +106,16 @@ def policy(name: str) -> Policy:
 @cache
 def _declared() -> dict[str, Policy]:
     declared = shipped("ontology", "policies.ttl")
-    found = [_policy(declared, node) for node in declared.instances(KGB.ComparisonPolicy)]
-    return {policy.name: policy for policy in sorted(found, key=lambda policy: policy.name)}
+    loaded = [_policy(declared, node) for node in declared.instances(KGB.ComparisonPolicy)]
+    return {policy.name: policy for policy in sorted(loaded, key=lambda policy: policy.name)}
 
 
 def _policy(declared: Declared, node: Any) -> Policy:
     words = {field: declared.required(node, term) for field, term in _TERMS.items()}
     for field, word in words.items():
         if word not in WORDS[field]:
-            known = ", ".join(WORDS[field])
-            raise ResourceError(f"{declared.file}: {node} has {field} '{word}' (but {known})")
+            allowed = ", ".join(WORDS[field])
+            raise ResourceError(f"{declared.file}: {node} has {field} '{word}' (but {allowed})")
     metrics = metrics_of(declared, node)
     main = declared.required(node, KGB.mainMetric)
     return Policy(

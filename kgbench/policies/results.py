@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Typed results as JSON: the SPARQL 1.1 Query Results JSON Format, and its bindings alone."""
+"""Typed results as JSON: the SPARQL 1.1 Query Results JSON Format, or only its bindings."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _LITERALS: Final = frozenset(("literal", "typed-literal"))  # the second is of t
 def from_json(document: Json) -> QueryResult:
     """The result in a SPARQL-JSON ``document``.
 
-    A document of the form ``{"error": text}`` is a query that failed. Raises
-    :class:`~kgbench.errors.EvaluationError` where ``document`` is of neither form.
+    A document of the form ``{"error": text}`` represents a query that failed. Raises
+    :class:`~kgbench.errors.EvaluationError` if ``document`` has neither form.
     """
     if not isinstance(document, Mapping):
         raise EvaluationError(f"a result must be a JSON object, not {type(document).__name__}")
@@ -39,7 +39,7 @@ def from_json(document: Json) -> QueryResult:
 def from_bindings(
     rows: Sequence[Mapping[str, Json]], variables: Sequence[str] | None = None
 ) -> QueryResult:
-    """The result that ``rows`` of bindings are; by default with their variables as first met."""
+    """The result with ``rows`` of bindings; by default with variables in order of occurrence."""
     try:
         if variables is None:
             variables = list(dict.fromkeys(name for row in rows for name in row))
@@ -84,9 +84,9 @@ def _cell(binding: Mapping[str, Json] | None) -> str | None:
 
 def _binding(cell: str) -> dict[str, Json]:
     term = read(cell)
-    found: dict[str, Json] = {"type": term.kind, "value": term.value}
+    binding: dict[str, Json] = {"type": term.kind, "value": term.value}
     if term.language is not None:
-        found["xml:lang"] = term.language
+        binding["xml:lang"] = term.language
     elif term.datatype is not None and term.datatype != XSD.string:
-        found["datatype"] = term.datatype
-    return found
+        binding["datatype"] = term.datatype
+    return binding

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole rows, with the columns of the answer assigned to those that are expected.
+"""Comparison of whole rows, with columns of the answer assigned to the expected columns.
 
-The assignment is the one that makes the most rows right. Columns of the answer that none is
-assigned to do not count, nor do rows that come twice. A row is right where all its cells are.
+The assignment maximises the number of right rows. Columns of the answer that are not assigned and
+duplicate rows do not count. A row is right if all its cells are right.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _Columns = tuple[int | None, ...]
 
 
 class TieGroup(NamedTuple):
-    """Rows that the question leaves in any order, and how many of them belong to the result.
+    """Rows that may come in any order, and the number of them that belong to the result.
 
-    ``places`` is less than the number of rows where a LIMIT or OFFSET cuts through the tie.
+    ``places`` is less than the number of rows if a LIMIT or OFFSET cuts through the tie.
     """
 
     rows: tuple[Row, ...]
@@ -45,9 +45,9 @@ def match(
     ordered: bool,
     groups: Sequence[TieGroup] | None,
 ) -> Match:
-    """Agreement of rows. Where ``ordered``, those count that can keep their order.
+    """Agreement of rows; if ``ordered``, of those on a longest subsequence in the right order.
 
-    Without ``groups`` no two rows tie where an order is demanded, and all do elsewhere.
+    Without ``groups``, no rows tie if an order is demanded, and all rows tie otherwise.
     """
     if groups is None:
         groups = (
@@ -55,71 +55,73 @@ def match(
             if ordered
             else [TieGroup(expected.rows, len(expected.rows))]
         )
-    wanted = _Wanted(groups, value, ordered=ordered)
-    given = [tuple(None if cell is None else value(cell) for cell in row) for row in answer.rows]
+    expected_rows = _ExpectedRows(groups, value, ordered=ordered)
+    given_rows = [
+        tuple(None if cell is None else value(cell) for cell in row) for row in answer.rows
+    ]
     width = len(expected.variables)
     best = (-1, 0)
-    for columns in _assignments(wanted.rows, given, width, len(answer.variables)):
-        rows = list(dict.fromkeys(_projected(given, columns)))
-        best = max(best, (wanted.hits(rows), -len(rows)))
-        if best == (wanted.size, -wanted.size):
+    for columns in _assignments(expected_rows.rows, given_rows, width, len(answer.variables)):
+        rows = list(dict.fromkeys(_projected(given_rows, columns)))
+        best = max(best, (expected_rows.hits(rows), -len(rows)))
+        if best == (expected_rows.size, -expected_rows.size):
             break
     hits, size = best[0], -best[1]
-    score = agreement(hits, size, wanted.size, precision_of_nothing=0.0)
-    if not wanted.size:
+    score = agreement(hits, size, expected_rows.size, precision_of_nothing=0.0)
+    if not expected_rows.size:
         score = score._replace(recall=0.0, f1=0.0)
-    what = "rows in order" if ordered else "rows"
-    return Match(score, found(hits, wanted.size, size, what))
+    unit = "rows in order" if ordered else "rows"
+    return Match(score, found(hits, expected_rows.size, size, unit))
 
 
-class _Wanted:
-    """The expected rows, each with its group, and how many each group has places for."""
+class _ExpectedRows:
+    """The expected rows, each with its tie group, and the number of places of each group."""
 
     def __init__(self, groups: Iterable[TieGroup], value: Key, *, ordered: bool) -> None:
         self._group: dict[Row, int] = {}
         self._places: list[int] = []
         self._ordered = ordered
         for number, group in enumerate(groups):
-            fresh = 0
+            new = 0
             for row in group.rows:
                 cells = tuple(None if cell is None else value(cell) for cell in row)
                 if cells not in self._group:
                     self._group[cells] = number
-                    fresh += 1
-            self._places.append(min(group.places, fresh))
+                    new += 1
+            self._places.append(min(group.places, new))
         self.size = sum(self._places)
 
     @property
     def rows(self) -> list[Row]:
-        """The rows that can be right, each once."""
+        """The distinct rows that can be right."""
         return list(self._group)
 
     def hits(self, rows: Iterable[Row]) -> int:
-        """How many of ``rows`` (each once) are right; in order, where one is demanded."""
-        left = list(self._places)
-        kept: list[int] = []
+        """The number of right rows among distinct ``rows``; in order, if an order is demanded."""
+        free_places = list(self._places)
+        hit_groups: list[int] = []
         for row in rows:
             group = self._group.get(row)
-            if group is not None and left[group]:
-                left[group] -= 1
-                kept.append(group)
-        return _longest_ascent(kept) if self._ordered else len(kept)
+            if group is not None and free_places[group]:
+                free_places[group] -= 1
+                hit_groups.append(group)
+        return _longest_ascent(hit_groups) if self._ordered else len(hit_groups)
 
 
 def _longest_ascent(numbers: Iterable[int]) -> int:
-    """The length of the longest subsequence that never falls."""
+    """The length of the longest non-decreasing subsequence."""
     ends: list[int] = []
     for number in numbers:
-        place = bisect_right(ends, number)
-        ends[place : place + 1] = [number]
+        index = bisect_right(ends, number)
+        ends[index : index + 1] = [number]
     return len(ends)
 
 
 def _assignments(
-    wanted: Sequence[Row], given: Sequence[Row], width: int, available: int
+    expected: Sequence[Row], given: Sequence[Row], width: int, available: int
 ) -> Iterator[_Columns]:
-    """Columns of the answer for each expected column, the most promising assignment first."""
-    common = _common_cells(wanted, given, width, available)
+    """Assignments of answer columns to expected columns, the most promising one first."""
+    common = _common_cells(expected, given, width, available)
     yield assigned(common, available)
     size = max(len(given), 1) * max(width, 1)
     if available >= width and perm(available, width) * size <= MOST_TRIED:
@@ -127,11 +129,14 @@ def _assignments(
 
 
 def _common_cells(
-    wanted: Sequence[Row], given: Sequence[Row], width: int, available: int
+    expected_table: Sequence[Row], given: Sequence[Row], width: int, available: int
 ) -> list[list[int]]:
-    expected = [Counter(row[place] for row in wanted) for place in range(width)]
-    answered = [Counter(row[place] for row in given) for place in range(available)]
-    return [[(one & other).total() for other in answered] for one in expected]
+    expected = [Counter(row[index] for row in expected_table) for index in range(width)]
+    answered = [Counter(row[index] for row in given) for index in range(available)]
+    return [
+        [(expected_cells & answered_cells).total() for answered_cells in answered]
+        for expected_cells in expected
+    ]
 
 
 def _projected(given: Iterable[Row], columns: _Columns) -> Iterator[Row]:

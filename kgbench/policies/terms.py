@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of an RDF term that is written as N-Triples."""
+"""Parser and writer of RDF terms in N-Triples syntax."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Term(NamedTuple):
 
 
 def read(term: str) -> Term:
-    """The parts of an N-Triples term; what is neither IRI nor literal is a blank node's label.
+    """Parse an N-Triples term; text that is neither IRI nor literal is a blank node's label.
 
     >>> read('"1"^^<http://e.org/i>'), read("<http://e.org/a>").kind, read("_:b0").value
     (Term(kind='literal', value='1', language=None, datatype='http://e.org/i'), 'uri', 'b0')
@@ -36,10 +36,10 @@ def read(term: str) -> Term:
         return Term("triple", term)
     if term.startswith("<") and not term.startswith("<<"):
         return Term("uri", term[1:-1])
-    found = _LITERAL.match(term)
-    if found is None:
+    literal = _LITERAL.match(term)
+    if literal is None:
         return Term("bnode", term.removeprefix("_:"))
-    value, language, datatype = found.groups()
+    value, language, datatype = literal.groups()
     return Term("literal", _ESCAPE.sub(_character, value), language, datatype)
 
 

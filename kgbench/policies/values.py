@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What counts as the same value: one key for each RDF term, by the form that a policy names."""
+"""Equality of values: a key for each RDF term, by the form that a policy names."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from kgbench.vocab import XSD
 
 Key = Callable[[str], str]
 
-_DIGITS: Final = 10  # that two numbers must share: means of engines differ behind the fifteenth
-_LARGEST: Final = 400  # a power of ten beyond all doubles; hostile exponents would fill the memory
+_DIGITS: Final = 10  # significant digits compared: means of engines differ after the fifteenth
+_LARGEST: Final = 400  # a power of ten beyond all doubles: huge exponents would fill the memory
 NUMERIC: Final = frozenset(
     f"{XSD}{name}"
     for name in (
@@ -27,50 +27,51 @@ NUMERIC: Final = frozenset(
 
 
 def key(form: str, prefixes: Mapping[str, str]) -> Key:
-    """The function from N-Triples terms to keys that two equal values share.
+    """Return the function from N-Triples terms to keys; equal values have equal keys.
 
-    ``form`` is one of :data:`FORMS`; ``prefixes`` serve only to shorten IRIs, where it does so.
+    ``form`` is one of :data:`FORMS`; only forms that shorten IRIs use ``prefixes``.
     """
     return partial(prefixed, prefixes=prefixes) if form == "prefixed" else FORMS[form]
 
 
 def lexical(term: str) -> str:
-    """The lexical form alone: an IRI and a literal of the same text are the same value."""
+    """The lexical form only: an IRI and a literal with the same text are the same value."""
     return read(term).value
 
 
 def prefixed(term: str, prefixes: Mapping[str, str] | None = None) -> str:
-    """An IRI by prefix where one fits, else in angle brackets; a literal by its lexical form."""
-    found = read(term)
-    if found.kind == "uri":
-        return shortened(found.value, prefixes or {})
-    return found.value if found.kind == "literal" else term
+    """An IRI shortened by a prefix if one fits, or in angle brackets; a literal's lexical form."""
+    parsed = read(term)
+    if parsed.kind == "uri":
+        return shortened(parsed.value, prefixes or {})
+    return parsed.value if parsed.kind == "literal" else term
 
 
 def whole(term: str) -> str:
-    """The whole term, with datatype and language; ``xsd:string`` is no datatype of its own."""
+    """The whole term, with datatype and language; ``xsd:string`` counts as no datatype."""
     return term.removesuffix(f"^^<{XSD.string}>")
 
 
 def by_value(term: str) -> str:
-    """A number by its value, a text by its characters; every other term whole.
+    """A key by the value of a number, the characters of a text, or any other term as a whole.
 
-    Numbers of all numeric datatypes are compared with ten digits. The language of a text does not
-    count. Labels of blank nodes mean nothing outside their result, so all blank nodes are equal.
+    Numbers of all numeric datatypes are compared with ten digits. The language of a text is
+    ignored. Labels of blank nodes have no meaning outside their result, so all blank nodes are
+    equal.
 
     >>> one = by_value(f'"1"^^<{XSD.integer}>')
     >>> one == by_value(f'"1.0"^^<{XSD.double}>'), one == by_value('"1"')
     (True, False)
     """
-    found = read(term)
-    if found.kind != "literal":
-        return "blank" if found.kind == "bnode" else term
-    if found.datatype in NUMERIC:
-        return f"number {_number(found.value)}"
-    if found.datatype is None or found.datatype == XSD.string:
-        return f"text {found.value}"
-    if found.datatype == XSD.boolean:
-        return f"boolean {({'1': 'true', '0': 'false'}).get(found.value, found.value)}"
+    parsed = read(term)
+    if parsed.kind != "literal":
+        return "blank" if parsed.kind == "bnode" else term
+    if parsed.datatype in NUMERIC:
+        return f"number {_number(parsed.value)}"
+    if parsed.datatype is None or parsed.datatype == XSD.string:
+        return f"text {parsed.value}"
+    if parsed.datatype == XSD.boolean:
+        return f"boolean {({'1': 'true', '0': 'false'}).get(parsed.value, parsed.value)}"
     return term
 
 
@@ -80,7 +81,7 @@ FORMS: Final[Mapping[str, Key]] = {
     "whole": whole,
     "by-value": by_value,
 }
-"""What a value can be, by the word that policies use."""
+"""The key functions of values, by the word that policies use."""
 
 
 def _number(text: str) -> str:

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows matched with rows by the share of expected cells that they hold, in whatever column.
+"""Matching of rows by the share of expected cells that they contain, in any column.
 
 SPINACH (``eval.py`` of ``stanford-oval/spinach``) and GRASP (``src/grasp/sparql/metrics.py``) both
-find the assignment of given to expected rows with the greatest sum of shares. They differ in what
-an imperfect pair costs: with GRASP the lacking share is a false negative; with SPINACH a pair
-without anything in common is a false positive as well as a false negative. GRASP keeps shares in
-single precision, and so are they here.
+assign given to expected rows so that the sum of shares is greatest. They differ in the cost of an
+imperfect pair: in GRASP the missing share is a false negative; in SPINACH a pair without a common
+cell is also a false positive. GRASP keeps shares in single precision, and so does this module.
 """
 
 from __future__ import annotations
@@ -29,32 +28,34 @@ _Row = list[str]
 
 
 def match(expected: QueryResult, answer: QueryResult, value: Key, policy: Policy) -> Match:
-    """Agreement of matched rows as ``policy`` counts it.
+    """Agreement of matched rows by the rules of ``policy``.
 
     Raises :class:`~kgbench.errors.EvaluationError` beyond :data:`MOST_PAIRS`.
     """
-    kept = [
-        place for place, name in enumerate(expected.variables) if not _ends(name, policy.left_out)
+    kept_columns = [
+        index for index, name in enumerate(expected.variables) if not _ends(name, policy.left_out)
     ]
-    wanted = [_row([row[place] for place in kept], value) for row in expected.rows]
-    given = [_row(row, value) for row in answer.rows]
-    if not wanted or not given:
-        return Match(Agreement(0.0, 0.0, 0.0), found(0, len(wanted), len(given), "rows"))
+    expected_rows = [_row([row[index] for index in kept_columns], value) for row in expected.rows]
+    given_rows = [_row(row, value) for row in answer.rows]
+    if not expected_rows or not given_rows:
+        return Match(
+            Agreement(0.0, 0.0, 0.0), found(0, len(expected_rows), len(given_rows), "rows")
+        )
     limit = policy.whole_above
-    if limit is not None and max(len(wanted), len(given)) > limit:
-        return _whole(wanted, given)
-    single = limit is not None
-    pairs = _of_single_cells(wanted, given)
-    if pairs is None and len(wanted) * len(given) > MOST_PAIRS:
+    if limit is not None and max(len(expected_rows), len(given_rows)) > limit:
+        return _match_whole_rows(expected_rows, given_rows)
+    is_grasp = limit is not None
+    pairs = _of_single_cells(expected_rows, given_rows)
+    if pairs is None and len(expected_rows) * len(given_rows) > MOST_PAIRS:
         raise EvaluationError(
-            f"{len(given):,} rows cannot be matched with {len(wanted):,}: "
+            f"{len(given_rows):,} rows cannot be matched with {len(expected_rows):,}: "
             f"that is more than {MOST_PAIRS:,} pairs"
         )
     if pairs is None:
-        pairs = _assigned(_shares(given, wanted, "float32" if single else "float64"))
-    agreement = _grasp(pairs, len(wanted), len(given)) if single else None
-    agreement = agreement or _spinach(pairs, len(wanted), len(given))
-    return Match(agreement, found(float(pairs.sum()), len(wanted), len(given), "rows"))
+        pairs = _assigned(_shares(given_rows, expected_rows, "float32" if is_grasp else "float64"))
+    agreement = _grasp(pairs, len(expected_rows), len(given_rows)) if is_grasp else None
+    agreement = agreement or _spinach(pairs, len(expected_rows), len(given_rows))
+    return Match(agreement, found(float(pairs.sum()), len(expected_rows), len(given_rows), "rows"))
 
 
 def _grasp(pairs: NDArray[Any], expected: int, given: int) -> Agreement:
@@ -67,9 +68,9 @@ def _grasp(pairs: NDArray[Any], expected: int, given: int) -> Agreement:
 
 
 def _spinach(pairs: NDArray[Any], expected: int, given: int) -> Agreement:
-    """SPINACH gives F1 alone; precision and recall are those that its errors add up to.
+    """Compute SPINACH's F1, and the precision and recall that follow from its error counts.
 
-    A false positive is a given row without a partner, or with one that it shares nothing with.
+    A false positive is a given row without a partner, or with a partner that shares no cell.
     """
     positive = pairs[pairs > 0]
     hits = float(positive.sum())
@@ -80,66 +81,66 @@ def _spinach(pairs: NDArray[Any], expected: int, given: int) -> Agreement:
     return Agreement(precision, hits / expected, 2 * hits / (2 * hits + errors))
 
 
-def _whole(wanted: list[_Row], given: list[_Row]) -> Match:
-    """Multisets of whole rows, their bound cells in the order of their columns."""
-    expected, answered = (Counter(map(tuple, rows)) for rows in (wanted, given))
+def _match_whole_rows(expected_rows: list[_Row], given_rows: list[_Row]) -> Match:
+    """Compare multisets of whole rows, with bound cells in the order of their columns."""
+    expected, answered = (Counter(map(tuple, rows)) for rows in (expected_rows, given_rows))
     hits = (expected & answered).total()
-    precision, recall = hits / len(given), hits / len(wanted)
-    reason = found(hits, len(wanted), len(given), "whole rows")
+    precision, recall = hits / len(given_rows), hits / len(expected_rows)
+    reason = found(hits, len(expected_rows), len(given_rows), "whole rows")
     return Match(Agreement(precision, recall, harmonic(precision, recall)), reason)
 
 
-def _of_single_cells(wanted: list[_Row], given: list[_Row]) -> NDArray[Any] | None:
-    """The shares of assigned pairs where expected rows have one cell each, in linear time.
+def _of_single_cells(expected: list[_Row], given: list[_Row]) -> NDArray[Any] | None:
+    """The shares of assigned pairs if each expected row has one cell, in linear time.
 
-    ``None`` where they have more, or where a given row could be assigned to different ones.
+    ``None`` if rows have more cells, or if a given row could be assigned to different rows.
     """
     import numpy as np
 
-    if any(len(row) != 1 for row in wanted):
+    if any(len(row) != 1 for row in expected):
         return None
-    left = Counter(row[0] for row in wanted)
-    of_rows = [{cell for cell in row if cell in left} for row in given]
+    expected_cells = Counter(row[0] for row in expected)
+    of_rows = [{cell for cell in row if cell in expected_cells} for row in given]
     if any(len(cells) > 1 for cells in of_rows):
         return None
     answered = Counter(cell for cells in of_rows for cell in cells)
-    hits = (left & answered).total()
-    pairs: NDArray[Any] = np.zeros(min(len(wanted), len(given)))
+    hits = (expected_cells & answered).total()
+    pairs: NDArray[Any] = np.zeros(min(len(expected), len(given)))
     pairs[:hits] = 1.0
     return pairs
 
 
-def _shares(given: list[_Row], wanted: list[_Row], kind: str) -> NDArray[Any]:
-    """Which share of each expected row (column) each given row (line) holds."""
+def _shares(given: list[_Row], expected: list[_Row], kind: str) -> NDArray[Any]:
+    """The share of each expected row (column) that each given row (line) contains."""
     import numpy as np
 
-    shares: NDArray[Any] = np.zeros((len(given), len(wanted)), dtype=kind)
-    places: dict[str, list[int]] = defaultdict(list)
-    counted = [Counter(row) for row in wanted]
-    for place, cells in enumerate(counted):
+    shares: NDArray[Any] = np.zeros((len(given), len(expected)), dtype=kind)
+    columns: dict[str, list[int]] = defaultdict(list)
+    counted = [Counter(row) for row in expected]
+    for column, cells in enumerate(counted):
         for cell in cells:
-            places[cell].append(place)
+            columns[cell].append(column)
     for line, row in enumerate(given):
         cells = Counter(row)
         common: Counter[int] = Counter()
         for cell, times in cells.items():
-            for place in places.get(cell, ()):
-                common[place] += min(times, counted[place][cell])
-        for place, times in common.items():
-            shares[line, place] = times / len(wanted[place])
+            for column in columns.get(cell, ()):
+                common[column] += min(times, counted[column][cell])
+        for column, times in common.items():
+            shares[line, column] = times / len(expected[column])
     return shares
 
 
 def _assigned(shares: NDArray[Any]) -> NDArray[Any]:
     from scipy.optimize import linear_sum_assignment  # type: ignore[import-untyped]
 
-    lines, places = linear_sum_assignment(shares, maximize=True)
-    assigned: NDArray[Any] = shares[lines, places]
+    lines, columns = linear_sum_assignment(shares, maximize=True)
+    assigned: NDArray[Any] = shares[lines, columns]
     return assigned
 
 
 def prepare() -> None:
-    """Load what matching needs, for a process that cannot do so later."""
+    """Load all libraries for matching, for a process that cannot open files later."""
     _assigned(_shares([["a"]], [["a"]], "float64"))
 
 

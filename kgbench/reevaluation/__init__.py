@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judging stored dialogues again, and saying why the verdicts differ."""
+"""Re-evaluation of stored dialogues, and explanation of differing verdicts."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a dialogue came out otherwise than before: computed by judging it with the other engine.
+"""Causes of differences between evaluations, found by judging the dialogue with the other engine.
 
-Where the other engine still gives the earlier scores, the difference is one between the engines,
-and the first round that they judge differently says which.
+If the other engine still gives the earlier scores, the difference is one between the engines; the
+first round that they judge differently shows its kind.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ UNJUDGED = "not judged"
 NOT_BEFORE = "not scored before"
 REPAIR = "repair of the answer"
 
-_PATIENCE = 10.0  # seconds for the other engine
+_OTHER_ENGINE_SECONDS = 10.0  # seconds for the other engine
 _TITLES = {"oxigraph": "Oxigraph", "rdflib": "rdflib"}
 _PARSED = ("answerParse", "parsableSyntax")
 
 
 class Differing(NamedTuple):
-    """A dialogue that came out otherwise.
+    """A dialogue whose new scores differ from the earlier ones.
 
-    ``entry`` is its entry in the report, ``before`` its earlier scores by round and short name,
-    ``new`` the short names of metrics that nothing had then, ``verdicts`` are those of now,
-    ``published`` says whether others published the earlier scores, and ``noted`` is what was
+    ``entry`` is its entry in the report, ``verdicts`` are the new verdicts, ``before`` the earlier
+    scores by round and short name, and ``new`` the short names of metrics that the earlier pass
+    lacks. ``published`` is true if others published the earlier scores, and ``noted`` is the data
     published with them.
     """
 
@@ -59,46 +59,48 @@ def explain(
 ) -> None:
     """Enter the cause of each difference into the report.
 
-    ``limits`` are those of the verdicts. The other engine judges each dialogue once more.
+    ``limits`` are those of the new verdicts. The other engine judges each dialogue once more.
     """
     other = "rdflib" if limits.engine == "oxigraph" else "oxigraph"
-    patience = replace(limits, engine=other, seconds=min(limits.seconds, _PATIENCE))
+    other_limits = replace(limits, engine=other, seconds=min(limits.seconds, _OTHER_ENGINE_SECONDS))
     engines = (_TITLES[limits.engine], _TITLES[other])
-    for one in differing:
-        one.entry["cause"] = f"{NOT_BEFORE}: the compared pass has no score of the dialogue"
-    scored = [one for one in differing if any(seen.scores for seen in one.before.values())]
-    todo = [(one.dialogue, one.case) for one in scored]
-    for one, (_, theirs) in zip(scored, judged(todo, executor, patience), strict=True):
-        rounds = enumerate(one.dialogue.judged)
-        before = {place: one.before[k] for place, k in rounds if k in one.before}
-        by_policy = one.published and "policy" in one.verdicts[-1].infos
-        known = (one.case, one.verdicts, before, one.noted)
-        if by_policy and (shown := policy_causes.shown(*known)):
-            one.entry["cause"] = shown
+    for item in differing:
+        item.entry["cause"] = f"{NOT_BEFORE}: the compared pass has no score of the dialogue"
+    scored = [item for item in differing if any(seen.scores for seen in item.before.values())]
+    todo = [(item.dialogue, item.case) for item in scored]
+    for item, (_, theirs) in zip(scored, judged(todo, executor, other_limits), strict=True):
+        rounds = enumerate(item.dialogue.judged)
+        before = {index: item.before[k] for index, k in rounds if k in item.before}
+        by_policy = item.published and "policy" in item.verdicts[-1].infos
+        evidence = (item.case, item.verdicts, before, item.noted)
+        if by_policy and (shown_cause := policy_causes.shown(*evidence)):
+            item.entry["cause"] = shown_cause
             continue
-        found = cause(
+        found_cause = cause(
             before,
-            one.verdicts,
+            item.verdicts,
             theirs,
             engines=engines,
-            new=one.new,
-            published=one.published,
+            new=item.new,
+            published=item.published,
         )
-        # That rdflib is slower says nothing of the engine that others used.
-        if by_policy and found.partition(":")[0] in {UNEXPLAINED, LIMIT}:
-            found = policy_causes.likely(*known) or UNEXPLAINED
-        one.entry["cause"] = _by_task_class(one, before) if found == UNEXPLAINED else found
+        # A timeout of rdflib says nothing about the engine that others used.
+        if by_policy and found_cause.partition(":")[0] in {UNEXPLAINED, LIMIT}:
+            found_cause = policy_causes.likely(*evidence) or UNEXPLAINED
+        item.entry["cause"] = (
+            _by_task_class(item, before) if found_cause == UNEXPLAINED else found_cause
+        )
 
 
-def _by_task_class(one: Differing, before: Mapping[int, Seen]) -> str:
-    """What the task class knows of rules that published values followed, where it knows any."""
-    explained = getattr(catalogue.module(one.case.task_class), "explained", None)
-    if explained is None or not before or not one.published:
+def _by_task_class(item: Differing, before: Mapping[int, Seen]) -> str:
+    """The explanation of published values by the function ``explained`` of the task class."""
+    explained = getattr(catalogue.module(item.case.task_class), "explained", None)
+    if explained is None or not before or not item.published:
         return UNEXPLAINED
     k = max(before)
-    answer = one.dialogue.answers[one.dialogue.judged[k]]
-    found: str | None = explained(one.case, answer, before[k].scores)
-    return found or UNEXPLAINED
+    answer = item.dialogue.answers[item.dialogue.judged[k]]
+    explanation: str | None = explained(item.case, answer, before[k].scores)
+    return explanation or UNEXPLAINED
 
 
 def cause(
@@ -110,12 +112,12 @@ def cause(
     new: Collection[str] = (),
     published: bool = True,
 ) -> str:
-    """Why ``now`` differs from ``before`` (evaluations by round, with scores by short name).
+    """The cause why ``now`` differs from ``before`` (evaluations by round, scores by short name).
 
-    ``now`` and ``other`` are the verdicts of the two ``engines``; metrics in ``new`` are no matter;
-    ``published`` says that others published ``before``. The answer begins with one of the constants
-    of this module and says more behind a colon. It is ``"unexplained"`` where the engines do not
-    explain the difference: the answer, the case or the rule is another one than before.
+    ``now`` and ``other`` are the verdicts of the two ``engines``; metrics in ``new`` are ignored;
+    ``published`` is true if others published ``before``. The text begins with one of the constants
+    of this module, followed by details after a colon. It is ``"unexplained"`` if the engines do not
+    explain the difference: then the answer, the case or the rule has changed.
     """
     for k, (ours, theirs) in enumerate(zip(now, other, strict=True)):
         earlier = before.get(k)
@@ -126,8 +128,8 @@ def cause(
         if earlier is None or not earlier.scores:
             return f"{NOT_BEFORE}: the compared pass has no score of the answer of round {k}"
         if Outcome.TIMEOUT in (ours.outcome, theirs.outcome):
-            late = engines[theirs.outcome is Outcome.TIMEOUT]
-            return f"{LIMIT}: {late} exceeds the limit on the answer of round {k}"
+            slow_engine = engines[theirs.outcome is Outcome.TIMEOUT]
+            return f"{LIMIT}: {slow_engine} exceeds the limit on the answer of round {k}"
         if _agrees(theirs, earlier, new):
             return _difference(k, ours, theirs, engines)
         removed = ours.infos.get("removedLines")
@@ -149,14 +151,14 @@ def _difference(k: int, ours: Verdict, theirs: Verdict, engines: tuple[str, str]
         return f"{rule}: {here} refuses the answer of round {k}: {message}"
     if accepted == [True, False]:
         return f"{LAXER}: {there} refuses the answer of round {k}: {_message(theirs)}"
-    found = [
+    row_counts = [
         verdict.infos.get("answerResultLength", verdict.infos.get("resultLength"))
         for verdict in (ours, theirs)
     ]
     exception = ours.infos.get("EvaluationException")
     if exception:
         return f"{STRICTER}: {here} does not execute the query of round {k}: {exception}"
-    return f"{SEMANTICS}: {here} finds {found[0]} rows in round {k}, {there} {found[1]}"
+    return f"{SEMANTICS}: {here} finds {row_counts[0]} rows in round {k}, {there} {row_counts[1]}"
 
 
 def _accepted(verdict: Verdict) -> bool:
@@ -164,8 +166,8 @@ def _accepted(verdict: Verdict) -> bool:
 
 
 def _message(verdict: Verdict) -> str:
-    said = verdict.infos.get("parseError") or verdict.infos.get("syntaxError") or "no message"
-    return str(said).splitlines()[0]
+    message = verdict.infos.get("parseError") or verdict.infos.get("syntaxError") or "no message"
+    return str(message).splitlines()[0]
 
 
 def _agrees(verdict: Verdict, earlier: Seen | None, new: Collection[str]) -> bool:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparing two evaluation passes value by value: the report of ``reevaluate``.
+"""Comparison of two evaluation passes value by value, for the report of ``reevaluate``.
 
-A value counts as changed where it differs by more than 1e-9 or where only one side has it. One that
-was published with so many decimals is compared at these. Metrics that the compared pass has nowhere
-are new, and no differences.
+A value counts as changed if it differs by more than 1e-9, or if only one pass has it. A value
+published with a number of decimals is compared at this precision. Metrics that the compared pass
+does not have at all are new, and do not count as differences.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from kgbench.reevaluation.variant_outcomes import SeenOnVariants
 from kgbench.reevaluation.variant_outcomes import report as on_variants
 
 TOLERANCE = 1e-9
-#: The cause of a difference for which none was computed.
+#: The cause of a difference without a known cause.
 UNEXPLAINED = "unexplained"
 
 DialogueScores: TypeAlias = Mapping[int | None, Seen]  # by round; None is the whole dialogue
 
 
 class Difference(NamedTuple):
-    """One changed value; ``before`` or ``after`` is ``None`` where that side lacks it."""
+    """One changed value; ``before`` or ``after`` is ``None`` if that pass lacks it."""
 
     metric: str
     round: int | None
@@ -37,7 +37,7 @@ class Difference(NamedTuple):
 
 @dataclass(slots=True)
 class MetricChange:
-    """Changes of one metric in one task label; ``changes`` are after minus before."""
+    """Changes of one metric in one task label; ``changes`` are values after minus before."""
 
     compared: int = 0
     changed: int = 0
@@ -45,7 +45,7 @@ class MetricChange:
 
     @property
     def mean(self) -> float:
-        """The mean change over all values that both sides have (unchanged ones count as 0)."""
+        """The mean change over all values that both passes have (unchanged ones count as 0)."""
         both = self.compared - (self.changed - len(self.changes))
         return math.fsum(self.changes) / both if both else 0.0
 
@@ -57,7 +57,7 @@ class MetricChange:
 
 @dataclass(slots=True)
 class Comparison:
-    """What differs between two passes, dialogue by dialogue and metric by metric."""
+    """The differences between two passes, by dialogue and by metric."""
 
     dialogues: int = 0
     differing: list[dict[str, Json]] = field(default_factory=list)
@@ -75,13 +75,13 @@ class Comparison:
         names: Mapping[str, str],
         new: Collection[str] = (),
     ) -> dict[str, Json] | None:
-        """Count one dialogue; ``names`` gives the short names of metrics, ``model`` is a label.
+        """Compare one dialogue; ``names`` has the short names of metrics, ``model`` is a label.
 
-        Metrics in ``new`` (IRIs) are not compared. Returns the dialogue's entry in the report where
-        something differs; its ``cause`` is ``"unexplained"`` until somebody enters another one.
+        Metrics in ``new`` (IRIs) are not compared. Returns the dialogue's entry in the report if
+        something differs; its ``cause`` is ``"unexplained"`` until the caller replaces it.
         """
         self.dialogues += 1
-        found = []
+        differences = []
         for round_ in sorted({*before, *after}, key=lambda k: (k is None, k)):
             old = before[round_].scores if round_ in before else {}
             now = after[round_].scores if round_ in after else {}
@@ -96,21 +96,21 @@ class Comparison:
                     change = self.metrics[task, name] = MetricChange()
                 values = old.get(metric), now.get(metric)
                 if _count(change, *values, decimals):
-                    found.append(Difference(name, round_, *values))
-        if not found:
+                    differences.append(Difference(name, round_, *values))
+        if not differences:
             return None
         entry = {
             "dialogue": dialogue,
             "task": task,
             "model": model,
             "cause": UNEXPLAINED,
-            "differences": [one._asdict() for one in found],
+            "differences": [difference._asdict() for difference in differences],
         }
         self.differing.append(entry)
         return entry
 
     def extend(self, other: Comparison) -> None:
-        """Count everything that ``other`` has counted."""
+        """Add the counts of ``other``."""
         self.dialogues += other.dialogues
         self.differing += other.differing
         self.new_metrics |= other.new_metrics
@@ -121,13 +121,13 @@ class Comparison:
             mine.changes += change.changes
 
     def causes(self) -> dict[str, int]:
-        """How many dialogues differ by kind of cause: the unexplained first, then the most."""
-        counts = Counter(str(one["cause"]).partition(":")[0] for one in self.differing)
+        """Numbers of differing dialogues by kind of cause: unexplained first, then by frequency."""
+        counts = Counter(str(entry["cause"]).partition(":")[0] for entry in self.differing)
         order = sorted(counts.items(), key=lambda item: (item[0] != UNEXPLAINED, -item[1], item[0]))
         return dict(order)
 
     def report(self) -> dict[str, Json]:
-        """The comparison as JSON, in the form that every comparison of passes has."""
+        """The comparison as JSON, in the common form of all comparisons of passes."""
         return {
             "dialogues_compared": self.dialogues,
             "dialogues_differing": self.differing,
@@ -147,7 +147,7 @@ class Comparison:
 
 
 def same(before: float, after: float, decimals: int | None = None) -> bool:
-    """Whether two values are equal, at ``decimals`` decimals where ``before`` has no more.
+    """Whether two values are equal, or equal when rounded to the ``decimals`` of ``before``.
 
     >>> same(0.33, 1 / 3), same(0.33, 1 / 3, decimals=2)
     (False, True)
@@ -158,7 +158,7 @@ def same(before: float, after: float, decimals: int | None = None) -> bool:
 
 
 def with_names(scores: DialogueScores, names: Mapping[str, str]) -> DialogueScores:
-    """``scores`` with other names for those metrics that have one in ``names``."""
+    """``scores`` with metrics renamed by ``names``."""
     if not names:
         return scores
     return {
@@ -168,7 +168,7 @@ def with_names(scores: DialogueScores, names: Mapping[str, str]) -> DialogueScor
 
 
 def of_metrics(scores: DialogueScores, metrics: Collection[str]) -> DialogueScores:
-    """The ``scores`` of these ``metrics`` alone."""
+    """The ``scores`` of these ``metrics`` only."""
     return {
         k: seen._replace(scores={m: value for m, value in seen.scores.items() if m in metrics})
         for k, seen in scores.items()
@@ -176,19 +176,19 @@ def of_metrics(scores: DialogueScores, metrics: Collection[str]) -> DialogueScor
 
 
 def lacking(task: Collection[str], held: Collection[str], *, is_evaluated: bool) -> frozenset[str]:
-    """The metrics of a ``task`` that a pass lacks which has values of the metrics ``held``.
+    """The metrics of a ``task`` that a pass lacks, if it has values of the metrics ``held``.
 
-    None where the pass has no value of the task though it evaluated the dialogue
+    Empty if the pass has no value of the task although it evaluated the dialogue
     (``is_evaluated``): then its judge failed, which is a difference.
     """
-    found = frozenset(task) - frozenset(held)
-    return frozenset() if is_evaluated and len(found) == len(task) else found
+    missing = frozenset(task) - frozenset(held)
+    return frozenset() if is_evaluated and len(missing) == len(task) else missing
 
 
 def _count(
     change: MetricChange, before: float | None, after: float | None, decimals: int | None
 ) -> bool:
-    """Count one value; whether it changed."""
+    """Count one value; return whether it changed."""
     change.compared += 1
     if before is None or after is None:
         change.changed += 1
@@ -202,7 +202,7 @@ def _count(
 
 @dataclass(slots=True)
 class Reevaluated:
-    """What a re-evaluation did; ``passed_over`` counts unjudged dialogues by the reason."""
+    """The result of a re-evaluation; ``passed_over`` counts unjudged dialogues by reason."""
 
     evaluation_pass: str
     against: str
@@ -212,27 +212,30 @@ class Reevaluated:
 
 
 def together(done: Iterable[Reevaluated]) -> Comparison:
-    """The comparisons of several re-evaluations as one."""
-    whole = Comparison()
-    for one in done:
-        whole.extend(one.comparison)
-    return whole
+    """Merge the comparisons of several re-evaluations."""
+    merged = Comparison()
+    for reevaluated in done:
+        merged.extend(reevaluated.comparison)
+    return merged
 
 
 def passed_over(done: Iterable[Reevaluated]) -> dict[str, int]:
-    """How many dialogues were not judged again, by the reason."""
+    """Numbers of dialogues that were not judged again, by reason."""
     counts: Counter[str] = Counter()
-    for one in done:
-        counts.update(one.passed_over)
+    for reevaluated in done:
+        counts.update(reevaluated.passed_over)
     return dict(counts)
 
 
 def report(done: Sequence[Reevaluated]) -> dict[str, Json]:
-    """What ``kgbench reevaluate --json`` prints."""
-    seen = [answer for one in done for answer in one.on_variants]
+    """The JSON output of ``kgbench reevaluate --json``."""
+    answers = [answer for reevaluated in done for answer in reevaluated.on_variants]
     return {
         **together(done).report(),
-        **(on_variants(seen) if seen else {}),
-        "passes": [{"pass": one.evaluation_pass, "against": one.against} for one in done],
+        **(on_variants(answers) if answers else {}),
+        "passes": [
+            {"pass": reevaluated.evaluation_pass, "against": reevaluated.against}
+            for reevaluated in done
+        ],
         "passed_over": passed_over(done),
     }

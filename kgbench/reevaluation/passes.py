@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judging stored dialogues again, and saying what came out otherwise than before.
+"""Re-evaluation of stored dialogues, and comparison with earlier evaluations.
 
-A re-evaluation never calls a model. It adds an evaluation pass of its own; the evaluations in it
-are revisions of those it was compared with, which stay as they are.
+A re-evaluation never calls a model. It adds an evaluation pass; the evaluations in it are revisions
+of earlier ones, which remain unchanged.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ from kgbench.store.iris import new_id
 from kgbench.store.protocol import Block, Store
 from kgbench.tasks import catalogue, graphs, sealed_classes, succession, typed_answers
 
-_Of: TypeAlias = "_Work | Task | None"  # a run begins, a part of it, the run ends
-_JudgedPart: TypeAlias = "tuple[_Of, Part, list[list[Verdict]]]"
+_Progress: TypeAlias = "_Work | Task | None"  # start of a run, part of a run, end of a run
+_JudgedPart: TypeAlias = "tuple[_Progress, Part, list[list[Verdict]]]"
 
 
 def first_pass(store: Store, run: RunInfo) -> PassInfo:
     """The pass that judged ``run`` when it was recorded or published."""
-    for one in reading.passes(store, run):
-        if one.kind in reading.ORIGINAL:
-            return one
+    for info in reading.passes(store, run):
+        if info.kind in reading.ORIGINAL:
+            return info
     raise StoreError(f"the run {run.iri} has no recorded evaluation pass")
 
 
@@ -72,8 +72,8 @@ def reevaluate_stored(
     """
     runs = reading.runs(store) if run is None else [reading.find_run(store, run)]
     todo = [
-        (one, None if against == "first" else reading.find_pass(store, one, against))
-        for one in runs_with(store, runs, selection or Selection())
+        (info, None if against == "first" else reading.find_pass(store, info, against))
+        for info in runs_with(store, runs, selection or Selection())
     ]
     return list(
         reevaluate_each(
@@ -129,14 +129,13 @@ def reevaluate_each(
 ) -> Iterator[Reevaluated]:
     """Judge the complete dialogues of each run again in a new pass, and compare.
 
-    A run comes with the pass to compare with, the first one where it is ``None``. Where ``limits``
-    name a comparison policy, that judges, and scores by the same policy are compared. With
-    ``variants`` results are compared on these variants of each graph as well. With
-    ``explain`` the other engine says causes of differences. Queries that need an
-    endpoint are executed by ``endpoint`` if there is one, else the recorded results say what they
-    found. ``watch`` is told how many dialogues are done. A pass becomes visible only when it is
-    whole: an interrupted one leaves nothing, and those before it stay. While one run is written,
-    the next are read and judged.
+    Each run comes with the pass to compare with; ``None`` is the first one. If ``limits`` name a
+    comparison policy, it judges, and scores by the same policy are compared. With ``variants``,
+    results are also compared on these variants of each graph. With ``explain``, the other engine
+    judges differing dialogues to find causes. Queries that need an endpoint are executed by
+    ``endpoint``; without one, recorded results are used. ``watch`` is called with the number of
+    judged dialogues. A pass becomes visible only when it is complete: an interrupted pass leaves
+    nothing, and earlier passes stay. While one run is written, the next are read and judged.
     """
     policy = None if limits.policy is None else policies.policy(limits.policy)
     if variants is not None:
@@ -146,7 +145,7 @@ def reevaluate_each(
     begin(executor, limits)
     recorded = RecordedCases(store)
 
-    def parts() -> Iterator[tuple[_Of, Part]]:
+    def parts() -> Iterator[tuple[_Progress, Part]]:
         for run, against in runs:
             work = _Work(recorded, run, against, asking, policy, variants=variants)
             yield work, ()
@@ -158,9 +157,9 @@ def reevaluate_each(
     for begun, _, _ in stream:
         assert isinstance(begun, _Work)
         if watch is not None:
-            begun.watch = partial(_further, watch, done)
+            begun.watch = partial(_report_progress, watch, done)
         try:
-            store.bulk_load(begun.blocks(_of_one_run(stream)))
+            store.bulk_load(begun.blocks(_parts_of(stream)))
             if explain:
                 causes.explain(begun.differing, executor, limits)
         except BaseException:
@@ -172,22 +171,22 @@ def reevaluate_each(
         yield begun.result
 
 
-def _of_one_run(stream: Iterator[_JudgedPart]) -> Iterator[tuple[Task, Part, list[list[Verdict]]]]:
-    for of, part, verdicts in takewhile(_is_of_a_run, stream):
-        assert isinstance(of, Task)
-        yield of, part, verdicts
+def _parts_of(stream: Iterator[_JudgedPart]) -> Iterator[tuple[Task, Part, list[list[Verdict]]]]:
+    for task, part, verdicts in takewhile(_is_in_run, stream):
+        assert isinstance(task, Task)
+        yield task, part, verdicts
 
 
-def _is_of_a_run(one: _JudgedPart) -> bool:
-    return one[0] is not None
+def _is_in_run(part: _JudgedPart) -> bool:
+    return part[0] is not None
 
 
-def _further(watch: Callable[[int], None], before: int, done: int) -> None:
+def _report_progress(watch: Callable[[int], None], before: int, done: int) -> None:
     watch(before + done)
 
 
 class _Work:
-    """Goes through the dialogues of a run, judging, comparing and writing as it goes."""
+    """The re-evaluation of one run, which streams its dialogues through judging and comparing."""
 
     def __init__(
         self,
@@ -201,7 +200,7 @@ class _Work:
     ) -> None:
         store = recorded.store
         self.recorder = Recorder(store.iris, run.id, new_id())
-        self.recorder.run = run.iri  # one that another group published may have another base
+        self.recorder.run = run.iri  # runs published by others may have another base IRI
         self.aggregates = Aggregates(store, self.recorder.pass_graph, self.recorder)
         self.watch: Callable[[int], None] = lambda _: None
         self._asking = asking
@@ -214,7 +213,7 @@ class _Work:
         self._recorded = first_pass(store, run)
         self._base = against or self._recorded
         self._originals = [
-            one.graph for one in reading.passes(store, run) if one.kind in reading.ORIGINAL
+            info.graph for info in reading.passes(store, run) if info.kind in reading.ORIGINAL
         ]
         self.result = Reevaluated(self.recorder.evaluation_pass, self._base.iri)
         self._latest: dict[tuple[str, int | None], str] = {}
@@ -224,7 +223,7 @@ class _Work:
         self._started = datetime.now(UTC)
 
     def blocks(self, judged: Iterable[tuple[Task, Part, list[list[Verdict]]]]) -> Iterator[Block]:
-        """The evaluations of what was ``judged``; :attr:`result` fills up on the way."""
+        """Yield the evaluations of ``judged`` dialogues, and fill :attr:`result`."""
         before = reading.pass_scores(self._store, self._base.graph)
         read = {self._base.graph: before}
         if self._policy is None:
@@ -235,7 +234,7 @@ class _Work:
             renamed = self._renamed_metrics(recorded, task)
             names = {m.iri: m.name for m in self._metrics(task)}
             held_today = {renamed.get(metric, metric) for metric in held}
-            for (dialogue, case), said in zip(part, verdicts, strict=True):
+            for (dialogue, case), judged_verdicts in zip(part, verdicts, strict=True):
                 recorded_scores = before.get(dialogue.iri, {})
                 self._note(recorded_scores, renamed)
                 earlier = comparison.with_names(recorded_scores, renamed)
@@ -244,43 +243,43 @@ class _Work:
                 new = comparison.lacking(
                     names, held_today, is_evaluated=self._policy is None and dialogue.iri in before
                 )
-                found = self._evaluations(task, dialogue, said)
+                revised = self._evaluations(task, dialogue, judged_verdicts)
                 label = self._models.get(dialogue.model, dialogue.model)
                 if self._variants is not None:
                     self.result.on_variants.append(
-                        self._variants.seen(dialogue, label, task.label, said)
+                        self._variants.seen(dialogue, label, task.label, judged_verdicts)
                     )
                 entry = self.result.comparison.add(
                     dialogue.iri,
                     task.label,
                     label,
                     before=earlier,
-                    after={one.round: Seen(one.iri, dict(one.scores)) for one in found},
+                    after={e.round: Seen(e.iri, dict(e.scores)) for e in revised},
                     names=names,
                     new=new,
                 )
                 self.watch(self.result.comparison.dialogues)
                 if entry is not None:
-                    shorts = frozenset(names[metric] for metric in new)
-                    was = comparison.with_names(earlier, names)
+                    new_names = frozenset(names[metric] for metric in new)
+                    named = comparison.with_names(earlier, names)
                     published = self._base.kind == "published"
                     noted = self._published_with(recorded, dialogue) if published else {}
-                    about = (entry, dialogue, case, said, was, shorts, published, noted)
-                    self.differing.append(Differing(*about))
-                yield from self.aggregates.evaluated(found, dialogue)
+                    details = (judged_verdicts, named, new_names, published, noted)
+                    self.differing.append(Differing(entry, dialogue, case, *details))
+                yield from self.aggregates.evaluated(revised, dialogue)
 
     def _published_with(self, task: Task, dialogue: Dialogue) -> Mapping[str, Json]:
-        """What others published with the scores of a dialogue, where a policy judges it."""
+        """The data published with the scores of a dialogue; empty unless a policy judges it."""
         if self._policy is None:
             return {}
         execution = Execution("", dialogue.model, task.iri)  # the query needs no IRI
         if execution not in self._noted:
-            found = reading.execution_infos(self._store, self._base.graph, execution)
-            self._noted[execution] = dict(found)
+            infos = reading.execution_infos(self._store, self._base.graph, execution)
+            self._noted[execution] = dict(infos)
         return self._noted[execution].get(dialogue.iri, {})
 
     def closing(self, limits: JudgeLimits, endpoint: str | None) -> list[Block]:
-        """What makes the pass visible: what it is, by which software, in place of which metrics."""
+        """The description of the pass, with software and replaced metrics; makes it visible."""
         software = this_software()
         blocks = self.recorder.pass_blocks(
             kind="reevaluation" if self._policy is None else reading.POLICY,
@@ -299,9 +298,9 @@ class _Work:
             blocks.append(self.recorder.pass_metrics(self._superseded))
         return [Block(self._store.iris.catalogue, software.entry(self._store.iris)), *blocks]
 
-    def parts(self, chosen: Selection) -> Iterator[tuple[Task, Part]]:
-        """The chosen dialogues with their cases, in parts of one task each."""
-        for execution, recorded in self._executions(chosen):
+    def parts(self, selection: Selection) -> Iterator[tuple[Task, Part]]:
+        """The selected dialogues with their cases, in parts of one task each."""
+        for execution, recorded in self._executions(selection):
             todo = self._with_results(execution, self._judgeable(execution, recorded))
             if self._policy is not None:
                 todo = typed_answers.executable(self._policy, todo, self._pass_over)
@@ -316,11 +315,12 @@ class _Work:
         if self._asking is None:
             return as_recorded(self._store, self._originals, execution, todo)
         ask = self._asking.with_results
-        found = as_recorded(self._store, self._originals, execution, todo) if self._policy else todo
-        return [(dialogue, ask(dialogue.iri, case, dialogue.answers)) for dialogue, case in found]
+        if self._policy:
+            todo = as_recorded(self._store, self._originals, execution, todo)
+        return [(dialogue, ask(dialogue.iri, case, dialogue.answers)) for dialogue, case in todo]
 
     def _note(self, scores: DialogueScores, renamed: Mapping[str, str]) -> None:
-        """Which metrics stand in the place of those that ``scores`` are of."""
+        """Record the metrics that replace those of ``scores``."""
         if renamed and self._policy is None:
             for seen in scores.values():
                 self._superseded |= {renamed[m]: m for m in seen.scores if m in renamed}
@@ -328,29 +328,29 @@ class _Work:
     def _evaluations(
         self, task: Task, dialogue: Dialogue, verdicts: Sequence[Verdict]
     ) -> list[Evaluation]:
-        """Each revises the latest one there is, so that one evaluation is always the last."""
+        """Make evaluations that revise the latest ones, so that revisions form a chain."""
         task_class = catalogue.task_class(task.task_class)
         if self._policy is not None:
             task_class = replace(task_class, metrics=self._policy.metrics)
-        found = evaluations(task_class, dialogue, verdicts, self.recorder.evaluation_iri)
-        return [replace(one, revises=self._latest.get((one.dialogue, one.round))) for one in found]
+        made = evaluations(task_class, dialogue, verdicts, self.recorder.evaluation_iri)
+        return [replace(e, revises=self._latest.get((e.dialogue, e.round))) for e in made]
 
     def _metrics(self, task: Task) -> Iterable[Metric]:
         by = catalogue.task_class(task.task_class) if self._policy is None else self._policy
         return by.metrics.values()
 
     def _renamed_metrics(self, recorded: Task, task: Task) -> dict[str, str]:
-        """The metrics of this pass by those of recorded scores that they are compared with."""
+        """Map metrics of recorded scores to the metrics of this pass to compare with."""
         if self._policy is None:
             return succession.renamed_metrics(recorded, self._store.iris)
         ours = catalogue.task_class(task.task_class).metrics.values()
         return {metric.iri: metric.same for metric in ours if metric.same is not None}
 
-    def _executions(self, chosen: Selection) -> Iterator[tuple[Execution, Task]]:
+    def _executions(self, selection: Selection) -> Iterator[tuple[Execution, Task]]:
         for execution in reading.executions(self._store, self._run.graph):
             task = self._cases.task(execution.task)
             model = self._models.get(execution.model, execution.model)
-            if chosen.fits(task.label, model):
+            if selection.fits(task.label, model):
                 yield execution, task
 
     def _judgeable(self, execution: Execution, task: Task) -> list[tuple[Dialogue, Case]]:
@@ -365,10 +365,10 @@ class _Work:
         if sealed := sealed_classes.why_sealed(succession.successor(task.task_class)):
             self._pass_over(sealed, len(dialogues))
             return []
-        found = [d for d in dialogues if d.ended is not None and d.judged]
-        self._pass_over("no answer to judge", len(dialogues) - len(found))
+        answered = [d for d in dialogues if d.ended is not None and d.judged]
+        self._pass_over("no answer to judge", len(dialogues) - len(answered))
         todo = []
-        for dialogue in found:
+        for dialogue in answered:
             case = self._cases.case(dialogue.case)
             if unfit := self._unfit(case):
                 self._pass_over(unfit, 1)
@@ -386,13 +386,13 @@ class _Work:
         return todo
 
     def _unfit(self, case: Case) -> str | None:
-        """Why answers to ``case`` cannot be judged by the class or policy, or ``None``."""
+        """The reason why answers to ``case`` cannot be judged by class or policy, or ``None``."""
         if self._policy is None:
             return catalogue.obstacle(case)
         module = catalogue.module(case.task_class)
         asking, varied = self._asking is not None, self._variants is not None
-        said = typed_answers.why_not(case, module, has_endpoint=asking, on_variants=varied)
-        return said or (no_variants(case) if varied else None)
+        obstacle = typed_answers.why_not(case, module, has_endpoint=asking, on_variants=varied)
+        return obstacle or (no_variants(case) if varied else None)
 
     def _pass_over(self, reason: str, count: int) -> None:
         if count:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a published score and that of a comparison policy differ, though the rule is the same.
+"""Causes of differences between published scores and a comparison policy with the same rule.
 
-Others executed the queries with another engine. What is known of it comes first: the error or the
-numbers of rows that were published with the score, and the error of the engine here. What in the
-queries engines may take differently comes last, because it is read from their texts alone.
+Others executed the queries with another engine. Known facts come first: the error or the numbers of
+rows that were published with the score, and the error of the local engine. Features of queries that
+engines treat differently come last, because they are only read from the query texts.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ SEMANTICS: Final = "semantics"
 def shown(
     case: Case, verdicts: Sequence[Verdict], before: Mapping[int, Seen], noted: Mapping[str, Json]
 ) -> str | None:
-    """The cause that an engine's error, or a LIMIT that leaves a choice, shows; else ``None``.
+    """The cause shown by an engine's error or by a LIMIT that cuts through ties; else ``None``.
 
-    ``before`` are the published scores by round, and ``noted`` is what was published with them.
+    ``before`` are the published scores by round, and ``noted`` is the data published with them.
     """
     verdict = verdicts[-1]
     for name, side in (("answer", "prediction"), ("reference", "target")):
@@ -39,16 +39,16 @@ def shown(
         return f"{LIMIT}: the query of the answer takes too long here"
     if error and any(value > 0 for seen in before.values() for value in seen.scores.values()):
         return f"{REFUSED}: the engine does not execute the answer: {_line(error)}"
-    found = [each for each in _traits(case, verdict) if each.startswith(query_traits.LIMIT)]
+    causes = [trait for trait in _traits(case, verdict) if trait.startswith(query_traits.LIMIT)]
     cut = verdict.infos.get("tieAtLimit") or ()
-    found += [f"{TIE}: rows tie where the LIMIT of the {name} cuts" for name in cut]
-    return found[0] + _sizes(verdict, noted) if found else None
+    causes += [f"{TIE}: rows tie where the LIMIT of the {name} cuts" for name in cut]
+    return causes[0] + _sizes(verdict, noted) if causes else None
 
 
 def likely(
     case: Case, verdicts: Sequence[Verdict], before: Mapping[int, Seen], noted: Mapping[str, Json]
 ) -> str | None:
-    """The cause that texts of queries and numbers of rows suggest; else ``None``."""
+    """The cause suggested by the texts of queries and the numbers of rows; else ``None``."""
     verdict = verdicts[-1]
     sizes = _sizes(verdict, noted)
     if traits := _traits(case, verdict):
@@ -64,37 +64,37 @@ def likely(
 
 
 def _traits(case: Case, verdict: Verdict) -> list[str]:
-    """What in the queries engines may take differently."""
-    found = [query_traits.traits(text) for _, text in _queries(case, verdict)]
-    return [trait for of_query in found for trait in of_query]
+    """Features of the queries that engines treat differently."""
+    traits_by_query = [query_traits.traits(text) for _, text in _queries(case, verdict)]
+    return [trait for of_query in traits_by_query for trait in of_query]
 
 
 def _queries(case: Case, verdict: Verdict) -> Iterator[tuple[str, str]]:
-    """The query of the answer and the reference query, those that there are."""
+    """The query of the answer and the reference query, as far as they exist."""
     texts = (("answer", verdict.infos.get("sparql")), ("reference", case.data.get("refSparql")))
     return ((name, text) for name, text in texts if text)
 
 
 def _sizes(verdict: Verdict, noted: Mapping[str, Json]) -> str:
-    """The numbers of rows that were published, where others are found here, in words."""
-    said = []
+    """A text about published numbers of rows that differ from those found here."""
+    texts = []
     sides = (("answer", "prediction", "resultLength"), ("reference", "target", "referenceLength"))
     for name, side, length in sides:
         theirs, ours = _published(noted, side).get("size"), verdict.infos.get(length)
         if isinstance(theirs, int) and isinstance(ours, int) and theirs != ours:
-            said.append(f"the {name} has {theirs:,} rows there and {ours:,} here")
-    return f" ({'; '.join(said)})" if said else ""
+            texts.append(f"the {name} has {theirs:,} rows there and {ours:,} here")
+    return f" ({'; '.join(texts)})" if texts else ""
 
 
 def _published(noted: Mapping[str, Json], side: str) -> Mapping[str, Json]:
-    """What GRASP's evaluation files say of one of the two results."""
+    """The entry about one of the two results in GRASP's evaluation files."""
     published = noted.get("published")
-    found = published.get(side) if isinstance(published, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
+    entry = published.get(side) if isinstance(published, Mapping) else None
+    return entry if isinstance(entry, Mapping) else {}
 
 
 def _line(message: Json) -> str:
-    """The first line of a message, of a length that can be read."""
+    """The first line of a message, shortened to a readable length."""
     lines = str(message).strip().splitlines() or ["no message"]
     return lines[0] if len(lines[0]) <= _LONGEST else f"{lines[0][:_LONGEST]}…"
 

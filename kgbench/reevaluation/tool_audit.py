@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Auditing recorded tool calls: each is executed again, and must give what was recorded.
+"""Audit of recorded tool calls: each call is executed again and must reproduce its result.
 
-Nothing is written. A call agrees where outcome and text are as recorded; one of another benchmark's
-tools where both results tell the same (:class:`kgbench.tools.module.RecordedTools`). Calls that
-cannot be executed (malformed, over budget, calls that end a dialogue, tools whose indexes are not
-published) are kept aside with the reason. A difference is of one of four classes: ``time`` (one of
-the two hit a limit), ``changed-graph`` (the content of the case does not have the recorded digest),
-``engine`` (another engine gives what was recorded, or the query is one that engines take
-differently) or ``forged`` (nothing explains it).
+Nothing is written. A call agrees if outcome and text are as recorded; for another benchmark's
+tools, if both results state the same (:class:`kgbench.tools.module.RecordedTools`). Calls that
+cannot be executed (malformed, over budget, calls that end a dialogue, tools with unpublished
+indexes) are set aside with the reason. A difference belongs to one of four classes: ``time`` (one
+of the two hit a limit), ``changed-graph`` (the content of the case does not have the recorded
+digest), ``engine`` (another engine gives the recorded result, or engines treat the query
+differently) or ``forged`` (nothing explains the difference).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _OTHER: Mapping[str, str] = {"oxigraph": "rdflib", "rdflib": "oxigraph"}
 
 
 class Recorded(NamedTuple):
-    """A recorded tool call, and where it stands; ``request`` executes it again, or says why not."""
+    """A recorded tool call with its position, and the request to repeat it or the obstacle."""
 
     dialogue: str
     round: int
@@ -47,7 +47,7 @@ class Recorded(NamedTuple):
 
 @dataclass(slots=True)
 class Audit:
-    """How many calls were executed again, how many agree, those that do not, and the others.
+    """The result of an audit: numbers of executed and agreeing calls, and the differences.
 
     ``aside`` counts the calls that were not executed, by tool and reason.
     """
@@ -66,7 +66,7 @@ class Audit:
         return {"calls": self.calls, "agree": self.agree, "differ": self.differ, "aside": aside}
 
 
-_Of: TypeAlias = "Sequence[tuple[Recorded, UseRequest]]"
+_Part: TypeAlias = "Sequence[tuple[Recorded, UseRequest]]"
 
 
 def audit(
@@ -78,32 +78,34 @@ def audit(
     selection: Selection | None = None,
 ) -> Audit:
     """Execute the recorded tool calls of all runs again, or of the one called ``run``."""
-    done = Audit()
-    recorded = _executable(_recorded(store, run, selection or Selection()), done)
+    result = Audit()
+    recorded = _executable(_recorded(store, run, selection or Selection()), result)
     while part := list(islice(recorded, _BATCH)):
-        found = _executed(part, executor, limits)
-        differing = [k for k, now in enumerate(found) if not _agree(part[k][0], now)]
+        results = _executed(part, executor, limits)
+        differing = [k for k, now in enumerate(results) if not _agree(part[k][0], now)]
         others = _executed(
             [part[k] for k in differing], executor, replace(limits, engine=_OTHER[limits.engine])
         )
-        done.calls += len(part)
-        done.agree += len(part) - len(differing)
+        result.calls += len(part)
+        result.agree += len(part) - len(differing)
         for k, other in zip(differing, others, strict=True):
-            done.differ.append(_difference(*part[k], found[k], other))
-    return done
+            result.differ.append(_difference(*part[k], results[k], other))
+    return result
 
 
-def _executable(recorded: Iterator[Recorded], done: Audit) -> Iterator[tuple[Recorded, UseRequest]]:
-    """The calls that can be executed; the others are counted."""
-    for one in recorded:
-        if isinstance(one.request, str):
-            done.aside[one.use.call.name, one.request] += 1
+def _executable(
+    recorded: Iterator[Recorded], result: Audit
+) -> Iterator[tuple[Recorded, UseRequest]]:
+    """Yield the calls that can be executed; count the others in ``done.aside``."""
+    for call in recorded:
+        if isinstance(call.request, str):
+            result.aside[call.use.call.name, call.request] += 1
         else:
-            yield one, one.request
+            yield call, call.request
 
 
 def _executed(
-    part: _Of, executor: concurrent.futures.Executor, limits: JudgeLimits
+    part: _Part, executor: concurrent.futures.Executor, limits: JudgeLimits
 ) -> list[ToolResult]:
     if not part:
         return []
@@ -111,24 +113,28 @@ def _executed(
     return [answer.result for answer in answers if isinstance(answer, Used)]
 
 
-def _recorded(store: Store, run: str | None, chosen: Selection) -> Iterator[Recorded]:
+def _recorded(store: Store, run: str | None, selection: Selection) -> Iterator[Recorded]:
     runs = reading.runs(store) if run is None else [reading.find_run(store, run)]
     models = reading.model_labels(store)
     cases: dict[str, Case] = {}
-    for one in runs_with(store, runs, chosen):
-        for execution in reading.executions(store, one.graph):
+    for run_info in runs_with(store, runs, selection):
+        for execution in reading.executions(store, run_info.graph):
             task = reading.task(store, execution.task)
             name = succession.successor(task.task_class)
-            known = name in catalogue.task_classes() and hasattr(catalogue.module(name), "use")
-            if not known or not chosen.fits(task.label, models.get(execution.model, "")):
+            has_tools = name in catalogue.task_classes() and hasattr(catalogue.module(name), "use")
+            if not has_tools or not selection.fits(task.label, models.get(execution.model, "")):
                 continue
-            of = {
+            cases_and_prompts = {
                 d.iri: (d.case, d.turns[0].prompt if d.turns else "")
-                for d in reading.execution_dialogues(store, one.graph, execution, one.iri)
+                for d in reading.execution_dialogues(store, run_info.graph, execution, run_info.iri)
             }
-            which = f"VALUES ?dialogue {{ {' '.join(f'<{iri}>' for iri in of)} }}"
-            for dialogue, rounds in sorted(tool_uses.read(store, one.graph, which).items()):
-                iri, prompt = of[dialogue]
+            filter_text = (
+                f"VALUES ?dialogue {{ {' '.join(f'<{iri}>' for iri in cases_and_prompts)} }}"
+            )
+            for dialogue, rounds in sorted(
+                tool_uses.read(store, run_info.graph, filter_text).items()
+            ):
+                iri, prompt = cases_and_prompts[dialogue]
                 case = cases.get(iri)
                 if case is None:
                     case = succession.case_judged_as(reading.case(store, iri))
@@ -139,12 +145,16 @@ def _recorded(store: Store, run: str | None, chosen: Selection) -> Iterator[Reco
 
 
 def _request(case: Case, use: ToolUse, prompt: str) -> UseRequest | str:
-    """How a call is executed again, or why it is not."""
+    """The request that executes a call again, or the obstacle as a text."""
     if use.result.fault is not None:
         return f"the call was not passed to any tool: {use.result.fault}"
     if (foreign := _foreign(case)) is not None:
-        given = foreign.again(case, use.call, use.result, prompt)
-        return given if isinstance(given, str) else UseRequest(case, use.call, given)
+        request_or_obstacle = foreign.again(case, use.call, use.result, prompt)
+        return (
+            request_or_obstacle
+            if isinstance(request_or_obstacle, str)
+            else UseRequest(case, use.call, request_or_obstacle)
+        )
     if use.result.outcome is ToolOutcome.OVER_BUDGET:
         return "the budget was spent"
     if use.server is not None:
@@ -155,7 +165,7 @@ def _request(case: Case, use: ToolUse, prompt: str) -> UseRequest | str:
 
 
 def _foreign(case: Case) -> RecordedTools | None:
-    """The task class of a case whose dialogues were held with tools of others."""
+    """The module of a case whose recorded dialogues used another benchmark's tools, or ``None``."""
     module = catalogue.module(case.task_class)
     return cast("RecordedTools", module) if hasattr(module, "again") else None
 
@@ -177,14 +187,14 @@ def _difference(
 ) -> dict[str, Json]:
     use, case = recorded.use, request.case
     foreign = _foreign(case)
-    again = catalogue.make_case(case.suite, case.task_class, case.parameters, case.data, case.uid)
-    shows = None if foreign is None else foreign.why_different(use.result, now)
+    rebuilt = catalogue.make_case(case.suite, case.task_class, case.parameters, case.data, case.uid)
+    foreign_cause = None if foreign is None else foreign.why_different(use.result, now)
     if _hit_a_limit(use.result) or _hit_a_limit(now):
         kind = "time"
-    elif again.digest != case.digest:
+    elif rebuilt.digest != case.digest:
         kind = "changed-graph"
-    elif shows is not None:
-        kind = shows
+    elif foreign_cause is not None:
+        kind = foreign_cause
     elif _agree(recorded, other) or (foreign and query_traits.traits(request.arguments["sparql"])):
         kind = "engine"
     else:
@@ -195,12 +205,12 @@ def _difference(
         "index": recorded.place,
         "tool": use.call.name,
         "class": kind,
-        "recorded": _told(use.result, foreign),
-        "now": _told(now, foreign),
+        "recorded": _summary(use.result, foreign),
+        "now": _summary(now, foreign),
     }
 
 
-def _told(result: ToolResult, foreign: RecordedTools | None) -> str:
-    """The outcome of a call; of another benchmark's tool also the first line, with its numbers."""
+def _summary(result: ToolResult, foreign: RecordedTools | None) -> str:
+    """The outcome of a call; for another benchmark's tool also the first line of the result."""
     first = result.text.partition("\n")[0][:100]
     return str(result.outcome) if foreign is None else f"{result.outcome}: {first}"

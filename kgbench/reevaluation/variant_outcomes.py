@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What variants show about answers: outcomes by model, and references that are suspect.
+"""Outcomes of answers on variants by model, and detection of suspect reference queries.
 
-The judge sees one answer at a time. Where answers of several models to one question fail on the
-same variant and agree with each other there, the reference query is the exception, not they.
+The judge sees one answer at a time. If answers of several models to a question fail on the same
+variant but agree with each other there, the reference query is probably wrong.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from kgbench.execution.on_variants import FAILING, VariantOutcome
 from kgbench.model import Json
 
 SUSPECT: Final = "suspect-reference"
-"""The outcome of answers that agree with each other on a variant where the reference differs."""
+"""The outcome of answers that agree with each other on a variant but not with the reference."""
 
 
 class SeenOnVariants(NamedTuple):
-    """One answer on variants: of which dialogue, and what the judge noted about it.
+    """One answer judged on variants: its dialogue, and the judge's infos about it.
 
-    ``number`` variants of each of ``kinds`` were asked for, the first with ``seed``. ``columns``
-    are digests of the columns of its result by the variant on which it fails.
+    ``number`` variants of each of ``kinds`` were requested, the first with ``seed``. ``columns``
+    are digests of the columns of the result, by variant on which the answer fails.
     """
 
     dialogue: str
@@ -45,7 +45,7 @@ class SeenOnVariants(NamedTuple):
 def seen_on_variants(
     dialogue: str, case: str, model: str, task: str, infos: Mapping[str, Any]
 ) -> SeenOnVariants:
-    """What a judge noted in ``infos`` about an answer; ``model`` and ``task`` are labels."""
+    """Read the judge's ``infos`` about an answer; ``model`` and ``task`` are labels."""
     witness = infos.get("witness") or {}
     asked = infos.get("variants") or {}
     return SeenOnVariants(
@@ -68,49 +68,52 @@ def seen_on_variants(
 def suspects(answers: Iterable[SeenOnVariants]) -> dict[str, list[tuple[str, str, str]]]:
     """The pairs of answers that make a reference suspect, by case: two dialogues and a variant.
 
-    Both are right on the published graph, of different models, not the same query, and neither is
-    a constant or names an entity; on the variant they have as many columns in common as expected.
+    Both are right on the published graph, come from different models with different queries, and
+    neither is a constant or names an entity; on the variant they share as many columns as expected.
     """
     by_case: dict[str, list[SeenOnVariants]] = defaultdict(list)
     for answer in answers:
         if answer.outcome == VariantOutcome.ACCIDENT:
             by_case[answer.case].append(answer)
-    found: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
+    pairs: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
     for case, of_case in by_case.items():
-        for one, other in combinations(of_case, 2):
-            if one.model == other.model or one.query.split() == other.query.split():
+        for first, second in combinations(of_case, 2):
+            if first.model == second.model or first.query.split() == second.query.split():
                 continue
-            shared = (v for v in one.columns if v in other.columns and _agree(one, other, v))
+            shared = (v for v in first.columns if v in second.columns and _agree(first, second, v))
             if (variant := next(shared, None)) is not None:
-                found[case].append((one.dialogue, other.dialogue, variant))
-    return dict(found)
+                pairs[case].append((first.dialogue, second.dialogue, variant))
+    return dict(pairs)
 
 
 def with_suspects(answers: Sequence[SeenOnVariants]) -> list[SeenOnVariants]:
-    """``answers``, those that agree against a reference having the outcome :data:`SUSPECT`."""
+    """``answers`` with the outcome :data:`SUSPECT` for those that agree against a reference."""
     agreeing = {
         dialogue
         for pairs in suspects(answers).values()
-        for one, other, _ in pairs
-        for dialogue in (one, other)
+        for first, second, _ in pairs
+        for dialogue in (first, second)
     }
-    return [a._replace(outcome=SUSPECT) if a.dialogue in agreeing else a for a in answers]
+    return [
+        answer._replace(outcome=SUSPECT) if answer.dialogue in agreeing else answer
+        for answer in answers
+    ]
 
 
 def counts(answers: Sequence[SeenOnVariants]) -> dict[str, dict[str, int]]:
-    """Numbers of answers by model: right on the published graph, failing, and by outcome."""
-    found: dict[str, dict[str, int]] = {}
+    """Numbers of answers by model: exact on the published graph, failing, and by outcome."""
+    counted: dict[str, dict[str, int]] = {}
     by_model: dict[str, Counter[str]] = defaultdict(Counter)
     for answer in with_suspects(answers):
         by_model[answer.model][answer.outcome] += 1
     for model, outcomes in sorted(by_model.items()):
         exact = outcomes.total() - outcomes[VariantOutcome.WRONG]
-        found[model] = {
+        counted[model] = {
             "exact": exact,
             "failing": sum(outcomes[kind] for kind in FAILING),
             **{kind: outcomes[kind] for kind in (*_REPORTED, SUSPECT)},
         }
-    return found
+    return counted
 
 
 def report(answers: Sequence[SeenOnVariants]) -> dict[str, Json]:
@@ -141,9 +144,9 @@ def command(answer: SeenOnVariants) -> str:
     return shlex.join(words)
 
 
-def _agree(one: SeenOnVariants, other: SeenOnVariants, variant: str) -> bool:
-    common = set(one.columns[variant]) & set(other.columns[variant])
-    return len(common) >= max(one.width, 1)
+def _agree(first: SeenOnVariants, second: SeenOnVariants, variant: str) -> bool:
+    common = set(first.columns[variant]) & set(second.columns[variant])
+    return len(common) >= max(first.width, 1)
 
 
 _REPORTED: Final = tuple(str(kind) for kind in VariantOutcome if kind != VariantOutcome.WRONG)

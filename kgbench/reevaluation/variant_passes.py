@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Evaluation passes that judge on variants of graphs: which variants, and how they are recorded."""
+"""Evaluation passes that judge on variants of graphs: the variants and their description."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _RULES = ("ontology", "variants.ttl")
 
 
 class VariantPass:
-    """The variants that the answers of a run are judged on.
+    """The variants on which the answers of a run are judged.
 
-    All cases of the run about one graph share its variants: what any of them names stays.
+    All cases of the run about one graph share its variants; instances that any case names are kept.
     """
 
     def __init__(self, store: Store, run: RunInfo, asked: Variants) -> None:
@@ -39,16 +39,16 @@ class VariantPass:
         self._named: dict[tuple[str, str], frozenset[str]] = {}
 
     def asked(self, todo: Sequence[tuple[Dialogue, Case]]) -> list[tuple[Dialogue, Case]]:
-        """``todo`` with each case naming the variants to judge on."""
-        known: dict[tuple[str, str], Case] = {}
+        """``todo`` with the variants to judge on in the data of each case."""
+        prepared: dict[tuple[str, str], Case] = {}
         for _, case in todo:
             key = (case.iri, case.digest)
-            if key not in known:
-                known[key] = self._with_variants(case)
-        return [(dialogue, known[case.iri, case.digest]) for dialogue, case in todo]
+            if key not in prepared:
+                prepared[key] = self._with_variants(case)
+        return [(dialogue, prepared[case.iri, case.digest]) for dialogue, case in todo]
 
     def described(self, recorder: Recorder) -> Block:
-        """What the pass says of its variants, and each of them as an entity."""
+        """The description of the variants of the pass, each as an entity."""
         node = f"<{recorder.evaluation_pass}>"
         lines = []
         for recipe in self._asked.recipes(()):
@@ -67,7 +67,7 @@ class VariantPass:
     def seen(
         self, dialogue: Dialogue, model: str, task: str, verdicts: Sequence[Verdict]
     ) -> SeenOnVariants:
-        """What the last answer of a dialogue came to; ``model`` and ``task`` are labels."""
+        """The outcome of the last answer of a dialogue; ``model`` and ``task`` are labels."""
         return seen_on_variants(
             dialogue.iri,
             dialogue.case,
@@ -77,27 +77,31 @@ class VariantPass:
         )
 
     def _with_variants(self, case: Case) -> Case:
-        found = rules_of(case.task_class)
-        named = self._named_with(case, found)
-        asked = Variants(
-            self._asked.count, self._asked.seed, self._asked.kinds, tuple(sorted(named)), found
+        rules_found = rules_of(case.task_class)
+        named = self._named_with(case, rules_found)
+        variants = Variants(
+            self._asked.count,
+            self._asked.seed,
+            self._asked.kinds,
+            tuple(sorted(named)),
+            rules_found,
         )
-        return with_variants(case, asked)
+        return with_variants(case, variants)
 
-    def _named_with(self, case: Case, found: Rules) -> frozenset[str]:
-        """What is named by any case of the run that has the same graph."""
+    def _named_with(self, case: Case, rules_found: Rules) -> frozenset[str]:
+        """The IRIs named by all cases of the run with the same graph."""
         graph = _graph(case)
         key = (case.task_class, graph)
         if key not in self._named:
             named: set[str] = set()
             for other in self._cases(case.task_class):
                 if no_variants(other) is None and _graph(other) == graph:
-                    named |= named_by(other, catalogue.module(other.task_class), found)
+                    named |= named_by(other, catalogue.module(other.task_class), rules_found)
             self._named[key] = frozenset(named)
         return self._named[key]
 
     def _cases(self, task_class: str) -> list[Case]:
-        """All cases of a task class that the run has dialogues about, chosen or not."""
+        """All cases of a task class with dialogues in the run, selected or not."""
         iris = set()
         for execution in reading.executions(self._store, self._run.graph):
             task = succession.judged_as(reading.task(self._store, execution.task))
@@ -110,7 +114,7 @@ class VariantPass:
 
 
 def no_variants(case: Case) -> str | None:
-    """Why answers to ``case`` cannot be judged on variants, or ``None``."""
+    """The reason why answers to ``case`` cannot be judged on variants, or ``None``."""
     if not case.data.get("refSparql"):
         return f"cases of {case.task_class} without a reference query"
     try:
@@ -127,7 +131,7 @@ def variant_iri(evaluation_pass: str, name: str) -> str:
 
 @cache
 def rules_of(task_class: str) -> Rules:
-    """The rules that are declared for the graphs of a task class, if any."""
+    """The declared rules for the graphs of a task class, or :data:`NONE`."""
     source = shipped(*_RULES)
     for node in source.instances(KGB.VariantRules):
         if task_class in source.texts(node, KGB.taskClassName):

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Formulas that turn answers into numbers; pure functions, one job a file."""
+"""Formulas that compute scores of answers, as pure functions."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the scores of the answers of a dialogue to the scores of the whole dialogue."""
+"""Aggregation of the scores of a dialogue's answers into scores of the whole dialogue."""
 
 from __future__ import annotations
 
@@ -11,28 +11,29 @@ AGGREGATIONS = ("last", "mean", "max", "meanExt")
 
 
 def aggregate(rounds: Rounds, names: Iterable[str], max_rounds: int) -> dict[str, float]:
-    """The scores called ``names`` of a dialogue whose answers have the scores ``rounds``.
+    """Compute the scores called ``names`` of a dialogue whose answers have the scores ``rounds``.
 
-    Each name is an aggregation, ``_`` and the name of a score: ``mean_combined``. With k rounds:
-    ``last`` is the value of the last round, and absent where that lacks the score; ``max`` the
-    greatest; ``mean`` the sum over k; ``meanExt`` the mean over ``max_rounds`` with the last value
-    repeated. A round without the score counts 0; a score that no round has is absent.
+    Each name is an aggregation, ``_`` and the name of a score (``mean_combined``). With k rounds,
+    ``last`` is the value of the last round, absent if that round lacks the score; ``max`` the
+    greatest value; ``mean`` the sum divided by k; ``meanExt`` the mean over ``max_rounds`` values,
+    of which the last is repeated. A round without the score counts 0; a score that no round has is
+    absent. Raises :class:`ValueError` for a name of another form.
 
     >>> aggregate([{"f1": 0.5}, {"f1": 1.0}], ["mean_f1", "meanExt_f1"], 3)
     {'mean_f1': 0.75, 'meanExt_f1': 0.8333333333333334}
     """
-    found = {}
+    aggregated = {}
     for name in names:
-        how, separator, score = name.partition("_")
-        if not separator or how not in AGGREGATIONS:
-            raise ValueError(f"'{name}' is no aggregation and score: expected for example mean_f1")
-        if how == "last":
+        aggregation, separator, score = name.partition("_")
+        if not separator or aggregation not in AGGREGATIONS:
+            raise ValueError(f"'{name}' is not an aggregation and a score, such as mean_f1")
+        if aggregation == "last":
             if rounds and score in rounds[-1]:
-                found[name] = float(rounds[-1][score])
+                aggregated[name] = float(rounds[-1][score])
         elif any(score in scores for scores in rounds):
             values = [float(scores.get(score, 0.0)) for scores in rounds]
-            found[name] = _SUMMARIES[how](values, max_rounds)
-    return found
+            aggregated[name] = _SUMMARIES[aggregation](values, max_rounds)
+    return aggregated
 
 
 def _mean(values: Sequence[float], max_rounds: int) -> float:  # noqa: ARG001 - one signature for all

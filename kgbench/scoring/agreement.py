@@ -27,7 +27,7 @@ class Agreement(NamedTuple):
 
 
 def harmonic(precision: float, recall: float) -> float:
-    """F1: the harmonic mean of precision and recall, 0 where both are 0."""
+    """F1: the harmonic mean of precision and recall, 0 if both are 0."""
     total = precision + recall
     return 2 * precision * recall / total if total else 0.0
 
@@ -35,7 +35,7 @@ def harmonic(precision: float, recall: float) -> float:
 def agreement(hits: int, given: int, expected: int, *, precision_of_nothing: float) -> Agreement:
     """Agreement of ``given`` items, ``hits`` of which are among the ``expected`` ones.
 
-    ``precision_of_nothing`` is the precision where nothing is given; the published scores differ
+    ``precision_of_nothing`` is the precision if nothing is given; the published scores differ
     in it (1 for sets and lists, 0 for persons named in a text). Recall of nothing expected is 1.
     """
     precision = hits / given if given else precision_of_nothing

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparing a list of values, one per line, at four degrees of strictness.
+"""Comparison of lists of values, one per line, at four degrees of strictness.
 
 Source: Meyer et al., Assessing SPARQL Capabilities of Large Language Models, NLP4KGC 2024, and the
 scores published with LLM-KG-Bench 3 (see the scope notes of the task classes that use this).
@@ -19,25 +19,25 @@ _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 
 
 def lines(answer: str) -> list[str]:
-    """The lines of ``answer`` that are not blank, as they are; only line feeds separate lines."""
+    """The unchanged lines of ``answer`` that are not blank; only line feeds separate lines."""
     return [line for line in answer.split("\n") if line.strip()]
 
 
 def repaired(value: str) -> str:
-    """``value`` in the form that was asked for: prefix ``:`` for the namespace, no quotation marks.
+    """``value`` in the requested form: prefix ``:`` for the namespace, no quotation marks.
 
     >>> repaired(' <https://abc.def/ghi/anne> '), repaired('0:bob'), repaired('"UK"')
     (':anne', ':bob', 'UK')
     """
     value = value.strip().replace('"', "")
-    found = _IRI.fullmatch(value)
-    if found:
-        return f":{found[1]}"
+    match = _IRI.fullmatch(value)
+    if match:
+        return f":{match[1]}"
     return value[1:] if value.startswith("0:") else value
 
 
 def relaxed(value: str) -> str:
-    """``value`` without what is mere notation: repaired, no leading colon, in lower case."""
+    """``value`` without notation: repaired, without a leading colon, in lower case."""
     value = repaired(value)
     return value.removeprefix(":0:").removeprefix(":").lower()
 
@@ -57,20 +57,20 @@ def comparisons(expected: Iterable[str], answer: str) -> dict[str, Agreement]:
     """The agreements called ``""`` (exact), ``trim``, ``fixed`` and ``relaxed``, in this order."""
     values, given = list(expected), lines(answer)
 
-    def compared(form: Callable[[str], str]) -> Agreement:
+    def compare_by(form: Callable[[str], str]) -> Agreement:
         return compare_sets(set(map(form, values)), set(map(form, given)))
 
     return {
         "": compare_sets(set(values), set(given)),
-        "trim": compared(str.strip),
-        "fixed": compared(repaired),
+        "trim": compare_by(str.strip),
+        "fixed": compare_by(repaired),
         "relaxed": compare_sets(set(map(relaxed, values)), _relaxed_set(values, answer, given)),
     }
 
 
 def _relaxed_set(expected: list[str], answer: str, given: list[str]) -> set[str]:
-    """The relaxed answer set; who lists what should have been counted gets it counted."""
-    found = set(map(relaxed, given))
-    if expects_number(expected) and not (len(found) == 1 and is_number(next(iter(found)))):
+    """The relaxed answer set; a list of names is counted if the expected value is a number."""
+    values = set(map(relaxed, given))
+    if expects_number(expected) and not (len(values) == 1 and is_number(next(iter(values)))):
         return {str(answer.count(":"))}
-    return found
+    return values

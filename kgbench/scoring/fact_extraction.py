@@ -4,7 +4,7 @@
 Mihindukulasooriya et al., Text2KGBench, ISWC 2023, section 4, with the details of the evaluator
 that was published with it: relations are compared exactly, subjects and objects after removing
 white space, underscores and case; precision and recall consider only facts whose relation occurs in
-the reference; a subject or object is a hallucination where its stems are no substring of the stems
+the reference; a subject or object is a hallucination if its stems are not a substring of the stems
 of sentence and concept labels; the filler ``01 January`` of dates is ignored in them.
 """
 
@@ -30,8 +30,8 @@ def published_scores(
 ) -> dict[str, float]:
     """Precision, recall, F1, conformance and three hallucination rates, each from 0 to 1.
 
-    Without any fact in the answer, conformance is 1 and everything else 0, as published; without
-    any in the reference, precision, recall and F1 are 0. ``stems`` tokenises and stems texts.
+    If the answer has no fact, conformance is 1 and all others are 0, as published; if the reference
+    has none, precision, recall and F1 are 0. ``stems`` tokenises and stems texts.
     """
     scores = agreement(triples, truth)
     if not triples:
@@ -39,9 +39,9 @@ def published_scores(
     conforming = sum(triple[1] in ontology.relation_names for triple in triples) / len(triples)
     context = mention_context(sentence, ontology, stems)
 
-    def unmentioned(place: int) -> float:
-        entities = (triple[place] for triple in triples)
-        return sum(not is_mentioned(one, context, stems) for one in entities) / len(triples)
+    def unmentioned(index: int) -> float:
+        entities = (triple[index] for triple in triples)
+        return sum(not is_mentioned(entity, context, stems) for entity in entities) / len(triples)
 
     return {
         **scores,
@@ -56,22 +56,22 @@ def agreement(triples: Sequence[Triple], truth: Sequence[Fact]) -> dict[str, flo
     """Precision, recall and F1 of the facts whose relation the reference uses."""
     relations = {fact.relation.replace(" ", "_") for fact in truth}
     given = {key(*triple) for triple in triples if triple[1] in relations}
-    wanted = {key(fact.subject, fact.relation, fact.object) for fact in truth}
-    common = len(given & wanted)
+    expected = {key(fact.subject, fact.relation, fact.object) for fact in truth}
+    common = len(given & expected)
     precision = common / len(given) if given else 0.0
-    recall = common / len(wanted) if given else 0.0
+    recall = common / len(expected) if given else 0.0
     return {"precision": precision, "recall": recall, "f1": harmonic(precision, recall)}
 
 
 def key(subject: str, relation: str, object_: str) -> str:
-    """What two facts must share to be the same one."""
+    """A key that is equal for facts that count as the same."""
     return folded(subject) + folded(relation) + folded(object_)
 
 
 def mention_context(
     sentence: str, ontology: Ontology, stems: Callable[[str], str] = stemmed
 ) -> str:
-    """The stems of the sentence and of the concept labels, which follow it without a blank."""
+    """The stems of the sentence and the concept labels, which follow it without a space."""
     return _context(sentence + " ".join(c.label for c in ontology.concepts), stems)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Own metrics beside the published ones of Text2KGBench: what its authors name as missing.
+"""Metrics that the authors of Text2KGBench name as missing from their published ones.
 
-Nothing here rewards silence: what has no facts to look at has no value.
+An answer without facts has no scores, so that silence is not rewarded.
 """
 
 from __future__ import annotations
@@ -31,36 +31,36 @@ def own_scores(
     ontology: Ontology,
     stated: Types | None = None,
 ) -> dict[str, float]:
-    """Conformance and hallucination, each from 0 to 1; empty where the answer has no fact.
+    """Conformance and hallucination rates, each from 0 to 1; empty if the answer has no fact.
 
-    ``stated`` are the classes that the answer itself gives to entities, where it can.
+    ``stated`` are the classes that the answer itself assigns to entities, if its format can.
     """
     if not triples:
         return {}
-    n = len(triples)
+    count = len(triples)
     mentioned = _Mentioned(truth, sentence, ontology)
-    known = known_types(truth, ontology)
+    types = known_types(truth, ontology)
     return {
-        "answeredConf": sum(t[1] in ontology.relation_names for t in triples) / n,
-        "strictConf": sum(_conforms(t, ontology, known, stated or {}) for t in triples) / n,
-        "subHallucAware": sum(not mentioned.knows(t[0]) for t in triples) / n,
-        "objHallucAware": sum(not mentioned.knows(t[2]) for t in triples) / n,
+        "answeredConf": sum(t[1] in ontology.relation_names for t in triples) / count,
+        "strictConf": sum(_conforms(t, ontology, types, stated or {}) for t in triples) / count,
+        "subHallucAware": sum(not mentioned.knows(t[0]) for t in triples) / count,
+        "objHallucAware": sum(not mentioned.knows(t[2]) for t in triples) / count,
     }
 
 
 def known_types(truth: Sequence[Fact], ontology: Ontology) -> dict[str, set[str]]:
-    """The classes of a reference's entities: domains and ranges of the relations they are in."""
-    found: dict[str, set[str]] = {}
+    """The classes of a reference's entities: domains and ranges of the relations that they have."""
+    types: dict[str, set[str]] = {}
     for fact in truth:
         for relation in ontology.relations_named.get(fact.relation.replace(" ", "_"), ()):
             for entity, concept in ((fact.subject, relation.domain), (fact.object, relation.range)):
                 if concept in ontology.concept_labels:
-                    found.setdefault(folded(entity), set()).add(concept)
-    return found
+                    types.setdefault(folded(entity), set()).add(concept)
+    return types
 
 
 class _Mentioned:
-    """What counts as mentioned: by the published rule, by the reference, or in another form."""
+    """A test for mentions: by the published rule, in the reference, or in another form."""
 
     def __init__(self, truth: Sequence[Fact], sentence: str, ontology: Ontology) -> None:
         self._context = mention_context(sentence, ontology)
@@ -75,43 +75,43 @@ class _Mentioned:
         )
 
 
-def _conforms(triple: Triple, ontology: Ontology, known: Types, stated: Types) -> bool:
-    """Whether a fact fits one of the relations of its name, with domain and range."""
+def _conforms(triple: Triple, ontology: Ontology, types: Types, stated: Types) -> bool:
+    """Whether a fact fits a relation of its name, domain and range included."""
     subject, name, object_ = triple
     return any(
-        _fits(relation, subject, object_, ontology, known)
+        _fits(relation, subject, object_, ontology, types)
         and _as_stated(relation, subject, object_, ontology, stated)
         for relation in ontology.relations_named.get(name, ())
     )
 
 
-def _fits(relation: Relation, subject: str, object_: str, ontology: Ontology, known: Types) -> bool:
-    """No date or number stands for a thing, no thing for one, and the fact runs the right way."""
+def _fits(relation: Relation, subject: str, object_: str, ontology: Ontology, types: Types) -> bool:
+    """Whether dates and numbers occur only in the range of suitable relations, not reversed."""
     if is_date(subject) or is_number(subject):
         return False
-    wanted = ontology.concept_labels.get(relation.range, relation.range).lower()
-    if wanted in _DATES | _NUMBERS:
+    range_label = ontology.concept_labels.get(relation.range, relation.range).lower()
+    if range_label in _DATES | _NUMBERS:
         if not _DIGIT.search(object_):
             return False
     elif relation.range in ontology.concept_labels and is_date(object_):
         return False
-    return not _reversed(relation, known.get(folded(subject), ()), known.get(folded(object_), ()))
+    return not _reversed(relation, types.get(folded(subject), ()), types.get(folded(object_), ()))
 
 
 def _reversed(
     relation: Relation, subject: AbstractSet[str] | tuple[()], object_: AbstractSet[str] | tuple[()]
 ) -> bool:
-    """Whether subject and object are known, and known to stand in each other's place."""
+    """Whether the known classes of subject and object show that they are swapped."""
     if relation.domain == relation.range:
         return False
-    right = relation.domain in subject or relation.range in object_
-    return not right and relation.range in subject and relation.domain in object_
+    is_right_way = relation.domain in subject or relation.range in object_
+    return not is_right_way and relation.range in subject and relation.domain in object_
 
 
 def _as_stated(
     relation: Relation, subject: str, object_: str, ontology: Ontology, stated: Types
 ) -> bool:
-    """Whether the classes that an answer states are those that the relation asks for."""
+    """Whether the classes that an answer states agree with domain and range of the relation."""
     for entity, concept in ((subject, relation.domain), (object_, relation.range)):
         types = stated.get(folded(entity))
         if types and concept in ontology.concept_labels and concept not in types:

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fenced code blocks of Markdown, as models write them.
 
-Published answers settle that fences on lines of their own enclose a block, and that a closing fence
-may follow the content on its line. The rest is decided by what a reader sees; the reference page of
-the metrics lists the decisions. The rule:
+In published answers, fences on separate lines enclose a block, and a closing fence may follow the
+content on its line. All else is decided by how a reader would see it; the reference page of the
+metrics lists the decisions. The rule:
 
-* A fence is a run of three or more backticks or tildes, the only one of its line. It is *plain*
-  where nothing stands beside it but white space, ``>``, a list marker, and an info string behind an
-  opening fence. Text before an opening fence is as good as none where it ends with a colon.
-* Plain fences are paired in their order. Other fences count only where plain ones do not pair up
+* A fence is a run of three or more backticks or tildes, the only one in its line. It is *plain* if
+  nothing else is in the line but white space, ``>``, a list marker, and an info string after an
+  opening fence. Text before an opening fence is ignored if it ends with a colon.
+* Plain fences are paired in their order. Other fences count only if plain ones do not pair up
   without them.
 * The closing fence is of the kind of the opening one and at least as long. An opening fence with an
   info string ends a block that was never closed.
-* Blocks are *doubtful* without a closing fence, without a plain fence, and on a single line. They
-  count only where an answer has no others.
-* The blocks within a block of Markdown count in its place.
+* Blocks are *doubtful* without a closing fence, without a plain fence, or on a single line. They
+  count only if an answer has no others.
+* Blocks within a block of Markdown replace that block.
 
-Reading takes time in proportion to the length of the answer.
+The time is linear in the length of the answer.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _KINDS: Final = _LONGEST - _SHORTEST + 1  # of one character
 
 
 class Block(NamedTuple):
-    """A fenced block: what the fences enclose, the info string, and all of it with the fences."""
+    """A fenced block: its content, its info string, and its source text with the fences."""
 
     body: str
     info: str
@@ -52,7 +52,7 @@ class _Fence(NamedTuple):
     """The only fence of a line.
 
     ``start`` and ``end`` are offsets in the line; ``before`` is the text between ``margin`` and
-    fence; ``info`` and ``content`` are what follows it, ``None`` and "" where that is prose.
+    fence; ``info`` and ``content`` are the text after it, ``None`` and "" if that is prose.
     """
 
     line: int
@@ -83,7 +83,7 @@ class _Fence(NamedTuple):
 
     @property
     def kinds(self) -> int:
-        """The kinds of blocks that the fence may close, as bits: of its length and shorter ones."""
+        """The kinds of blocks that the fence may close, as bits: its length and shorter ones."""
         return (1 << (self.length - _SHORTEST + 1)) - 1 << (self.character == "~") * _KINDS
 
     @property
@@ -92,7 +92,7 @@ class _Fence(NamedTuple):
         return 1 << self.length - _SHORTEST + (self.character == "~") * _KINDS
 
 
-class _Found(NamedTuple):
+class _Candidate(NamedTuple):
     block: Block
     is_doubtful: bool
 
@@ -119,12 +119,12 @@ def _is_markdown(block: Block) -> bool:
 
 
 def _blocks(answer: str) -> list[Block]:
-    found = list(_found(answer.split("\n")))
-    certain = [one.block for one in found if not one.is_doubtful]
-    return certain or [one.block for one in found]
+    candidates = list(_candidates(answer.split("\n")))
+    certain = [candidate.block for candidate in candidates if not candidate.is_doubtful]
+    return certain or [candidate.block for candidate in candidates]
 
 
-def _found(lines: list[str]) -> Iterator[_Found]:
+def _candidates(lines: list[str]) -> Iterator[_Candidate]:
     marks = [mark for k, line in enumerate(lines) if (mark := _mark(k, line)) is not None]
     unpaired = _unpaired_ahead(marks)
     opening: _Fence | None = None
@@ -132,13 +132,13 @@ def _found(lines: list[str]) -> Iterator[_Found]:
         following = marks[k + 1] if k + 1 < len(marks) else None
         if isinstance(mark, Block):
             if opening is None:
-                yield _Found(mark, is_doubtful=True)
+                yield _Candidate(mark, is_doubtful=True)
         elif opening is None:
             if _opens(mark, following, unpaired[k]):
                 opening = mark
         elif _closes(mark, opening, unpaired[k]):
             is_doubtful = not (opening.is_opening or opening.is_bare or mark.is_bare)
-            yield _Found(_block(lines, opening, mark), is_doubtful)
+            yield _Candidate(_block(lines, opening, mark), is_doubtful)
             opening = None
         elif mark.is_opening and mark.kinds & opening.kind:
             yield from _unclosed(lines, opening, mark.line)
@@ -148,7 +148,7 @@ def _found(lines: list[str]) -> Iterator[_Found]:
 
 
 def _mark(number: int, line: str) -> _Fence | Block | None:
-    """What a line has of fences: one, a block that is nothing but this line, or neither."""
+    """The fence in a line, the block that consists of this line, or ``None``."""
     if "```" not in line and "~~~" not in line:
         return None
     line = line.rstrip()
@@ -157,20 +157,20 @@ def _mark(number: int, line: str) -> _Fence | Block | None:
     margin = margin_match[0] if margin_match else ""
     before, after = line[len(margin) : runs[0].start()], line[runs[0].end() :]
     character, length = runs[0][0][0], min(len(runs[0][0]), _LONGEST)
-    place = (number, character, length, runs[0].start(), runs[0].end(), margin, before)
+    position = (number, character, length, runs[0].start(), runs[0].end(), margin, before)
     if len(runs) == 1:
-        return _Fence(*place, after, *_info(after.strip()))
+        return _Fence(*position, after, *_info(after.strip()))
     inner = after.removesuffix(runs[0][0])
     info, content = _info(inner.strip())
     body = content or inner.strip()
     is_alone = len(runs) == 2 and len(inner) < len(after)  # noqa: PLR2004 - at either end
-    if is_alone and _Fence(*place, after, info, content).begins and len(body.split()) > 1:
+    if is_alone and _Fence(*position, after, info, content).begins and len(body.split()) > 1:
         return Block(body, info or "", line[len(margin) + len(before) :])
     return None
 
 
 def _info(after: str) -> tuple[str | None, str]:
-    """The info string and the content that follow a fence; ``None`` and "" where it is prose."""
+    """The info string and the content after a fence; ``None`` and "" if that is prose."""
     first, _, rest = after.partition(" ")
     if first.rstrip(":").casefold() in _LANGUAGES:
         return (first, rest.strip()) if _CODE & set(rest) else (after, "")
@@ -182,19 +182,19 @@ def _info(after: str) -> tuple[str | None, str]:
 
 
 def _unpaired_ahead(marks: list[_Fence | Block]) -> list[int]:
-    """For each mark the kinds of blocks (as bits) that lack an opening fence behind it.
+    """For each mark, the kinds of blocks (as bits) whose fences after it do not pair up.
 
-    They are those of which an odd number of bare fences follows before the next opening fence.
+    These are the kinds with an odd number of bare fences before the next opening fence.
     """
-    found = []
+    unpaired = []
     kinds = 0
     for mark in reversed(marks):
-        found.append(kinds)
+        unpaired.append(kinds)
         if isinstance(mark, _Fence) and mark.is_opening:
             kinds &= ~mark.kinds
         elif isinstance(mark, _Fence) and mark.is_bare:
             kinds ^= mark.kinds
-    return found[::-1]
+    return unpaired[::-1]
 
 
 def _opens(fence: _Fence, following: _Fence | Block | None, unpaired: int) -> bool:
@@ -226,16 +226,16 @@ def _block(lines: list[str], opening: _Fence, closing: _Fence) -> Block:
     return Block(body, opening.info or "", _source(lines, opening, closing.line, end))
 
 
-def _unclosed(lines: list[str], opening: _Fence, end: int) -> Iterator[_Found]:
+def _unclosed(lines: list[str], opening: _Fence, end: int) -> Iterator[_Candidate]:
     """The block from ``opening`` to the line before ``end``, unless it is blank."""
     body = _body(opening, lines[opening.line + 1 : end])
     if body.strip():
         source = _source(lines, opening, end - 1, lines[end - 1])
-        yield _Found(Block(body, opening.info or "", source), is_doubtful=True)
+        yield _Candidate(Block(body, opening.info or "", source), is_doubtful=True)
 
 
 def _body(opening: _Fence, inner: list[str]) -> str:
-    """The content, without the margin as far as every line has it."""
+    """The content without the margin that all lines share."""
     quotations = opening.margin.count(">")
     lines = [_unquoted(line, quotations).removesuffix("\r") for line in inner]
     indentation = (len(line) - len(line.lstrip(" \t")) for line in lines if line.strip())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparing RDF graphs as sets of N-Triples lines."""
+"""Comparison of RDF graphs as sets of N-Triples lines."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Iterable
 
 from kgbench.scoring.agreement import Agreement, compare_sets
 
-# IRIs and quoted strings are passed over, so that what looks like a blank node in them is none.
+# IRIs and quoted strings are matched as a whole, so that text in them is not taken for blank nodes.
 _TERM = re.compile(r'<[^<>"]*>|"(?:[^"\\]|\\.)*"|(?P<blank>_:[^\s<>"]+)')
 
 
 def alike(line: str) -> str:
-    """An N-Triples line with every blank node written alike.
+    """Replace every blank node in an N-Triples line by ``_:b``.
 
     >>> alike('_:b7 <http://e.org/p> "_:b7" .')
     '_:b <http://e.org/p> "_:b7" .'
@@ -24,10 +24,10 @@ def alike(line: str) -> str:
 
 
 def line_set(triples: Iterable[str]) -> frozenset[str]:
-    """The set that graphs are compared by: the lines with blank nodes alike, and one empty line.
+    """The set by which graphs are compared: the lines with uniform blank nodes, and one empty line.
 
-    The empty line is a trait of the published scores (a serialised graph that is split at line
-    breaks ends in one): even an empty graph shares it with every other.
+    The empty line comes from the published scores, which split a serialised graph at line breaks:
+    even an empty graph shares it with every other.
     """
     return frozenset({"", *map(alike, triples)})
 

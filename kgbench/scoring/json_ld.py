@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What JSON-LD means, and what frames make of it: by PyLD, which fetches nothing.
+"""Triples and frames of JSON-LD documents, with PyLD and without fetching remote contexts.
 
-PyLD keeps to JSON-LD 1.1 where the streaming parser of Oxigraph does not (terms that a class gives
-a meaning to, inside of ``@nest``).
+PyLD conforms to JSON-LD 1.1 where the streaming parser of Oxigraph does not (terms of type-scoped
+contexts inside ``@nest``).
 """
 
 from __future__ import annotations
@@ -23,40 +23,40 @@ _N_TRIPLES: Final = ox.RdfFormat.N_TRIPLES
 
 
 class IllFormedJsonLd(KgbenchError):
-    """A document that is no JSON, or that the JSON-LD processor refuses; the message says why."""
+    """A document is not JSON, or the JSON-LD processor refuses it; the message gives the reason."""
 
 
 def rows(document: Mapping[str, Any]) -> frozenset[str]:
     """The triples of a JSON-LD document, as N-Triples without the full stop.
 
-    Triples of a named graph have its name behind them. Raises :class:`IllFormedJsonLd` for a
-    document that the processor refuses: a remote context, for one.
+    The name of a named graph follows its triples. Raises :class:`IllFormedJsonLd` for a document
+    that the processor refuses, for example because of a remote context.
     """
     from pyld import jsonld
 
-    found = _processed(lambda: jsonld.to_rdf(dict(document), _OPTIONS))
+    dataset = _process(lambda: jsonld.to_rdf(dict(document), _OPTIONS))
     return frozenset(
         _row(triple, "" if graph == _DEFAULT else f" <{graph}>")
-        for graph, triples in found.items()
+        for graph, triples in dataset.items()
         for triple in triples
     )
 
 
 def framed(nodes: Sequence[Any], frame: Mapping[str, Any]) -> dict[str, Any]:
-    """The tree that a frame, with its context, makes of expanded JSON-LD; without the context.
+    """Frame expanded JSON-LD nodes; return the tree without its context.
 
     Raises :class:`IllFormedJsonLd` for a frame that the processor refuses.
     """
     from pyld import jsonld
 
-    found = _processed(lambda: jsonld.frame(list(nodes), dict(frame), _OPTIONS))
-    return {name: value for name, value in found.items() if name != "@context"}
+    tree = _process(lambda: jsonld.frame(list(nodes), dict(frame), _OPTIONS))
+    return {name: value for name, value in tree.items() if name != "@context"}
 
 
 def leaves(tree: Any, node: str = "", path: str = "") -> Iterator[str]:
-    """What a framed tree says: for each value the identifier of its node, the path to it, and it.
+    """The values of a framed tree, each with the identifier of its node and the path to it.
 
-    The order of what stands in an array does not matter.
+    Positions in arrays are left out, so that their order does not matter.
     """
     if isinstance(tree, Mapping):
         node = str(tree.get("id", node))
@@ -65,23 +65,23 @@ def leaves(tree: Any, node: str = "", path: str = "") -> Iterator[str]:
         for key, value in tree.items():
             yield from leaves(value, node, f"{path}/{key}")
     elif isinstance(tree, list):
-        for one in tree:
-            yield from leaves(one, node, path)
+        for item in tree:
+            yield from leaves(item, node, path)
     else:
         yield f"{node} {path} {json.dumps(tree)}"
 
 
 def ordered(tree: Any) -> Any:
-    """A tree whose arrays are in an order of what they hold, so that equal ones compare equal."""
+    """Sort the arrays of a tree by content, so that trees with reordered arrays compare equal."""
     if isinstance(tree, Mapping):
         return {key: ordered(value) for key, value in sorted(tree.items())}
     if isinstance(tree, list):
-        return sorted((ordered(one) for one in tree), key=json.dumps)
+        return sorted((ordered(item) for item in tree), key=json.dumps)
     return tree
 
 
 def expanded(lines: Sequence[str]) -> list[dict[str, Any]]:
-    """A graph, given as lines of N-Triples, as expanded JSON-LD: a node for each subject."""
+    """Convert lines of N-Triples to expanded JSON-LD with a node for each subject."""
     from pyld import jsonld
 
     text = "".join(f"{line}\n" for line in lines)
@@ -89,25 +89,25 @@ def expanded(lines: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def known(lines: Sequence[str]) -> frozenset[str]:
-    """Triples in lines of N-Triples, as :func:`rows` writes them."""
+    """Convert lines of N-Triples to the form of :func:`rows`."""
     return frozenset(str(quad.triple) for quad in ox.parse("\n".join(lines), _N_TRIPLES))
 
 
 def load() -> None:
-    """Load PyLD, and let it do all that it loads something for."""
+    """Import PyLD and all that it loads lazily, for a process that cannot open files later."""
     context = {"a": "http://example.org/a"}
     rows({"@context": context, "a": [1, 1.5, True, {"@list": ["x"]}]})
     framed([{"http://example.org/a": [{"@value": "x"}]}], {"@context": context, "a": {}})
 
 
-def _processed(work: Callable[[], T]) -> T:
-    """What a processor makes; its errors, and those of Python that it does not foresee, refused."""
+def _process(work: Callable[[], T]) -> T:
+    """Call the processor; raise its errors, also unforeseen ones, as :class:`IllFormedJsonLd`."""
     from pyld import jsonld
 
     try:
         return work()
     except jsonld.JsonLdError as error:
-        raise IllFormedJsonLd(_said(error)) from error
+        raise IllFormedJsonLd(_error_message(error)) from error
     except RecursionError as error:
         raise IllFormedJsonLd("the document is nested too deeply") from error
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
@@ -138,12 +138,12 @@ def _refuse(url: str, _options: object) -> None:
 _OPTIONS: Final = {"documentLoader": _refuse, "base": ""}
 
 
-def _said(error: BaseException) -> str:
-    """What the processor says of the innermost cause, with the term or keyword that it is about."""
-    at = error
-    while at.__cause__ is not None:
-        at = at.__cause__
-    details = getattr(at, "details", None) or {}
+def _error_message(error: BaseException) -> str:
+    """The message of the innermost cause, with the term or keyword that it concerns."""
+    cause = error
+    while cause.__cause__ is not None:
+        cause = cause.__cause__
+    details = getattr(cause, "details", None) or {}
     keys = [key for key in ("term", "property", "keyword") if key in details]
-    words = str(at.args[0] if at.args else at)
-    return f"{words} ({details[keys[0]]})" if keys else words
+    message = str(cause.args[0] if cause.args else cause)
+    return f"{message} ({details[keys[0]]})" if keys else message

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a sentence mentions an entity in another form: acronym, other name, date, number.
+"""Detection of mentions of an entity in another form: acronym, other name, date, number.
 
-The published hallucination metrics look for the entity's own words only. Their authors name what
-that misses (Mihindukulasooriya et al., ISWC 2023, sections 5.4 and 7): acronyms, their expansions,
-and other names of the same thing. Dates and numbers are written in many ways, too.
+The published hallucination metrics look only for the entity's own words. Their authors name the
+forms that this misses (Mihindukulasooriya et al., ISWC 2023, sections 5.4 and 7): acronyms, their
+expansions, and other names of the same thing. Dates and numbers have many forms, too.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ _LEAST_NAME = 4  # characters of a word that can stand for a whole name
 
 @dataclass(frozen=True)
 class MentionedIn:
-    """A sentence, prepared for many questions about it."""
+    """A sentence with cached indexes, for tests of many entities."""
 
     sentence: str
 
     def mentions(self, entity: str) -> bool:
         """Whether the sentence mentions ``entity`` as an acronym, another name, a date, a number.
 
-        * A date is mentioned where its year is and, unless it is 1 January (the data's filler for
-          a whole year), its day and month, too.
-        * A number is mentioned where a number of the same value is.
-        * An acronym is mentioned where consecutive words have its letters as initials, an
-          expansion where its acronym is; small words may be left out.
-        * A name is mentioned where all its words are, in any order and without diacritics,
-          whatever stands in brackets left out; or where the last of several words is, if it has at
-          least four letters and a capital (a person by the family name).
+        * A date is mentioned if its year is and, unless it is 1 January (the data's filler for a
+          whole year), also its day and month.
+        * A number is mentioned if a number with the same value is.
+        * An acronym is mentioned if consecutive words have its letters as initials, an expansion if
+          its acronym is mentioned; small words may be left out.
+        * A name is mentioned if all its words are, in any order and without diacritics; text in
+          brackets is ignored. It is also mentioned if the last of several words is, provided it has
+          at least four letters and a capital (a person by the family name).
         """
         if (date := _date(entity)) is not None:
             return self._has_date(*date)
@@ -57,7 +57,7 @@ class MentionedIn:
 
     @cached_property
     def _words(self) -> list[str]:
-        return _WORD.findall(_undecorated(self.sentence))
+        return _WORD.findall(_without_accents(self.sentence))
 
     @cached_property
     def _lowered(self) -> frozenset[str]:
@@ -66,17 +66,17 @@ class MentionedIn:
     @cached_property
     def _numbers(self) -> frozenset[float]:
         text = _GROUPED.sub("", self.sentence)
-        return frozenset(float(found) for found in _NUMBER.findall(text) if len(found) < 300)  # noqa: PLR2004 - no number a float can hold is longer
+        return frozenset(float(number) for number in _NUMBER.findall(text) if len(number) < 300)  # noqa: PLR2004 - no number a float can hold is longer
 
     @cached_property
     def _initials(self) -> frozenset[str]:
         """Initials of all runs of two to eight words, with and without the small ones."""
-        found: set[str] = set()
+        initials: set[str] = set()
         for words in (self._words, [w for w in self._words if w.lower() not in _SMALL]):
             letters = "".join(word[0] for word in words).upper()
             for length in range(_LEAST_ACRONYM, 9):
-                found.update(letters[k : k + length] for k in range(len(letters) - length + 1))
-        return frozenset(found)
+                initials.update(letters[k : k + length] for k in range(len(letters) - length + 1))
+        return frozenset(initials)
 
     def _has_date(self, year: int, month: int, day: int) -> bool:
         if float(year) not in self._numbers:
@@ -87,7 +87,7 @@ class MentionedIn:
         return float(day) in self._numbers and (named or float(month) in self._numbers)
 
     def _has_name(self, entity: str) -> bool:
-        words = _WORD.findall(_BRACKETED.sub(" ", _undecorated(entity)))
+        words = _WORD.findall(_BRACKETED.sub(" ", _without_accents(entity)))
         if not words:
             return False
         if all(word.lower() in self._lowered for word in words):
@@ -102,9 +102,9 @@ class MentionedIn:
 
     def _has_expansion(self, entity: str) -> bool:
         """Whether the sentence abbreviates what ``entity`` writes out."""
-        words = _WORD.findall(_undecorated(entity))
-        for chosen in (words, [word for word in words if word.lower() not in _SMALL]):
-            letters = "".join(word[0] for word in chosen).upper()
+        words = _WORD.findall(_without_accents(entity))
+        for candidate in (words, [word for word in words if word.lower() not in _SMALL]):
+            letters = "".join(word[0] for word in candidate).upper()
             if len(letters) >= _LEAST_ACRONYM and letters in self._capitals:
                 return True
         return False
@@ -136,19 +136,19 @@ def _plain_number(text: str) -> str:
 def _date(text: str) -> tuple[int, int, int] | None:
     """Year, month and day of a text that is a date."""
     lowered = _ORDINAL.sub("", text.strip("\"' ").lower())
-    if found := _ISO_DATE.fullmatch(lowered):
-        return int(found[1]), int(found[2]), int(found[3])
-    if (found := _DAY_FIRST.fullmatch(lowered)) and found[2] in _MONTH_NUMBERS:
-        return int(found[3]), _MONTH_NUMBERS[found[2]], int(found[1])
-    if (found := _MONTH_FIRST.fullmatch(lowered)) and found[1] in _MONTH_NUMBERS:
-        return int(found[3]), _MONTH_NUMBERS[found[1]], int(found[2])
+    if match := _ISO_DATE.fullmatch(lowered):
+        return int(match[1]), int(match[2]), int(match[3])
+    if (match := _DAY_FIRST.fullmatch(lowered)) and match[2] in _MONTH_NUMBERS:
+        return int(match[3]), _MONTH_NUMBERS[match[2]], int(match[1])
+    if (match := _MONTH_FIRST.fullmatch(lowered)) and match[1] in _MONTH_NUMBERS:
+        return int(match[3]), _MONTH_NUMBERS[match[1]], int(match[2])
     return None
 
 
-def _undecorated(text: str) -> str:
+def _without_accents(text: str) -> str:
     """``text`` without the marks of accented letters."""
     if text.isascii():
         return text
-    # One character at a time: a whole run of marks would be sorted, in quadratic time.
+    # One character at a time, because normalising a long run of marks takes quadratic time.
     decomposed = (c for character in text for c in unicodedata.normalize("NFKD", character))
     return "".join(c for c in decomposed if not unicodedata.combining(c))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How well shapes tell graphs that keep to rules from mutants that break one each.
+"""Scores of shapes that must accept correct graphs and refuse mutants with one broken rule each.
 
 Mutation scores: DeMillo, Lipton and Sayward, Hints on Test Data Selection, Computer 1978; balanced
 accuracy: Brodersen et al., The Balanced Accuracy and Its Posterior Distribution, ICPR 2010;
@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 
 class Discrimination(NamedTuple):
-    """What shapes make of graphs of both kinds; all values are from 0 to 1.
+    """How well shapes discriminate correct graphs and mutants; all values are from 0 to 1.
 
-    ``accepted`` is the share of right graphs that conform, ``by_component`` the share of mutants
-    that do not, by the component that they violate, and ``refused`` the mean of these shares.
+    ``accepted`` is the share of correct graphs that conform, ``by_component`` the share of mutants
+    that do not conform, by the component that they violate, and ``refused`` the mean of these.
     """
 
     accepted: float
@@ -26,17 +26,17 @@ class Discrimination(NamedTuple):
 
     @property
     def refused(self) -> float:
-        """The mean share of refused mutants, every component counting the same."""
+        """The mean share of refused mutants; all components have the same weight."""
         return fsum(self.by_component.values()) / len(self.by_component)
 
     @property
     def balanced_accuracy(self) -> float:
-        """The mean of the shares of accepted and of refused; 0.5 where nothing is told apart."""
+        """The mean of the accepted and the refused share; 0.5 without any discrimination."""
         return (self.accepted + self.refused) / 2
 
     @property
     def informedness(self) -> float:
-        """Balanced accuracy with what chance gives taken away; 0 where that is all there is."""
+        """Balanced accuracy above chance, rescaled to 0 to 1."""
         return max(0.0, self.accepted + self.refused - 1)
 
     @property
@@ -46,13 +46,15 @@ class Discrimination(NamedTuple):
 
 
 def discrimination(right: Sequence[bool], mutants: Sequence[tuple[str, bool]]) -> Discrimination:
-    """The shares, from whether each right graph conforms, and each mutant of a component does.
+    """Compute the shares from the conformance of correct graphs, and of mutants with a component.
 
     >>> found = discrimination([True, True], [("MinCount", False), ("Class", True)])
     >>> found.accepted, found.refused, found.balanced_accuracy, found.informedness
     (1.0, 0.5, 0.75, 0.5)
     """
-    tried = Counter(component for component, _ in mutants)
+    totals = Counter(component for component, _ in mutants)
     refused = Counter(component for component, conforms in mutants if not conforms)
-    shares = {component: refused[component] / number for component, number in sorted(tried.items())}
+    shares = {
+        component: refused[component] / number for component, number in sorted(totals.items())
+    }
     return Discrimination(sum(right) / len(right), shares)

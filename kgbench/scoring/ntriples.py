@@ -20,5 +20,5 @@ def terms(line: str) -> Terms:
     >>> terms('<http://e.org/a> <http://e.org/b> "c d" .')
     Terms(subject='<http://e.org/a>', predicate='<http://e.org/b>', object='"c d"')
     """
-    subject, predicate, rest = line.split(" ", 2)
-    return Terms(subject, predicate, rest.removesuffix(" ."))
+    subject, predicate, object_ = line.split(" ", 2)
+    return Terms(subject, predicate, object_.removesuffix(" ."))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small ontologies and facts as Text2KGBench has them: labels and identifiers."""
+"""Small ontologies and facts in the form of Text2KGBench: labels and identifiers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kgbench.model import Json
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact of the reference: labels as they are published, blanks included."""
+    """A fact of the reference, with labels as published, spaces included."""
 
     subject: str
     relation: str
@@ -21,7 +21,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Concept:
-    """A class; ``id`` is unique in its ontology, unless the data have a fault."""
+    """A class; ``id`` is unique in its ontology, unless the published data are faulty."""
 
     id: str
     label: str
@@ -29,7 +29,7 @@ class Concept:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A property; ``domain`` and ``range`` are ids of concepts, empty or dangling where unknown."""
+    """A property; ``domain`` and ``range`` are ids of concepts, empty or dangling if unknown."""
 
     id: str
     label: str
@@ -38,7 +38,7 @@ class Relation:
 
     @property
     def name(self) -> str:
-        """The label as prompts and answers write it: blanks become underscores."""
+        """The label as prompts and answers write it, with underscores for spaces."""
         return self.label.replace(" ", "_")
 
 
@@ -63,11 +63,11 @@ class Ontology:
 
     @cached_property
     def relations_named(self) -> Mapping[str, tuple[Relation, ...]]:
-        """Relations by the name that answers write; two can share one."""
-        found: dict[str, tuple[Relation, ...]] = {}
+        """Relations by the name that answers write; several relations can share a name."""
+        by_name: dict[str, tuple[Relation, ...]] = {}
         for relation in self.relations:
-            found[relation.name] = (*found.get(relation.name, ()), relation)
-        return found
+            by_name[relation.name] = (*by_name.get(relation.name, ()), relation)
+        return by_name
 
     def as_json(self) -> dict[str, Json]:
         """The ontology as case data hold it."""
@@ -84,14 +84,14 @@ def ontology_from(data: Mapping[str, Json]) -> Ontology:
     return Ontology(
         data["id"],
         data["title"],
-        tuple(Concept(*each) for each in data["concepts"]),
-        tuple(Relation(*each) for each in data["relations"]),
+        tuple(Concept(*item) for item in data["concepts"]),
+        tuple(Relation(*item) for item in data["relations"]),
     )
 
 
 def facts_from(data: Sequence[Json]) -> tuple[Fact, ...]:
     """Facts from ``[[subject, relation, object], ...]``."""
-    return tuple(Fact(*each) for each in data)
+    return tuple(Fact(*item) for item in data)
 
 
 def facts_json(facts: Sequence[Fact]) -> list[Json]:

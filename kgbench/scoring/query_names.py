@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which names a SPARQL query uses, compared with those of a reference query."""
+"""Comparison of the names in a SPARQL query with those in a reference query."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ _STRINGS = {
 
 
 def names(query: str, prefixes: Mapping[str, str]) -> set[str]:
-    """The prefixed names as they are written, ``a`` as ``rdf:type``, full IRIs by ``prefixes``.
+    """The prefixed names as written, ``a`` as ``rdf:type``, full IRIs shortened by ``prefixes``.
 
-    Prefix declarations and strings do not count; an IRI that no prefix fits stays ``<iri>``.
+    Prefix declarations and strings are ignored; an IRI that no prefix fits stays ``<iri>``.
     """
-    found = set()
+    used = set()
     for match in _tokens(_PREFIX.sub(" ", query)):
         if match["name"]:
-            found.add(match["name"])
+            used.add(match["name"])
         elif match["type"]:
-            found.add("rdf:type")
+            used.add("rdf:type")
         else:
-            found.add(shortened(match["iri"], prefixes))
-    return found
+            used.add(shortened(match["iri"], prefixes))
+    return used
 
 
 def _tokens(text: str) -> Iterator[re.Match[str]]:
-    """The names in ``text`` outside of strings; a quotation mark that none closes begins none."""
+    """The names in ``text`` outside of strings; an unclosed quotation mark begins no string."""
     position = 0
     unclosed = dict.fromkeys(_STRINGS, 0)
     while (match := _TOKEN.search(text, position)) is not None:
@@ -50,11 +50,11 @@ def _tokens(text: str) -> Iterator[re.Match[str]]:
         elif len(quote) > 1 and (end := text.find(quote, position)) >= 0:
             position = end + len(quote)
         else:
-            # Three marks that are not closed are an empty string and a mark.
+            # Three marks that are never closed are an empty string and one mark.
             position = match.start() + 1
             mark = quote[0]
-            # Whether a mark closes a string does not depend on where the string begins: up to
-            # where one has not been closed no other is, so that no part is searched twice.
+            # Whether a mark closes a string does not depend on where the string begins. So none is
+            # closed before the end of an unclosed one, and no part is searched twice.
             if position >= unclosed[mark]:
                 string = _STRINGS[mark].match(text, position)
                 assert string is not None
@@ -67,7 +67,7 @@ def _tokens(text: str) -> Iterator[re.Match[str]]:
 def compare_names(
     reference: str, query: str, prefixes: Mapping[str, str]
 ) -> tuple[Agreement, Agreement]:
-    """Agreement of the names in two queries, and of what follows the prefix in each."""
+    """Agreement of the names in two queries, and agreement of their local names."""
     expected, given = names(reference, prefixes), names(query, prefixes)
     return compare_sets(expected, given), compare_sets(
         set(map(_suffix, expected)), set(map(_suffix, given))

@@ -29,12 +29,12 @@ CLEANINGS: Mapping[str, Callable[[str], str]] = {
     "strip": str.strip,
     "strip-quotes": lambda part: part.strip().translate(_QUOTES),
 }
-"""What can be done to the parts of a fact, by name (see :func:`parse`)."""
+"""The cleanings of the parts of a fact, by name (see :func:`parse`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedFacts:
-    """The facts of an answer in order, its lines that are not blank, and those without a fact."""
+    """The facts of an answer in order; counts of its non-blank lines and of those without fact."""
 
     triples: tuple[Triple, ...]
     lines: int
@@ -42,42 +42,42 @@ class ParsedFacts:
 
 
 def parse(answer: str, cleaning: str = "none") -> ParsedFacts:
-    """The facts of ``answer``; ``cleaning`` (a name in :data:`CLEANINGS`) is done to each part.
+    """Parse the facts of ``answer``; ``cleaning`` (a name in :data:`CLEANINGS`) cleans each part.
 
-    ``none`` leaves parts as they are, so that most objects begin with a blank; ``strip`` removes
+    ``none`` leaves parts as they are, so that most objects begin with a space; ``strip`` removes
     white space at both ends; ``strip-quotes`` then deletes all quotation marks and apostrophes.
 
     >>> parse("director(Psycho, Alfred Hitchcock)", "strip").triples
     (('Psycho', 'director', 'Alfred Hitchcock'),)
 
-    Raises :class:`~kgbench.errors.EvaluationError` for another cleaning.
+    Raises :class:`~kgbench.errors.EvaluationError` for an unknown cleaning.
     """
-    cleaned = CLEANINGS.get(cleaning)
-    if cleaned is None:
+    clean = CLEANINGS.get(cleaning)
+    if clean is None:
         raise EvaluationError(f"there is no cleaning '{cleaning}' (but {', '.join(CLEANINGS)})")
     text = answer.replace("\\_", "_")
-    found = list(_matches(text))
+    matches = list(_matches(text))
     triples = tuple(
-        (cleaned(subject), relation, cleaned(object_)) for _, _, relation, subject, object_ in found
+        (clean(subject), relation, clean(object_)) for _, _, relation, subject, object_ in matches
     )
-    lines, unparsed = _lines(text, [(first, last) for first, last, *_ in found])
+    lines, unparsed = _lines(text, [(first, last) for first, last, *_ in matches])
     return ParsedFacts(triples, lines, unparsed)
 
 
 def cleanings_of(answer: str, triples: Sequence[Triple]) -> tuple[str, ...]:
-    """The cleanings (names in :data:`CLEANINGS`) with which ``answer`` has exactly ``triples``.
+    """The cleanings (names in :data:`CLEANINGS`) that parse ``answer`` into exactly ``triples``.
 
     >>> cleanings_of("director(Psycho, Hitchcock)", [("Psycho", "director", "Hitchcock")])
     ('strip', 'strip-quotes')
     """
-    wanted = tuple(triples)
+    expected = tuple(triples)
     uncleaned = parse(answer).triples
-    if len(uncleaned) != len(wanted):
+    if len(uncleaned) != len(expected):
         return ()
     return tuple(
         name
-        for name, cleaned in CLEANINGS.items()
-        if tuple((cleaned(s), relation, cleaned(o)) for s, relation, o in uncleaned) == wanted
+        for name, clean in CLEANINGS.items()
+        if tuple((clean(s), relation, clean(o)) for s, relation, o in uncleaned) == expected
     )
 
 
@@ -101,7 +101,7 @@ def _matches(text: str) -> Iterator[tuple[int, int, str, str, str]]:
 
 
 def _lines(text: str, spans: list[tuple[int, int]]) -> tuple[int, int]:
-    """How many lines are not blank, and how many of them touch none of ``spans``."""
+    """The number of lines that are not blank, and of those that touch none of ``spans``."""
     lines = text.split("\n")
     ends = list(accumulate(len(line) + 1 for line in lines))
     touched = {

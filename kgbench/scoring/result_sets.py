@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The result of a SELECT as one set of texts, as published result sets are written."""
+"""The result of a SELECT as one set of texts, in the form of published result sets."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def bound_rows(rows: Iterable[Row]) -> int:
 
 
 def written(term: str, prefixes: Mapping[str, str]) -> str:
-    r"""An N-Triples term as a value: IRIs by prefix where one fits, literals by lexical form.
+    r"""Convert an N-Triples term to a value: IRIs by prefix if one fits, literals by lexical form.
 
     >>> written("<http://e.org/a>", {"": "http://e.org/"}), written('"1"^^<http://e.org/i>', {})
     (':a', '1')
     """
     if term.startswith("<"):
         return shortened(term[1:-1], prefixes)
-    found = _LITERAL.match(term)
-    return _ESCAPE.sub(_character, found[1]) if found else term
+    literal = _LITERAL.match(term)
+    return _ESCAPE.sub(_character, literal[1]) if literal else term
 
 
 def shortened(iri: str, prefixes: Mapping[str, str]) -> str:

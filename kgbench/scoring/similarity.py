@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Similarity of texts by :mod:`difflib`, as the published scores have it."""
+"""Similarity of texts by :mod:`difflib`, as in the published scores."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Final
 TIMES: Final = 50
 
 
-@lru_cache(maxsize=256)  # models often give one answer, and each is held against one question
+@lru_cache(maxsize=256)  # models often repeat an answer to the same question
 def ratio(text: str, reference: str) -> float:
     """The ratio of :class:`difflib.SequenceMatcher`, from 0 to 1.
 
-    The order of the arguments matters (the ratio is not symmetric), and so does the popularity
-    heuristic, which stays on: near-identical texts of more than 200 characters may reach 0.9 only.
-    A text more than :data:`TIMES` as long as the reference has ratio 0 without being compared: it
-    could reach 0.04 at most, and comparing it takes quadratic time.
+    The ratio is not symmetric: the order of the arguments matters. The popularity heuristic stays
+    on, so that near-identical texts of more than 200 characters may reach only 0.9. A text more
+    than :data:`TIMES` as long as the reference has ratio 0 without a comparison, which would take
+    quadratic time and give 0.04 at most.
     """
     if len(text) > TIMES * max(len(reference), 1):
         return 0.0
@@ -25,9 +25,9 @@ def ratio(text: str, reference: str) -> float:
 
 
 def improvement(ratio: float, baseline: float) -> float:
-    """Where ``ratio`` lies in relation to ``baseline``, the similarity before the change.
+    """The improvement of ``ratio`` over ``baseline``, the similarity before the change.
 
-    0.2 ratio/baseline up to the baseline, from there linear to 1. Not clamped: rounding can give
+    It is 0.2 ratio/baseline up to the baseline, then linear to 1. Not clamped: rounding can give
     1.0000000000000002. Source: Meyer et al., LLM-KG-Bench 3.0, ESWC 2025, section 3.4.1.
     """
     if ratio <= baseline:

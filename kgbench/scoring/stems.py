@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts as runs of stems: what the published hallucination metrics compare.
+"""Texts as joined stems, which the published hallucination metrics compare.
 
-A text is cut into tokens by NLTK's word tokeniser, each token is stemmed by NLTK's Porter stemmer,
-and the stems are joined without blanks. The published values were computed with NLTK 3.8.1, which
-looks for irregular words before it changes them to lower case: "sky" stays "sky", "Sky" becomes
-"ski". Later versions look afterwards; here it is done as it was.
+A text is tokenised by NLTK's word tokeniser, each token is stemmed by NLTK's Porter stemmer, and
+the stems are joined without spaces. The published values were computed with NLTK 3.8.1, which looks
+up irregular words before it changes them to lower case: "sky" stays "sky", "Sky" becomes "ski".
+Later versions look them up afterwards; this module keeps the order of 3.8.1.
 
-Neither needs data of NLTK. Only the modules of these two classes are loaded, without the package
-around them, which would take twenty times as long; what is loaded stays out of ``sys.modules``, so
-that others can import NLTK as usual.
+Neither class needs data of NLTK. Only the modules of these two classes are loaded, because the
+whole package would take twenty times as long. They stay out of ``sys.modules``, so that others can
+import NLTK as usual.
 
-Most tokens end at a blank, so texts are tokenised piece by piece and the pieces are remembered. The
+Most tokens end at a space, so texts are tokenised chunk by chunk and the chunks are cached. The
 result is that of tokenising the whole text at once (a test compares them).
 """
 
@@ -27,12 +27,12 @@ from types import ModuleType
 
 from kgbench.errors import ResourceError
 
-_LONGEST_REMEMBERED = 64  # characters of a piece
-_LONGEST_WORD = 200  # characters; longer tokens are no words and stay as they are
-_REMEMBERED = 1 << 16
+_LONGEST_CACHED = 64  # characters of a piece
+_LONGEST_WORD = 200  # characters; longer tokens are not stemmed
+_CACHE_SIZE = 1 << 16
 _PACKAGES = ("nltk", "nltk.stem", "nltk.tokenize")
 _SPLIT_WORDS = frozenset({"cannot", "gimme", "gonna", "gotta", "lemme", "wanna"})
-# What may follow the period that ends a text, for the tokeniser to split that period off.
+# Characters after which the tokeniser still splits off the period that ends a text.
 _AFTER_PERIOD = frozenset(".])}>\"'»\u201d\u2019 \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0")
 # Most pieces are a word with at most one mark before and behind it, each a token of its own; but a
 # period belongs to its word, unless the text ends there.
@@ -52,26 +52,26 @@ def folded(text: str) -> str:
 
 def stemmed(text: str) -> str:
     """The stems of all tokens of ``text``, joined and :func:`folded`."""
-    return _short(text) if len(text) <= _LONGEST_REMEMBERED else _stemmed(text)
+    return _short(text) if len(text) <= _LONGEST_CACHED else _stemmed(text)
 
 
 def stemmed_by_sentence(text: str) -> str:
-    """As :func:`stemmed`, but each part that ends in a mark and a blank is tokenised by itself.
+    """As :func:`stemmed`, but each part that ends in a mark and white space is tokenised alone.
 
-    That is what a sentence splitter does that takes every such mark as the end of a sentence.
+    This imitates a sentence splitter that takes every such mark as the end of a sentence.
     """
     return "".join(map(stemmed, _SENTENCE_END.split(text)))
 
 
 def load() -> None:
-    """Load tokeniser and stemmer, which reads files."""
+    """Load tokeniser and stemmer, for a process that cannot open files later."""
     _tools()
 
 
 def forget() -> None:
-    """Forget all stems that are remembered; what is computed does not depend on them."""
-    for remembered in (_short, _remembered, _stem_of_word):
-        remembered.cache_clear()
+    """Clear the caches of stems; results do not depend on them."""
+    for cached in (_short, _cached_stems, _stem_of_word):
+        cached.cache_clear()
 
 
 def _stemmed(text: str) -> str:
@@ -79,38 +79,38 @@ def _stemmed(text: str) -> str:
     end = len(chunks) - 1
     while end > 0 and all(c in _AFTER_PERIOD or c.isspace() for c in chunks[end]):
         end -= 1
-    parts = [_piece(chunk, first=not k) for k, chunk in enumerate(chunks[:end])]
-    parts.append(_piece(" ".join(chunks[end:]), first=end == 0, last=True))
+    parts = [_chunk_stems(chunk, first=not k) for k, chunk in enumerate(chunks[:end])]
+    parts.append(_chunk_stems(" ".join(chunks[end:]), first=end == 0, last=True))
     return folded("".join(parts))
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=_CACHE_SIZE)
 def _short(text: str) -> str:
     return _stemmed(text)
 
 
-def _piece(chunk: str, *, first: bool, last: bool = False) -> str:
-    """The stems of a piece that stands between blanks, unless it is at an end of the text."""
+def _chunk_stems(chunk: str, *, first: bool, last: bool = False) -> str:
+    """The stems of a chunk between spaces; ``first`` and ``last`` mark the ends of the text."""
     if chunk.isalnum() and chunk.lower() not in _SPLIT_WORDS:
         return _stem(chunk)
-    if len(chunk) > _LONGEST_REMEMBERED:
-        return _joined(chunk, first=first, last=last)
+    if len(chunk) > _LONGEST_CACHED:
+        return _stems_between(chunk, first=first, last=last)
     simple = _SIMPLE.fullmatch(chunk)
     if simple is not None and _SPLIT_WORDS.isdisjoint(simple[2].lower().split("-")):
         before, word, behind = simple.groups("")
         if behind == "." and not last:
             return before + _stem(f"{word}.")
         return before + _stem(word) + behind
-    return _remembered(chunk, first, last)
+    return _cached_stems(chunk, first, last)
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def _remembered(chunk: str, first: bool, last: bool) -> str:
-    return _joined(chunk, first=first, last=last)
+@lru_cache(maxsize=_CACHE_SIZE)
+def _cached_stems(chunk: str, first: bool, last: bool) -> str:
+    return _stems_between(chunk, first=first, last=last)
 
 
-def _joined(chunk: str, *, first: bool, last: bool) -> str:
-    """The stems of a piece, tokenised with a token before and behind it unless it is at an end."""
+def _stems_between(chunk: str, *, first: bool, last: bool) -> str:
+    """The stems of a chunk, tokenised with a token before and after it unless it is at an end."""
     tokenise, _ = _tools()
     before, behind = "" if first else "0 ", "" if last else " 0"
     tokens = tokenise(f"{before}{chunk}{behind}")
@@ -122,7 +122,7 @@ def _stem(word: str) -> str:
     return word.lower() if len(word) > _LONGEST_WORD else _stem_of_word(word)
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=_CACHE_SIZE)
 def _stem_of_word(word: str) -> str:
     return _tools()[1](word)
 
@@ -143,13 +143,13 @@ def _tools() -> tuple[Callable[[str], list[str]], Callable[[str], str]]:
 
 @contextmanager
 def _bare_packages() -> Iterator[None]:
-    """Empty packages in the place of NLTK's own, below which its modules are found."""
+    """Replace NLTK's packages by empty ones in which its modules can be imported."""
     spec = importlib.util.find_spec("nltk")
     if spec is None or not spec.submodule_search_locations:
         raise ResourceError("the package nltk is missing: reinstall kgbench")
     root = spec.submodule_search_locations[0]
-    before = {name: module for name, module in sys.modules.items() if _of_nltk(name)}
-    for name in before:
+    loaded = {name: module for name, module in sys.modules.items() if _of_nltk(name)}
+    for name in loaded:
         del sys.modules[name]
     try:
         for name in _PACKAGES:
@@ -160,7 +160,7 @@ def _bare_packages() -> Iterator[None]:
     finally:
         for name in [name for name in sys.modules if _of_nltk(name)]:
             del sys.modules[name]
-        sys.modules.update(before)
+        sys.modules.update(loaded)
 
 
 def _of_nltk(name: str) -> bool:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Task classes: what is asked, of which cases, and how answers are judged."""
+"""Task classes: their cases, prompts and judges, and the catalogue of all of them."""

@@ -2,7 +2,7 @@
 """Sparql2AnswerList and Text2AnswerList: give the values that a query or a question asks for.
 
 The two task classes have the same cases and the same judge; one shows the query, the other the
-question. Scores: Meyer et al., NLP4KGC 2024. What is left open is decided in ``task.ttl``.
+question. Scores: Meyer et al., NLP4KGC 2024. ``task.ttl`` decides the points that they leave open.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class AnswerList:
         ``frame`` is the task class whose prompt is shown, by default this one.
         """
         self.NAME = name
-        self._asked = asked
-        self._frame = name if frame is None else frame
+        self._question_key = asked
+        self._prompt_class = name if frame is None else frame
 
     def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG002 - static
         """The questions about the organisational graph, in the format of ``task``."""
@@ -44,35 +44,39 @@ class AnswerList:
         ]
 
     def prompt(self, case: Case) -> str:
-        """The query or question of ``case`` with its graph."""
+        """The query or question of ``case``, with its graph."""
         graph_format = formats.canonical_format(case.data["graphFormat"])
         return texts.filled(
-            self._frame,
+            self._prompt_class,
             "prompt.txt",
             format=formats.TITLES[graph_format],
-            asked=case.data[self._asked],
-            graph=_shown(case, graph_format),
+            asked=case.data[self._question_key],
+            graph=_graph_and_labels(case, graph_format),
         )
 
     def judge(self, case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  # noqa: ARG002 - no parsing
         """Compare the lines of the answer with the expected values."""
         answer = answers[-1]
         expected: list[str] = case.data["refResultSet"]
-        found = answer_lists.comparisons(expected, answer)
+        agreements = answer_lists.comparisons(expected, answer)
         scores: dict[str, float] = {}
-        for prefix, each in found.items():
-            scores |= each.named(prefix, f1="F1" if prefix else "f1")
-        scores["combinedF1"] = sum(each.f1 for each in found.values()) / len(found)
+        for prefix, agreement in agreements.items():
+            scores |= agreement.named(prefix, f1="F1" if prefix else "f1")
+        scores["combinedF1"] = sum(agreement.f1 for agreement in agreements.values()) / len(
+            agreements
+        )
         scores["brevity"] = by_blanks("\n".join(expected), answer)
-        given = answer_lists.lines(answer)
+        answer_lines = answer_lists.lines(answer)
         infos: dict[str, Json] = {
             "testUid": case.data.get("uid"),
-            "answerResultLength": len(given),
-            "answerSetSize": len(set(given)),
-            "answerSet": sorted(set(given)),
+            "answerResultLength": len(answer_lines),
+            "answerSetSize": len(set(answer_lines)),
+            "answerSet": sorted(set(answer_lines)),
         }
-        infos |= {name: int(is_so) for name, is_so in _errors(expected, answer, found).items()}
-        return Verdict(scores, infos, Outcome.SCORED if given else Outcome.EMPTY)
+        infos |= {
+            name: int(is_shown) for name, is_shown in _errors(expected, answer, agreements).items()
+        }
+        return Verdict(scores, infos, Outcome.SCORED if answer_lines else Outcome.EMPTY)
 
     def reference(self, case: Case) -> str:
         """The expected values, one per line."""
@@ -90,7 +94,7 @@ def _data(question: Mapping[str, Json], graph_format: str) -> dict[str, Json]:
     }
 
 
-def _shown(case: Case, graph_format: str) -> str:
+def _graph_and_labels(case: Case, graph_format: str) -> str:
     if "graphTurtle" not in case.data:
         raise TaskError(f"the case {case.iri} has no graph, so nothing can be asked about it")
     graph = organisation.in_format(case.data["graphTurtle"], graph_format)
@@ -101,18 +105,18 @@ def _shown(case: Case, graph_format: str) -> str:
 
 
 def _errors(
-    expected: Sequence[str], answer: str, found: Mapping[str, Agreement]
+    expected: Sequence[str], answer: str, agreements: Mapping[str, Agreement]
 ) -> dict[str, bool]:
-    """Which habits the answer shows, by the published names."""
+    """The common mistakes that the answer shows, by their published names."""
     several = len(set(answer_lists.lines(answer))) > 1
     return {
         "errorHttp": "http" in answer,
         "errorGreaterThan": "<" in answer or ">" in answer,
         "errorQuotationMark": '"' in answer,
         "errorNumber": answer_lists.expects_number(expected) and several,
-        "errorF1Spaces": found["trim"].f1 > found[""].f1,
-        "errorF1Format": found["fixed"].f1 > found["trim"].f1,
-        "errorF1Minor": found["relaxed"].f1 > found["fixed"].f1,
+        "errorF1Spaces": agreements["trim"].f1 > agreements[""].f1,
+        "errorF1Format": agreements["fixed"].f1 > agreements["trim"].f1,
+        "errorF1Minor": agreements["relaxed"].f1 > agreements["fixed"].f1,
     }
 
 

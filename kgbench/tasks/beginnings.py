@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a new task class can begin as (``kgbench tasks new``)."""
+"""The variants of a new task class (``kgbench tasks new``)."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """How often a model is asked: once, or again with feedback."""
+    """The number of prompts: one, or further ones with feedback."""
 
     ANSWER = "answer"
     DIALOGUE = "dialogue"
 
 
 class Answers(StrEnum):
-    """What a model answers with: lines of text, or a graph in Turtle."""
+    """The form of answers: lines of text, or a graph in Turtle."""
 
     TEXT = "text"
     GRAPH = "graph"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """An invented bestiary: a large graph of creatures, generated from a fixed seed.
 
-It has the shape of the Beastiary graph (one large class with many properties, human-readable
-names) and nothing of its content. The same seed gives the same graph everywhere: only
-:meth:`random.Random.random` is drawn from, whose sequence Python guarantees.
+It has the structure of the Beastiary graph (one large class with many properties, human-readable
+names) but none of its content. The same seed gives the same graph everywhere, because all random
+choices use :meth:`random.Random.random`, whose sequence Python guarantees.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ _VALUES: Final = {
 
 
 class _Field(NamedTuple):
-    """A property of creatures whose values are resources: of which class, and how many at most."""
+    """A property of creatures, the class of its values, and how many values a creature has."""
 
     name: str
     of: str
@@ -148,7 +148,7 @@ _FIELDS: Final = (
 
 @cache
 def text() -> str:
-    """The whole graph as N-Triples; made once in each process."""
+    """The whole graph as N-Triples; generated once per process."""
     return "".join(f"{line}\n" for line in lines())
 
 
@@ -159,12 +159,12 @@ def creatures() -> tuple[str, ...]:
 
 
 def values() -> list[str]:
-    """The labels of what is no creature: habitats, tempers, diets, languages and so on."""
+    """The labels of all resources that are not creatures: habitats, tempers, diets and so on."""
     return [name for of_class in _VALUES.values() for name in of_class]
 
 
 def local_name(name: str) -> str:
-    """The local name of the IRI of what is called ``name``."""
+    """The local name of the IRI of the resource called ``name``."""
     return name.replace(" ", "")
 
 
@@ -174,45 +174,45 @@ def lines(creatures: int = CREATURES, seed: int = SEED) -> Iterator[str]:
         for name in values:
             yield _triple(_resource(name), RDF.type, f"<{SCHEMA}{of_class}>")
             yield _triple(_resource(name), RDFS.label, f'"{name}"')
-    chance = Random(seed)  # noqa: S311 - reproducible, not secret
-    names = _names(creatures, chance)
+    rng = Random(seed)  # noqa: S311 - reproducible, not secret
+    names = _names(creatures, rng)
     for name in names:
-        yield from _creature(name, names, chance)
+        yield from _creature(name, names, rng)
 
 
-def _creature(name: str, names: Sequence[str], chance: Random) -> Iterator[str]:
+def _creature(name: str, names: Sequence[str], rng: Random) -> Iterator[str]:
     subject = _resource(name)
-    yield _triple(subject, RDF.type, f"<{SCHEMA}{_one(_KINDS, chance)}>")
+    yield _triple(subject, RDF.type, f"<{SCHEMA}{_draw(_KINDS, rng)}>")
     yield _triple(subject, RDFS.label, f'"{name}"')
-    yield _triple(subject, SCHEMA + "weight", _number(1 + int(chance.random() ** 3 * 9000)))
-    if chance.random() < 0.8:  # noqa: PLR2004 - the age of the others is unknown
-        yield _triple(subject, SCHEMA + "lifespan", _number(1 + int(chance.random() * 900)))
+    yield _triple(subject, SCHEMA + "weight", _number(1 + int(rng.random() ** 3 * 9000)))
+    if rng.random() < 0.8:  # noqa: PLR2004 - the age of the others is unknown
+        yield _triple(subject, SCHEMA + "lifespan", _number(1 + int(rng.random() * 900)))
     for field in _FIELDS:
         values = _VALUES[field.of]
-        count = field.fewest + int(chance.random() * (field.most - field.fewest + 1))
-        for value in _several(values, count, chance):
+        count = field.fewest + int(rng.random() * (field.most - field.fewest + 1))
+        for value in _draw_several(values, count, rng):
             yield _triple(subject, SCHEMA + field.name, _resource(value))
-    for prey in _several(names, int(chance.random() * 3), chance):
+    for prey in _draw_several(names, int(rng.random() * 3), rng):
         if prey != name:
             yield _triple(subject, SCHEMA + "preysOn", _resource(prey))
 
 
-def _names(count: int, chance: Random) -> list[str]:
-    found: dict[str, None] = {}
-    while len(found) < count:
-        name = "".join(_one(parts, chance) for parts in (_STARTS, _MIDDLES, _ENDS))
-        if name in found:
-            name = "".join(_one(parts, chance) for parts in (_STARTS, _MIDDLES, _MIDDLES, _ENDS))
-        found.setdefault(name)
-    return list(found)
+def _names(count: int, rng: Random) -> list[str]:
+    names: dict[str, None] = {}
+    while len(names) < count:
+        name = "".join(_draw(parts, rng) for parts in (_STARTS, _MIDDLES, _ENDS))
+        if name in names:
+            name = "".join(_draw(parts, rng) for parts in (_STARTS, _MIDDLES, _MIDDLES, _ENDS))
+        names.setdefault(name)
+    return list(names)
 
 
-def _one(among: Sequence[str], chance: Random) -> str:
-    return among[int(chance.random() * len(among))]
+def _draw(choices: Sequence[str], rng: Random) -> str:
+    return choices[int(rng.random() * len(choices))]
 
 
-def _several(among: Sequence[str], count: int, chance: Random) -> list[str]:
-    return list(dict.fromkeys(_one(among, chance) for _ in range(count)))
+def _draw_several(choices: Sequence[str], count: int, rng: Random) -> list[str]:
+    return list(dict.fromkeys(_draw(choices, rng) for _ in range(count)))
 
 
 def _resource(name: str) -> str:

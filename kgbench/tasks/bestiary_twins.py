@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cases about the invented bestiary under other names, and the renamed graphs.
+"""Twins of the cases about the invented bestiary, with other names, and the renamed graphs.
 
-The graph (:mod:`kgbench.tasks.bestiary`) is too large for cases to carry. A renamed one is called
-after what its names are drawn from, and is made when it is first needed. Names are exchanged one
-for one in alphabetical order within their kind, so queries find what they found, renamed.
+The graph (:mod:`kgbench.tasks.bestiary`) is too large for cases to carry. The name of a renamed
+graph contains the seed of its names, so that the graph can be generated when it is first needed.
+Names are replaced one for one in alphabetical order within their kind, so queries find the same
+values, renamed.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from kgbench.worlds.naming import Chance
 NAME: Final = "bestiary"
 """The name of the published graph, and of its kinds of names in ``names.json``."""
 SHOWN: Final = {"kgInfoType": "subgraph", "kgInfoFormat": "turtle"}
-"""What prompts show. Without a part of the graph, hardly a name would be another one."""
+"""The form of prompts. Without a part of the graph, they would have hardly any changed names."""
 
 _NATURAL: Final = "natural"
 _PREFIXES: Final = ("", "best")
@@ -31,19 +32,19 @@ _LIFESPAN: Final = re.compile(r'(lifespan>? "?)(\d+)')
 
 
 class Renamed(NamedTuple):
-    """What identifies a renamed bestiary: the kind of its names, and what they are drawn from."""
+    """The identity of a renamed bestiary: the kind of its names and their seed."""
 
     names: str
     seed: str
 
     @property
     def name(self) -> str:
-        """The name of its graph, for :func:`kgbench.tasks.graphs.text`."""
+        """The name of the graph, for :func:`kgbench.tasks.graphs.text`."""
         return f"{NAME}-{renaming.VERSION}-{self.names}-{self.seed}"
 
 
 def named(name: str) -> Renamed | None:
-    """The renamed bestiary that a graph is called after; ``None`` where it is none of these."""
+    """The renamed bestiary with a graph name; ``None`` for other graph names."""
     parts = name.split("-", 3)
     if len(parts) != len(Renamed._fields) + 2 or parts[:2] != [NAME, str(renaming.VERSION)]:
         return None
@@ -55,8 +56,8 @@ def text(renamed: Renamed) -> str:
     """A renamed bestiary as N-Triples."""
     if renamed.names == _NATURAL:
         words, tenths = _words(renamed)
-        exchanged = _LABEL.sub(lambda match: f'"{_replaced(match[1], words)}"', bestiary.text())
-        graph = _IRI.sub(lambda match: _iri(match, words.get(match[2], match[2])), exchanged)
+        relabelled = _LABEL.sub(lambda match: f'"{_replaced(match[1], words)}"', bestiary.text())
+        graph = _IRI.sub(lambda match: _iri(match, words.get(match[2], match[2])), relabelled)
         return _scaled(graph, tenths)
     numbers = _numbers(renamed)
 
@@ -77,7 +78,7 @@ def twins(names: str, seed: int, lap: int) -> list[dict[str, Json]]:
 
 
 def prepare() -> None:
-    """Read the lists of names, for a process that cannot do so later."""
+    """Read the lists of names for judging processes, which cannot open files."""
     _declared()
 
 
@@ -96,44 +97,44 @@ def _natural(case: Mapping[str, Json], renamed: Renamed) -> dict[str, Json]:
 
 
 def _opaque(case: Mapping[str, Json], renamed: Renamed) -> dict[str, Json]:
-    """Numbers for names, with a table of those that the prompt shows and the query needs."""
+    """Case data with numbers for names, and a table of the numbers in the prompt and the query."""
     numbers = _numbers(renamed)
-    query, shown = case["refSparql"], case["subGraph"]
-    needed = numbering.numbered(f"{shown}\n{query}", _PREFIXES)
+    query, subgraph = case["refSparql"], case["subGraph"]
+    needed = numbering.numbered(f"{subgraph}\n{query}", _PREFIXES)
     return {
         "refSparql": numbering.translated(query, numbers),
         "refResultSet": sorted(numbers.get(value, value) for value in case["refResultSet"]),
-        "subGraph": numbering.translated(shown, numbers),
+        "subGraph": numbering.translated(subgraph, numbers),
         "entityHelpCsv": numbering.table({name: numbers[name] for name in needed}),
     }
 
 
 @lru_cache(maxsize=2)
 def _words(renamed: Renamed) -> tuple[dict[str, str], int]:
-    """New words for words and local names, and the tenths that lifespans are multiplied by."""
+    """New words for words and local names, and the tenths by which lifespans are multiplied."""
     declared = _declared()
     chance = Chance(renaming.VERSION, NAME, renamed.names, renamed.seed)
-    found: dict[str, str] = {}
+    words: dict[str, str] = {}
     for name, word in renaming.drawn(declared["kinds"], "", chance).items():
-        found |= zip(name.split("/"), word.split("/"), strict=True)
+        words |= zip(name.split("/"), word.split("/"), strict=True)
     for value in bestiary.values():
         if " " in value:
-            replaced = _replaced(value, found)
-            found[bestiary.local_name(value)] = bestiary.local_name(replaced)
+            replaced = _replaced(value, words)
+            words[bestiary.local_name(value)] = bestiary.local_name(replaced)
     names = sorted(bestiary.creatures())
-    found |= zip(names, _creatures(len(names), declared["creatures"], chance), strict=True)
-    return found, chance.one(renaming.TENTHS)
+    words |= zip(names, _creatures(len(names), declared["creatures"], chance), strict=True)
+    return words, chance.one(renaming.TENTHS)
 
 
 def _creatures(number: int, parts: Sequence[Sequence[str]], chance: Chance) -> list[str]:
-    """New names of creatures in alphabetical order, made as those of the bestiary are."""
+    """New names of creatures in alphabetical order, composed like those of the bestiary."""
     middles = parts[1]
-    found: set[str] = set()
-    while len(found) < number:
-        start, middle, end = (chance.one(each) for each in parts)
+    names: set[str] = set()
+    while len(names) < number:
+        start, middle, end = (chance.one(choices) for choices in parts)
         name = f"{start}{middle}{end}"
-        found.add(f"{start}{middle}{chance.one(middles)}{end}" if name in found else name)
-    return sorted(found)
+        names.add(f"{start}{middle}{chance.one(middles)}{end}" if name in names else name)
+    return sorted(names)
 
 
 @lru_cache(maxsize=2)
@@ -145,9 +146,9 @@ def _numbers(renamed: Renamed) -> dict[str, str]:
 
 @cache
 def _all_names() -> str:
-    """The prefixed names of the graph, one a line."""
-    named = {_prefixed(match) for match in _IRI.finditer(bestiary.text())}
-    return "\n".join(sorted(named))
+    """The prefixed names of the graph, one per line."""
+    names = {_prefixed(match) for match in _IRI.finditer(bestiary.text())}
+    return "\n".join(sorted(names))
 
 
 def _prefixed(match: re.Match[str]) -> str:
@@ -155,22 +156,22 @@ def _prefixed(match: re.Match[str]) -> str:
 
 
 def _replaced(text: str, words: Mapping[str, str]) -> str:
-    """A text with other words; variables of queries keep their names."""
+    """Replace words of a text; variables of queries keep their names."""
     return _WORD.sub(lambda m: m[0] if m[1] else words.get(m[0], m[0]), text)
 
 
 def _iri(match: re.Match[str], name: str) -> str:
-    """The IRI of a match with another local name."""
+    """The matched IRI with another local name."""
     return f"<{bestiary.NAMESPACE}{match[1] or ''}{name}>"
 
 
 def _scaled(graph: str, tenths: int) -> str:
-    """A graph in Turtle or N-Triples with other lifespans."""
+    """Multiply the lifespans in a graph in Turtle or N-Triples by ``tenths`` / 10."""
     return _LIFESPAN.sub(lambda match: f"{match[1]}{_multiplied(match[2], tenths)}", graph)
 
 
 def _multiplied(years: str, tenths: int) -> int:
-    """A lifespan multiplied by ``tenths`` / 10; no creature lives for less than a year."""
+    """A lifespan multiplied by ``tenths`` / 10, at least one year."""
     return max(1, int(years) * tenths // 10)
 
 

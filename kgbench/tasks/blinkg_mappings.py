@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""BlinkgMappings: write the mappings of scenario 1 of BLINKG, which is public.
+"""BlinkgMappings: write the mappings of the public scenario 1 of BLINKG.
 
-They are those of the installed data set ``blinkg``. What the expected graphs have and neither
-files nor ontology say (IRIs of instances, classes and properties that are used, datatypes and
-languages) stands in the prompt; it is read off the rules that make the graph of the files.
+Cases come from the installed data set ``blinkg``. The prompt adds the details of the expected graph
+that neither files nor ontology contain: IRIs of instances, the classes and properties in use,
+datatypes and languages. They are derived from the rules that map the files to the graph.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ _FILES: Final = "files"
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG001 - static
     """The scenarios with files in the format of ``task``, at most ``count``.
 
-    Raises :class:`~kgbench.errors.TaskError` where the data set is not installed, or has none.
+    Raises :class:`~kgbench.errors.TaskError` if the data set is not installed, or has no such
+    scenario.
     """
     form = task.parameters["format"]
     chosen = [scenario for scenario in blinkg.installed() if scenario.form == form]
@@ -56,45 +57,48 @@ def case(task: Task, suite: str, scenario: Scenario) -> Case:
 
 
 def classes(rules: Sequence[Rule]) -> list[str]:
-    """The classes of a graph, each with the templates of the IRIs of its instances."""
-    found: dict[str, set[str]] = {}
+    """The classes of a graph, each with the IRI templates of its instances."""
+    templates: dict[str, set[str]] = {}
     for rule in rules:
         if rule.is_type:
-            found.setdefault(rule.object.pieces[0], set()).add(induction.shown(rule.subject))
-    return [f"<{name}>: {', '.join(sorted(found[name]))}" for name in sorted(found)]
+            templates.setdefault(rule.object.pieces[0], set()).add(induction.shown(rule.subject))
+    return [f"<{name}>: {', '.join(sorted(templates[name]))}" for name in sorted(templates)]
 
 
 def properties(rules: Sequence[Rule]) -> list[str]:
     """The properties of a graph, each with the kinds of its values."""
-    found: dict[str, set[str]] = {}
+    kinds: dict[str, set[str]] = {}
     for rule in rules:
         if not rule.is_type:
-            found.setdefault(rule.predicate, set()).add(_kind(rule))
-    return [f"<{name}>: {', '.join(sorted(found[name]))}" for name in sorted(found)]
+            kinds.setdefault(rule.predicate, set()).add(_kind(rule))
+    return [f"<{name}>: {', '.join(sorted(kinds[name]))}" for name in sorted(kinds)]
 
 
 def _kind(rule: Rule) -> str:
-    """What the values of a rule have in common that nobody can guess."""
+    """The form, datatype or language of a rule's values, which a model could not guess."""
     kind, form = rule.kind, "…".join(rule.object.pieces)
     if kind.is_iri:
         return f"IRIs of the form {form}"
     if kind.language is not None:
-        said = f"texts with the language {kind.language}"
+        description = f"texts with the language {kind.language}"
     elif kind.datatype == XSD.string:
-        said = "texts"
+        description = "texts"
     else:
-        said = f"values with the datatype <{kind.datatype}>"
-    return said if form == "…" else f'{said} of the form "{form}"'
+        description = f"values with the datatype <{kind.datatype}>"
+    return description if form == "…" else f'{description} of the form "{form}"'
 
 
 def prompt(case: Case) -> str:
-    """The files and the ontology, with what neither says about the graph."""
+    """The files and the ontology, with the details of the graph that neither contains."""
     form = case.parameters["format"]
     lists = {
         name: "\n".join(f"* {line}" for line in case.data[name])
         for name in ("classes", "properties")
     }
-    files = (mapping_answers.file_block(name, form, of) for name, of in case.data[_FILES].items())
+    files = (
+        mapping_answers.file_block(name, form, content)
+        for name, content in case.data[_FILES].items()
+    )
     return texts.filled(
         NAME,
         "prompt.txt",
@@ -106,21 +110,21 @@ def prompt(case: Case) -> str:
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
-    """Execute the mapping of the last answer; ask again where it makes another graph."""
-    made = mapping_answers.made(answers[-1], executor, {_FILES: Data(case.data[_FILES], {})})
-    rows = made.rows[_FILES]
+    """Execute the mapping of the last answer; ask again if it produces another graph."""
+    result = mapping_answers.made(answers[-1], executor, {_FILES: Data(case.data[_FILES], {})})
+    rows = result.rows[_FILES]
     expected = [tuple(row) for row in case.data["expected"]]
     compared = compare_rows(expected, rows)
     published = compare_rows([*expected, *(tuple(row) for row in case.data["beyond"])], rows)
     exact = not compared.missing and not compared.surplus
     scores = {
-        **made.scores,
+        **result.scores,
         **compared.agreement.named(),
         "publishedF1": published.agreement.f1,
         "exact": float(exact),
     }
-    told = None if exact else partial(mapping_answers.differences, compared)
-    return mapping_answers.verdict(made, answers, scores, made.infos(compared), told)
+    feedback = None if exact else partial(mapping_answers.differences, compared)
+    return mapping_answers.verdict(result, answers, scores, result.infos(compared), feedback)
 
 
 def reference(case: Case) -> str:

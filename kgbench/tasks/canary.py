@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The canary: an identifier in every file with prompts or data of tasks, and in no prompt.
+"""The canary: an identifier in every file with prompts or data of tasks, but in no prompt.
 
-Whoever collects training texts can leave out what carries it; a model that knows it has read
-them. It is declared with the suite of kgbench's own cases (``ontology/suites.ttl``, the property
-``kgb:canary``). Other packages may mark their files with an identifier of their own.
+Collectors of training texts can exclude files with the canary; a model that can reproduce it was
+trained on such files. The canary is declared with the suite of kgbench's own cases
+(``ontology/suites.ttl``, property ``kgb:canary``). Other packages may use identifiers of their own.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ def guid() -> str:
 
 
 def line() -> str:
-    """The line that a file with prompts or data begins with (in Turtle after ``# ``)."""
+    """The first line of a file with prompts or data (in Turtle after ``# ``)."""
     return f"kgbench canary GUID {guid()}: benchmark data, keep out of training texts"
 
 
 def without_line(text: str) -> str:
-    """``text`` without a canary in its first line."""
+    """``text`` without its first line, if that is a canary."""
     return _LINE.sub("", text, count=1)
 
 
 def without_key(value: Json) -> Json:
-    """A JSON value without a canary among the keys of an object."""
+    """A JSON value without the canary key, if it is an object with one."""
     if isinstance(value, dict) and _VALUE.match(str(value.get(KEY))):
-        return {key: each for key, each in value.items() if key != KEY}
+        return {key: item for key, item in value.items() if key != KEY}
     return value

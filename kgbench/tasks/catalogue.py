@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be measured: task classes, their labelled tasks and the code that judges them.
+"""The catalogue of task classes, their labelled tasks, and their modules.
 
-A task class is *declared* in a ``task.ttl``: those of kgbench in the folder ``tasks``, those of
-other packages in the folder that their module names with the attribute ``FOLDER``. The *code* of
-every task class is a module that the entry point group ``kgbench.tasks`` names; it is imported
-when a task of the class is first used. What another package does wrong is its own affair: its
-class cannot be used, and says why (:func:`unusable`), and all others can.
+A task class is *declared* in a ``task.ttl``: in the folder ``tasks`` for the classes of kgbench, in
+the folder given by the module attribute ``FOLDER`` for those of other packages. The *code* of every
+task class is a module in the entry point group ``kgbench.tasks``, imported when a task of the class
+is first used. A faulty class of another package is unusable (:func:`unusable` gives the reason) but
+does not affect other classes.
 """
 
 from __future__ import annotations
@@ -39,66 +39,66 @@ def task_classes() -> dict[str, TaskClass]:
 
 
 def task_class(name: str) -> TaskClass:
-    """The task class called ``name``; :class:`~kgbench.errors.TaskError` where there is none."""
-    found = _task_classes().get(name)
-    if found is None:
+    """The task class called ``name``. Raises :class:`~kgbench.errors.TaskError` if unknown."""
+    declared = _task_classes().get(name)
+    if declared is None:
         if name in unusable():
             raise TaskError(f"the task class '{name}' cannot be used: {unusable()[name]}")
         raise TaskError(f"there is no task class '{name}': {nearest(name, _task_classes())}")
-    return found
+    return declared
 
 
 def unusable() -> Mapping[str, str]:
-    """The task classes of other packages that cannot be used, by name, and why."""
+    """The reasons why task classes of other packages cannot be used, by name of the class."""
     return _foreign()[1]
 
 
 def module(name: str) -> TaskModule:
-    """The code of the task class called ``name``, imported on first use."""
+    """The module of the task class called ``name``, imported on first use."""
     return _module(name)
 
 
 def labelled_tasks() -> dict[str, Task]:
-    """Every task that the task classes ship with and for which there is code, by label.
+    """All labelled tasks whose task class has a module, by label.
 
-    Tasks of installed data sets come after them.
+    Tasks of installed data sets come last.
     """
-    coded = [each for name, each in _task_classes().items() if name in _entry_points()]
-    found = {task.label: task for each in coded for task in each.tasks}
+    usable = [task_class for name, task_class in _task_classes().items() if name in _entry_points()]
+    tasks = {task.label: task for task_class in usable for task in task_class.tasks}
     for class_name, label, parameters in home.labelled_tasks():
         if class_name in _entry_points():
-            found.setdefault(label, make_task(class_name, label, parameters))
-    return found
+            tasks.setdefault(label, make_task(class_name, label, parameters))
+    return tasks
 
 
 def make_task(class_name: str, label: str, parameters: Mapping[str, Json]) -> Task:
-    """A task with its parameters converted to their declared kinds and completed by defaults.
+    """Make a task with parameters converted to their declared kinds and completed by defaults.
 
-    ``"1"`` becomes ``1``, the format ``nt`` becomes ``ntriples``. Unknown classes, parameters and
-    values raise :class:`~kgbench.errors.TaskError`, which names what is nearest.
+    ``"1"`` becomes ``1``, the format ``nt`` becomes ``ntriples``. Raises
+    :class:`~kgbench.errors.TaskError`, with the nearest name, for unknown classes, parameters and
+    values.
     """
     return labelled_task(task_class(class_name), label, parameters)
 
 
 def check(task: Task) -> None:
-    """Refuse a task whose parameters do not go together.
+    """Check that the parameters of a task are compatible, by the function ``check`` of its module.
 
-    A module says what does with the function ``check(task)``, which raises
-    :class:`~kgbench.errors.TaskError`. Most have none.
+    Raises :class:`~kgbench.errors.TaskError` if they are not. Most modules have no such function.
     """
-    of_class = getattr(module(task.task_class), "check", None)
-    if of_class is not None:
-        of_class(task)
+    check_of_class = getattr(module(task.task_class), "check", None)
+    if check_of_class is not None:
+        check_of_class(task)
 
 
 def obstacle(case: Case) -> str | None:
-    """Why no answer to ``case`` can be judged by its task class, or ``None``.
+    """The reason why answers to ``case`` cannot be judged, or ``None``.
 
-    A module says so with the function ``obstacle(case)``. Most have none.
+    The module of the task class gives it by the function ``obstacle``, which most do not have.
     """
-    of_class = getattr(module(case.task_class), "obstacle", None)
-    found: str | None = None if of_class is None else of_class(case)
-    return found
+    obstacle_of_class = getattr(module(case.task_class), "obstacle", None)
+    reason: str | None = None if obstacle_of_class is None else obstacle_of_class(case)
+    return reason
 
 
 def make_case(
@@ -108,31 +108,31 @@ def make_case(
     data: Mapping[str, Json],
     uid: str | None = None,
 ) -> Case:
-    """A case with its identity: the SHA-256 of task class, parameters and data as canonical JSON.
+    """Make a case with its digest: SHA-256 of task class, parameters and data as canonical JSON.
 
-    ``uid`` is the name that the case goes by within its suite, where it has one.
+    ``uid`` is the name of the case within its suite, if it has one.
     """
     content = {"class": task_class, "parameters": dict(parameters), "data": dict(data)}
-    of_content = digest(canonical_json(content))
+    content_digest = digest(canonical_json(content))
     iri = Iris().mint(
         "case",
         suite=suite,
         task_class=task_class,
         uid="case" if uid is None else slug(uid),
-        digest=of_content[:_CASE_DIGEST],
+        digest=content_digest[:_CASE_DIGEST],
     )
-    return Case(iri, suite, task_class, dict(parameters), dict(data), of_content, uid)
+    return Case(iri, suite, task_class, dict(parameters), dict(data), content_digest, uid)
 
 
 def generated(
     task: Task, suite: str, count: int, data: Callable[[int], Mapping[str, Json]]
 ) -> Sequence[Case]:
-    """``count`` cases of a task, each made from the ``data`` of its iteration when it is needed."""
+    """``count`` cases of a task, each made lazily from the ``data`` of its iteration."""
 
-    def made(iteration: int) -> Case:
+    def make(iteration: int) -> Case:
         return make_case(suite, task.task_class, task.parameters, data(iteration))
 
-    return OnDemand(count, made)
+    return OnDemand(count, make)
 
 
 def metric_iris(class_name: str) -> dict[str, str]:
@@ -147,18 +147,18 @@ def folder(class_name: str) -> Path:
 
 
 def foreign_declaration(name: str, version: str) -> Path | None:
-    """The declaration of a task class of another package in this version; ``None`` for all else."""
-    found = _task_classes().get(name)
-    if found is None or found.version != version:
+    """The declaration of another package's task class in a version; ``None`` for other classes."""
+    task_class = _task_classes().get(name)
+    if task_class is None or task_class.version != version:
         return None
-    place = _folders()[name]
-    return None if place.parent == resources.folder("tasks") else place / DECLARATION
+    folder = _folders()[name]
+    return None if folder.parent == resources.folder("tasks") else folder / DECLARATION
 
 
 def forget() -> None:
-    """Look anew for what is installed and declared when it is next asked for."""
-    for remembered in (_task_classes, _own, _foreign, _own_folders, _entry_points, _module):
-        remembered.cache_clear()
+    """Clear the caches, so that installed and declared task classes are looked up again."""
+    for cached in (_task_classes, _own, _foreign, _own_folders, _entry_points, _module):
+        cached.cache_clear()
 
 
 @cache
@@ -168,38 +168,38 @@ def _task_classes() -> Mapping[str, TaskClass]:
 
 @cache
 def _own() -> Mapping[str, TaskClass]:
-    found: dict[str, TaskClass] = {}
-    for name, place in sorted(_own_folders().items()):
-        found[name] = _declared(name, place, found)
-    return found
+    classes: dict[str, TaskClass] = {}
+    for name, folder in sorted(_own_folders().items()):
+        classes[name] = _declared(name, folder, classes)
+    return classes
 
 
 @cache
 def _foreign() -> tuple[Mapping[str, TaskClass], Mapping[str, str]]:
-    """The task classes of other packages, and what is wrong with those that are unusable."""
-    found: dict[str, TaskClass] = {}
-    wrong: dict[str, str] = {}
+    """The usable task classes of other packages, and the errors of the unusable ones."""
+    usable: dict[str, TaskClass] = {}
+    errors: dict[str, str] = {}
     for name in sorted(_entry_points().keys() - _own_folders().keys()):
         try:
-            found[name] = _declared(name, _foreign_folder(name), {**_own(), **found})
-        except Exception as error:  # noqa: BLE001 - whatever the code of others raises
-            wrong[name] = f"{_entry_points()[name].value}: {str(error) or type(error).__name__}"
-    return found, wrong
+            usable[name] = _declared(name, _foreign_folder(name), {**_own(), **usable})
+        except Exception as error:  # noqa: BLE001 - code of other packages may raise anything
+            errors[name] = f"{_entry_points()[name].value}: {str(error) or type(error).__name__}"
+    return usable, errors
 
 
-def _declared(name: str, place: Path, others: Mapping[str, TaskClass]) -> TaskClass:
-    """The task class in a folder, with labels that none of the ``others`` has."""
-    read = declaration.read(place / DECLARATION)
-    if read.name != name:
-        raise ResourceError(f"{place / DECLARATION} declares {read.name} instead of {name}")
+def _declared(name: str, folder: Path, others: Mapping[str, TaskClass]) -> TaskClass:
+    """The task class in a folder; its labels must differ from those of the ``others``."""
+    task_class = declaration.read(folder / DECLARATION)
+    if task_class.name != name:
+        raise ResourceError(f"{folder / DECLARATION} declares {task_class.name} instead of {name}")
     labels = {task.label: other.name for other in others.values() for task in other.tasks}
-    for task in read.tasks:
+    for task in task_class.tasks:
         if task.label in labels:
             raise ResourceError(
                 f"the task label {task.label} is declared by {labels[task.label]} and {name}"
             )
         labels[task.label] = name
-    return read
+    return task_class
 
 
 def _folders() -> Mapping[str, Path]:
@@ -213,19 +213,19 @@ def _own_folders() -> Mapping[str, Path]:
 
 
 def _foreign_folder(name: str) -> Path:
-    """The folder that the module of another package names; the module is imported for that."""
-    place = getattr(_module(name), "FOLDER", None)
-    if place is None:
+    """The folder given by the module of another package, which is imported to read it."""
+    folder = getattr(_module(name), "FOLDER", None)
+    if folder is None:
         raise ResourceError(
             f"there is neither a folder tasks/{name} nor does the module name one with FOLDER"
         )
-    declared = Path(place) / DECLARATION
+    declared = Path(folder) / DECLARATION
     if not declared.is_file():
         raise ResourceError(
             f"its package was installed without {declared}: name the folder "
             f"{declared.parent.name}/ among the files of the package and install it again"
         )
-    return Path(place)
+    return Path(folder)
 
 
 @cache

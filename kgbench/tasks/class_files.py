@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which files are data of a declared task class, and so may be encrypted.
+"""The data files of declared task classes, which may be encrypted.
 
-Data lie in a *task folder*, one with a ``task.ttl`` that declares a task class, or beneath it; in
-kgbench's own ``tasks`` also in the folders that several classes share. Keys, result stores,
-configurations, code and what describes a package are never data, wherever they lie.
+Data files are in a *task folder* (a folder with a ``task.ttl`` that declares a task class) or below
+it, and in kgbench's own ``tasks`` also in folders that several classes share. Keys, result stores,
+configurations, code and descriptions of packages are never data.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kgbench.tasks.catalogue import DECLARATION
 from kgbench.tasks.sealing import SUFFIX
 from kgbench.vocab import KGB, RDF
 
-#: Kinds of files that task classes read. In a folder only these are taken.
+#: Suffixes of files that task classes read; other files in folders are ignored.
 DATA: Final = frozenset(
     (
         *(".csv", ".tsv", ".txt", ".md", ".html", ".xml", ".json", ".jsonl", ".jsonld"),
@@ -42,21 +42,23 @@ _BUILT: Final = frozenset(("build", "dist", "node_modules"))
 
 
 def data_files(paths: Iterable[Path], secrets: Iterable[str] = ()) -> list[Path]:
-    """The data files that are named or lie in named folders, each once, in order.
+    """The data files among ``paths`` and in folders among them, each once, in order.
 
-    A file that holds one of ``secrets`` is a key file. Raises
-    :class:`~kgbench.errors.ResourceError`, saying why, for a named file that is no data of a task
-    class, and where there is nothing to encrypt.
+    A file that contains one of ``secrets`` is a key file. Raises
+    :class:`~kgbench.errors.ResourceError`, with the reason, for a path that is not a data file of a
+    task class, and if there is nothing to encrypt.
     """
-    guarded = [secret.encode("utf-8") for secret in secrets]
+    encoded_secrets = [secret.encode("utf-8") for secret in secrets]
     chosen: dict[Path, None] = {}
     for path in paths:
         if path.is_dir():
-            found = sorted(file for file in _beneath(path) if _is_taken(file, guarded))
-            chosen |= dict.fromkeys(found)
+            files = sorted(
+                file for file in _task_folder_files(path) if _is_data(file, encoded_secrets)
+            )
+            chosen |= dict.fromkeys(files)
         else:
-            if why := _why_never(path, guarded) or _why_outside(path):
-                raise ResourceError(f"{path} is not encrypted: {why}")
+            if reason := _why_never(path, encoded_secrets) or _why_outside(path):
+                raise ResourceError(f"{path} is not encrypted: {reason}")
             chosen[path] = None
     if not chosen:
         raise ResourceError(
@@ -67,37 +69,37 @@ def data_files(paths: Iterable[Path], secrets: Iterable[str] = ()) -> list[Path]
 
 
 def declarations(folder: Path) -> list[Path]:
-    """The declarations in ``folder`` and beneath it, broken ones too, by their place."""
-    found = []
-    for place, names, files in os.walk(folder):
-        names[:] = sorted(name for name in names if not is_passed_by(Path(place) / name))
+    """The declarations in ``folder`` and below it, also invalid ones, sorted by path."""
+    paths = []
+    for parent, names, files in os.walk(folder):
+        names[:] = sorted(name for name in names if not is_passed_by(Path(parent) / name))
         if DECLARATION in files:
-            found.append(Path(place) / DECLARATION)
-    return sorted(found)
+            paths.append(Path(parent) / DECLARATION)
+    return sorted(paths)
 
 
 def belonging(folder: Path) -> list[Path]:
-    """The files that make up the task class in ``folder``: its declaration and its data.
+    """The files of the task class in ``folder``: its declaration and its data, encrypted or not.
 
-    Data may be encrypted. Raises :class:`~kgbench.errors.ResourceError` for a broken declaration.
+    Raises :class:`~kgbench.errors.ResourceError` for an invalid declaration.
     """
     return [
         file
-        for file in _beneath(folder)
-        if file.name == DECLARATION or file.suffix == SUFFIX or _is_taken(file, [])
+        for file in _task_folder_files(folder)
+        if file.name == DECLARATION or file.suffix == SUFFIX or _is_data(file, [])
     ]
 
 
-def _beneath(folder: Path) -> Iterator[Path]:
-    """The files of the task folders in ``folder``, and of ``folder`` where it lies in one."""
-    for place, names, files in os.walk(folder):
-        here = Path(place)
-        names[:] = sorted(name for name in names if not is_passed_by(here / name))
-        if _task_folder(here) is not None:
-            yield from (here / name for name in sorted(files))
+def _task_folder_files(folder: Path) -> Iterator[Path]:
+    """The files in ``folder`` and below it that are in task folders."""
+    for parent, names, files in os.walk(folder):
+        path = Path(parent)
+        names[:] = sorted(name for name in names if not is_passed_by(path / name))
+        if _task_folder(path) is not None:
+            yield from (path / name for name in sorted(files))
 
 
-def _is_taken(file: Path, guarded: list[bytes]) -> bool:
+def _is_data(file: Path, guarded: list[bytes]) -> bool:
     return (
         file.suffix.lower() in DATA
         and not file.name.lower().startswith(_ABOUT_PACKAGES)
@@ -106,7 +108,7 @@ def _is_taken(file: Path, guarded: list[bytes]) -> bool:
 
 
 def is_passed_by(folder: Path) -> bool:
-    """Whether a folder is hidden, elsewhere, a result store, an environment, or built."""
+    """Whether a folder is skipped: hidden, a link, a store, a virtual environment, or built."""
     return (
         folder.name.startswith((".", "__"))
         or folder.name in _BUILT
@@ -119,12 +121,12 @@ def is_passed_by(folder: Path) -> bool:
 
 def _is_store(folder: Path) -> bool:
     """Whether a folder is a result store, or one of its databases."""
-    whole = (folder / "lock").exists() and (folder / "snapshots").is_dir()
-    return whole or (folder / "CURRENT").is_file() or any(folder.glob("MANIFEST-*"))
+    is_whole_store = (folder / "lock").exists() and (folder / "snapshots").is_dir()
+    return is_whole_store or (folder / "CURRENT").is_file() or any(folder.glob("MANIFEST-*"))
 
 
 def _why_never(path: Path, guarded: list[bytes]) -> str | None:  # noqa: PLR0911 - a list of reasons
-    """Why a file is no data of a task class wherever it lies; ``None`` where it may be."""
+    """The reason why a file is never data of a task class; ``None`` if it may be data."""
     suffix = path.suffix.lower()
     if path.is_symlink():
         return "it is a link to another file"
@@ -155,23 +157,23 @@ def _why_outside(path: Path) -> str | None:
 
 
 def _task_folder(folder: Path) -> Path | None:
-    """The task folder that ``folder`` is or lies in; ``None`` where there is none."""
-    place = folder.resolve()
+    """The task folder that is or contains ``folder``; ``None`` if there is none."""
+    resolved = folder.resolve()
     own = resources.folder("tasks").resolve()
-    if own in place.parents:  # several classes share what lies in a folder without a declaration
-        return place
-    for each in (place, *place.parents):
-        if (each / DECLARATION).is_file():
-            return each if _declares(each / DECLARATION) else None
+    if own in resolved.parents:  # folders without a declaration are shared by several classes
+        return resolved
+    for parent in (resolved, *resolved.parents):
+        if (parent / DECLARATION).is_file():
+            return parent if _declares(parent / DECLARATION) else None
     return None
 
 
 def _declares(path: Path) -> bool:
-    """Whether a file is Turtle with a task class, complete or not."""
-    wanted = ox.NamedNode(KGB.TaskClass)
+    """Whether a Turtle file declares a task class, complete or not."""
+    task_class = ox.NamedNode(KGB.TaskClass)
     try:
         return any(
-            quad.predicate.value == RDF.type and quad.object == wanted
+            quad.predicate.value == RDF.type and quad.object == task_class
             for quad in ox.parse(path=str(path), format=ox.RdfFormat.TURTLE)
         )
     except SyntaxError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading what a ``task.ttl`` declares: one task class with its parameters, metrics and tasks."""
+"""Reader of ``task.ttl``, which declares a task class with its parameters, metrics and tasks."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from kgbench.vocab import KGB, SCHEMA, SH, SKOS
 
 
 def read(path: Path) -> TaskClass:
-    """The task class that the Turtle file at ``path`` declares.
+    """Read the task class that the Turtle file at ``path`` declares.
 
-    Raises :class:`~kgbench.errors.ResourceError`, naming the file, where it does not parse, does
-    not declare exactly one task class, or leaves out what a task class must have.
+    Raises :class:`~kgbench.errors.ResourceError`, with the path, if the file does not parse, does
+    not declare exactly one task class, or lacks a required property.
     """
     try:
         return _task_class(Declared(path))
@@ -42,7 +42,7 @@ def _task_class(declared: Declared) -> TaskClass:
             f"the main metric {main_name} is a score of each round, but a dialogue has up to "
             f"{rounds}: name an aggregate such as max_{main_name}"
         )
-    found = TaskClass(
+    task_class = TaskClass(
         iri=node.value,
         name=declared.required(node, SKOS.notation),
         version=declared.required(node, SCHEMA.softwareVersion),
@@ -52,37 +52,44 @@ def _task_class(declared: Declared) -> TaskClass:
         main_metric=main_name,
         former_names=tuple(declared.texts(node, SKOS.altLabel)),
     )
-    tasks = (labelled_task(found, label, settings) for label, settings in _labelled(declared, node))
-    return replace(found, tasks=tuple(tasks))
+    tasks = (
+        labelled_task(task_class, label, settings)
+        for label, settings in _labelled_settings(declared, node)
+    )
+    return replace(task_class, tasks=tuple(tasks))
 
 
 def _parameters(declared: Declared, node: ox.NamedNode) -> list[Parameter]:
-    found = []
-    for each in declared.objects(node, KGB.parameter):
-        datatype = declared.required(each, SH.datatype)
+    parameters = []
+    for parameter_node in declared.objects(node, KGB.parameter):
+        datatype = declared.required(parameter_node, SH.datatype)
         if datatype not in KINDS:
             raise ValueError(f"a parameter has the datatype {datatype}, which has no Python type")
-        allowed = sorted(declared.values(each, KGB.allowedValue))
-        found.append(
+        allowed = sorted(declared.values(parameter_node, KGB.allowedValue))
+        parameters.append(
             Parameter(
-                name=declared.required(each, KGB.parameterName),
+                name=declared.required(parameter_node, KGB.parameterName),
                 kind=KINDS[datatype],
-                default=declared.required_value(each, KGB.defaultValue),
+                default=declared.required_value(parameter_node, KGB.defaultValue),
                 allowed=tuple(allowed),
-                minimum=declared.value(each, SCHEMA.minValue),
-                maximum=declared.value(each, SCHEMA.maxValue),
-                unit=declared.value(each, SCHEMA.unitText),
+                minimum=declared.value(parameter_node, SCHEMA.minValue),
+                maximum=declared.value(parameter_node, SCHEMA.maxValue),
+                unit=declared.value(parameter_node, SCHEMA.unitText),
             )
         )
-    return sorted(found, key=lambda parameter: parameter.name)
+    return sorted(parameters, key=lambda parameter: parameter.name)
 
 
-def _labelled(declared: Declared, node: ox.NamedNode) -> list[tuple[str, Mapping[str, Json]]]:
-    found = []
-    for each in declared.objects(node, KGB.labelledTask):
+def _labelled_settings(
+    declared: Declared, node: ox.NamedNode
+) -> list[tuple[str, Mapping[str, Json]]]:
+    labelled = []
+    for task_node in declared.objects(node, KGB.labelledTask):
         settings = {
-            declared.required(s, KGB.parameterName): declared.required_value(s, KGB.parameterValue)
-            for s in declared.objects(each, KGB.setting)
+            declared.required(setting, KGB.parameterName): declared.required_value(
+                setting, KGB.parameterValue
+            )
+            for setting in declared.objects(task_node, KGB.setting)
         }
-        found.append((declared.required(each, SKOS.notation), settings))
-    return sorted(found, key=lambda item: item[0])
+        labelled.append((declared.required(task_node, SKOS.notation), settings))
+    return sorted(labelled, key=lambda item: item[0])

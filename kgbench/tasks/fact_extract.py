@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """FactExtractStatic: turn a data sheet into a graph with given vocabularies.
 
-Scores: Frey et al., How Well Do LLMs Speak Turtle?, DL4KG 2023, section 3.5. What it leaves open
-is decided in ``task.ttl``.
+Scores: Frey et al., How Well Do LLMs Speak Turtle?, DL4KG 2023, section 3.5. ``task.ttl`` decides
+the points that it leaves open.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _DIMENSIONS = frozenset(f"<{SCHEMA}{name}>" for name in ("width", "depth", "heig
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG001 - static
-    """The one case: the data sheet of an invented printer."""
+    """The only case: the data sheet of an invented printer."""
     data = {
         "graphFormat": "turtle",
         "sheet": texts.text(NAME, "sheet.txt"),
@@ -44,26 +44,29 @@ def prompt(case: Case) -> str:
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
-    """Compare the triples saved from the answer with the reference, as a whole and in parts."""
+    """Compare the triples recovered from the answer with the reference, as a whole and in parts."""
     answer = answers[-1]
-    wanted = normal_triples.expected(case, executor)
-    found = tolerant_parsing.parse(answer, executor)
+    expected_triples = normal_triples.expected(case, executor)
+    repaired = tolerant_parsing.parse(answer, executor)
     nothing = Agreement(1.0, 0.0, 0.0)
     scores = {
         "diffRatioRaw": ratio(answer.strip(), case.data["optimal"].strip()),
-        "normDiffRatio": normal_triples.text_similarity(found.triples, wanted),
-        **_named("norm", compare_graphs(wanted, found.triples) if found.triples else nothing),
-        "parsableTripleRatio": len(found.triples) / len(wanted),
+        "normDiffRatio": normal_triples.text_similarity(repaired.triples, expected_triples),
+        **_named(
+            "norm",
+            compare_graphs(expected_triples, repaired.triples) if repaired.triples else nothing,
+        ),
+        "parsableTripleRatio": len(repaired.triples) / len(expected_triples),
     }
-    expected_facts, given_facts = _facts(wanted), _facts(found.triples)
+    expected_facts, given_facts = _facts(expected_triples), _facts(repaired.triples)
     for name, expected in expected_facts.items():
         scores |= _named(name, compare_sets(expected, given_facts[name]))
     infos = {
-        "parsableTriplesCount": len(found.triples),
-        "removedLines": found.lines,
-        "syntaxError": found.error,
+        "parsableTriplesCount": len(repaired.triples),
+        "removedLines": repaired.lines,
+        "syntaxError": repaired.error,
     }
-    return Verdict(scores, infos, outcome(answer, found))
+    return Verdict(scores, infos, outcome(answer, repaired))
 
 
 def reference(case: Case) -> str:
@@ -77,7 +80,7 @@ def _named(name: str, agreement: Agreement) -> dict[str, float]:
 
 
 def _facts(lines: Iterable[str]) -> dict[str, set[str]]:
-    """The four kinds of facts that are compared apart, each as a set of texts."""
+    """The four kinds of facts that are compared separately, each as a set of texts."""
     triples = [terms(line) for line in lines]
     return {
         "printMat": _objects(triples, f"<{_PROPERTIES}printMaterial>"),
@@ -102,7 +105,7 @@ def _of_dimensions(triples: Sequence[Terms], predicate: str) -> set[str]:
 
 
 def _value(term: str) -> str:
-    """A term; a number in one form only, whatever its digits and datatype are."""
+    """The lexical form of a term, with numbers in a canonical form."""
     lexical = written(term, {})
     with suppress(ValueError):
         return repr(float(lexical))

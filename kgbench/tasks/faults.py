@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Putting declared faults into texts that are correct."""
+"""Insertion of declared faults into correct texts."""
 
 from __future__ import annotations
 
 from kgbench.errors import ResourceError
 
 
-def put_in(text: str, find: str, put: str, of: str) -> str:
-    """``text`` with ``put`` in the place of ``find``, which must occur in it exactly once.
+def put_in(text: str, find: str, put: str, fault_name: str) -> str:
+    """Replace ``find``, which must occur in ``text`` exactly once, by ``put``.
 
-    Raises :class:`~kgbench.errors.ResourceError` where it does not; ``of`` says in the message
-    which fault that is.
+    Raises :class:`~kgbench.errors.ResourceError`, with ``fault_name`` in the message, if it does
+    not.
     """
     if text.count(find) != 1:
-        raise ResourceError(f"{of} fits {text.count(find)} places of its text instead of one")
+        raise ResourceError(
+            f"{fault_name} fits {text.count(find)} places of its text instead of one"
+        )
     return text.replace(find, put)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """TurtleConnectionExplainStatic and TurtleFriendCount: the Turtle-only versions of 2023.
 
-They are here so that results published in 2023 can be judged again. New runs use the task classes
-that followed them, with Turtle as the graph format.
+They serve to judge results published in 2023 again. New runs use the succeeding task classes, with
+Turtle as the graph format.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ class FirstGeneration:
         ]
 
     def check(self, task: Task) -> None:
-        """As the successor refuses."""
+        """Check ``task`` as the successor does."""
         catalogue.check(self._newer(task))
 
     def prompt(self, case: Case) -> str:
-        """As the successor asks."""
+        """The prompt of the successor."""
         return str(self._successor.prompt(case))
 
     def judge(self, case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
-        """As the successor judges."""
+        """Judge as the successor does."""
         verdict: Verdict = self._successor.judge(case, answers, executor)
         return verdict
 
     def reference(self, case: Case) -> str:
-        """As the successor answers."""
+        """The reference answer of the successor."""
         return str(self._successor.reference(case))
 
     def _newer(self, task: Task) -> Task:
@@ -53,9 +53,9 @@ class FirstGeneration:
 
 class _Connection(FirstGeneration):
     def judge(self, case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  # noqa: ARG002 - no parsing
-        """As the successor judges, but for the precision of an answer that names nothing.
+        """Judge as the successor does, except for the precision of an answer that names nothing.
 
-        It was 0 in version 1.0; cases that were published with a later one say otherwise.
+        It was 0 in version 1.0; cases published with a later version specify another value.
         """
         precision = case.data.get("precisionOfNoNames", 0.0)
         return rdf_connection_explain.verdict(answers[-1], precision_of_no_names=precision)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The graph formats that tasks speak of, and what other names for them mean."""
+"""The graph formats of tasks, and other names for them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 FORMATS: Final = ("turtle", "json-ld", "xml", "ntriples")
 
-# What configurations and published results also call them.
+# Names of formats in configurations and published results.
 ALIASES: Final = {
     "nt": "ntriples",
     "n-triples": "ntriples",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generated graphs of persons that know each other, one of whom is known by more than others."""
+"""Generated graphs of persons who know each other; one person is known by more than all others."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _KNOWS = ox.NamedNode(FOAF.knows)
 
 
 def local_name(number: int) -> str:
-    """The name of the person with a number, zeros included: all names have the same length."""
+    """The name of a numbered person, padded with zeros so that all names have the same length."""
     return f"person-{number:08d}"
 
 
 @dataclass(frozen=True, slots=True)
 class FriendGraph:
-    """``persons`` in a ring, in which each knows the next ``knows`` ones.
+    """A ring of ``persons``, in which each person knows the next ``knows`` persons.
 
-    The one at place ``special`` is also known by ``additional`` others. ``numbers`` has the number
-    of the person at each place, ``order`` the places in the order in which they are written.
+    The person at position ``special`` is also known by ``additional`` others. ``numbers`` has the
+    number of the person at each position, ``order`` the positions in the order of serialisation.
     """
 
     persons: int
@@ -42,51 +42,51 @@ class FriendGraph:
 
     @property
     def special_iri(self) -> str:
-        """The person that most others know."""
+        """The IRI of the person whom most others know."""
         return PEOPLE + local_name(self.numbers[self.special])
 
     @property
     def special_friends(self) -> list[str]:
-        """The local names of those whose edge makes the difference."""
-        return [local_name(self.numbers[place]) for place in self.additional_places]
+        """The local names of the additional persons who know the special person."""
+        return [local_name(self.numbers[position]) for position in self.additional_positions]
 
     @property
-    def additional_places(self) -> list[int]:
-        """Where those sit who know the special person beyond the rule of the ring.
+    def additional_positions(self) -> list[int]:
+        """The positions of persons who know the special person beyond the rule of the ring.
 
-        First those beyond the persons that the special one knows itself, then these; never those
-        who know it already.
+        First come persons whom the special person does not know, then those whom it knows; never
+        those who know it already.
         """
         strangers = range(self.knows + 1, self.persons - self.knows)
         acquaintances = range(1, min(self.knows, self.persons - self.knows - 1) + 1)
         offsets = islice(chain(strangers, acquaintances), self.additional)
         return [(self.special + offset) % self.persons for offset in offsets]
 
-    def known_by(self, place: int) -> list[int]:
-        """The places of those whom the person at ``place`` knows."""
-        known = [(place + step) % self.persons for step in range(1, self.knows + 1)]
-        return [*known, self.special] if place in self.additional_places else known
+    def known_by(self, position: int) -> list[int]:
+        """The positions of the persons whom the person at ``position`` knows."""
+        positions = [(position + step) % self.persons for step in range(1, self.knows + 1)]
+        return [*positions, self.special] if position in self.additional_positions else positions
 
     def triples(self) -> list[ox.Triple]:
-        """The graph, person by person in the order of ``order``; so are the edges of each."""
-        found = []
-        rank = {place: k for k, place in enumerate(self.order)}
-        for place in self.order:
-            person = _node(self.numbers[place])
-            found.append(ox.Triple(person, _TYPE, _PERSON))
-            known = sorted(self.known_by(place), key=rank.__getitem__)
-            found += [ox.Triple(person, _KNOWS, _node(self.numbers[each])) for each in known]
-        return found
+        """The triples of the graph, with persons and their edges in the order of ``order``."""
+        result = []
+        rank = {position: k for k, position in enumerate(self.order)}
+        for position in self.order:
+            person = _node(self.numbers[position])
+            result.append(ox.Triple(person, _TYPE, _PERSON))
+            friends = sorted(self.known_by(position), key=rank.__getitem__)
+            result += [ox.Triple(person, _KNOWS, _node(self.numbers[other])) for other in friends]
+        return result
 
     def written(self, graph_format: str) -> str:
-        """The graph in a format of :mod:`kgbench.tasks.formats`."""
+        """Serialise the graph in a format of :mod:`kgbench.tasks.formats`."""
         return serialising.serialise(self.triples(), graph_format, _PREFIXES)
 
 
 def shuffled(
     persons: int, knows: int, special: int, additional: int, chance: Random
 ) -> FriendGraph:
-    """A graph whose numbers and order are drawn by ``chance``."""
+    """A graph with numbers and order drawn by ``chance``."""
     numbers = list(range(1, persons + 1))
     order = list(range(persons))
     chance.shuffle(numbers)
@@ -95,10 +95,10 @@ def shuffled(
 
 
 def turtle_length(persons: int, knows: int, additional: int) -> int:
-    """How many characters the Turtle form has, which no shuffling changes."""
-    places = tuple(range(persons))
-    numbers = tuple(place + 1 for place in places)
-    graph = FriendGraph(persons, knows, 0, additional, numbers, places)
+    """The number of characters of the Turtle form, which does not depend on shuffling."""
+    positions = tuple(range(persons))
+    numbers = tuple(position + 1 for position in positions)
+    graph = FriendGraph(persons, knows, 0, additional, numbers, positions)
     return len(graph.written("turtle"))
 
 

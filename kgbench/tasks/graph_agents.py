@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Agents without a model: what they say next in a dialogue with the tools over a graph.
+"""Scripted agents without a model, as baselines for dialogues with tools over a graph.
 
-They need no provider and show what a score with tools means: ``oracle`` runs the reference query
-and gives it as its answer, or gives up where there is none; ``schema-only`` looks at the schema
-once and asks for all instances of its first class; ``random-walker`` follows links by chance and
-asks about where it ends; ``searcher`` is :mod:`kgbench.tasks.searching_agent`.
+They need no provider and help to interpret scores with tools: ``oracle`` runs the reference query
+and gives it as its answer, or gives up if there is none; ``schema-only`` reads the schema once and
+asks for all instances of its first class; ``random-walker`` follows random links and asks about the
+last node; ``searcher`` is :mod:`kgbench.tasks.searching_agent`.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _PREFIX: Final = re.compile(r"PREFIX [^\n]+")
 
 
 def say(name: str, case: Case, messages: Sequence[str], chance: Random) -> str:
-    """What the agent called ``name`` says after ``messages``, in the text protocol."""
-    told = [wording.told(prompt)[0] for prompt in messages[2::2]]
-    results = [result[0].text if result else "" for result in told]
+    """The next message of the agent called ``name`` after ``messages``, in the text protocol."""
+    results_by_prompt = [wording.told(prompt)[0] for prompt in messages[2::2]]
+    results = [result[0].text if result else "" for result in results_by_prompt]
     return _AGENTS[name](case, results, chance)
 
 
 def best(case: Case) -> str:
-    """The best last answer to ``case``: its reference query, or giving up where it has none."""
+    """The best last answer to ``case``: its reference query, or giving up if it has none."""
     query = case.data["refSparql"]
     if query is None:
         return _call("cancel", reason="the graph cannot answer the question")
@@ -48,20 +48,22 @@ def _oracle(case: Case, results: Sequence[str], chance: Random) -> str:  # noqa:
 def _schema_only(case: Case, results: Sequence[str], chance: Random) -> str:  # noqa: ARG001 - an agent
     if not results:
         return _call("schema")
-    found = _CLASS.search(results[0])
-    if found is None:
+    first_class = _CLASS.search(results[0])
+    if first_class is None:
         return _call("cancel", reason="the graph has no class")
     prefixes = " ".join(_PREFIX.findall(results[0]))
-    return _call("answer", sparql=f"{prefixes} SELECT ?x WHERE {{ ?x a {found.group(1)} }}".strip())
+    return _call(
+        "answer", sparql=f"{prefixes} SELECT ?x WHERE {{ ?x a {first_class.group(1)} }}".strip()
+    )
 
 
 def _random_walker(case: Case, results: Sequence[str], chance: Random) -> str:
     if not results:
         return _call("search", text=case.data["question"])
-    seen = list(dict.fromkeys(iri for result in results for iri in _IRI.findall(result)))
-    if not seen:
+    iris = list(dict.fromkeys(iri for result in results for iri in _IRI.findall(result)))
+    if not iris:
         return _call("cancel", reason="nothing was found")
-    node = chance.choice(seen)
+    node = chance.choice(iris)
     if len(results) < _STEPS:
         return _call("describe", iri=node)
     return _call("answer", sparql=f"SELECT ?x WHERE {{ <{node}> ?p ?x }}")
@@ -73,8 +75,8 @@ def _searcher(case: Case, results: Sequence[str], chance: Random) -> str:  # noq
 
 
 def _call(tool: str, **arguments: Json) -> str:
-    written = json.dumps({"tool": tool, "arguments": arguments}, ensure_ascii=False)
-    return f"```json\n{written}\n```"
+    call = json.dumps({"tool": tool, "arguments": arguments}, ensure_ascii=False)
+    return f"```json\n{call}\n```"
 
 
 _AGENTS: Final[Mapping[str, Callable[[Case, Sequence[str], Random], str]]] = {

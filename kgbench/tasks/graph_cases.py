@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The questions about graphs that tools give access to: ours, and those of installed data sets."""
+"""Questions about graphs for tools: those of kgbench, and those of installed data sets."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _HIDDEN: Final = frozenset(("refResultSet", "subGraph"))  # for prompts and scor
 
 
 def of(parameters: Mapping[str, Json]) -> list[dict[str, Json]]:
-    """The data of the cases about the graph that ``parameters`` name, the easiest first.
+    """The data of the cases about the graph in ``parameters``, the easiest first.
 
-    Raises :class:`~kgbench.errors.TaskError` where it belongs to a data set that is not installed,
-    or that has no question in the language that is asked for.
+    Raises :class:`~kgbench.errors.TaskError` if the graph belongs to a data set that is not
+    installed, or that has no question in the requested language.
     """
     return _SOURCES[parameters["graph"]](parameters["language"])
 
@@ -45,19 +45,19 @@ def _bestiary(language: str) -> list[dict[str, Json]]:  # noqa: ARG001 - there i
 
 def _text2sparql(name: str, language: str) -> list[dict[str, Json]]:
     questions = text2sparql.installed(name)
-    fitting = [one for one in questions.questions if language in one.texts]
+    fitting = [question for question in questions.questions if language in question.texts]
     if not fitting:
-        known = ", ".join(questions.languages)
-        raise TaskError(f"{name} has no question in '{language}' (but {known})")
+        languages = ", ".join(questions.languages)
+        raise TaskError(f"{name} has no question in '{language}' (but {languages})")
     return [
         {
-            "uid": questions.key(one, language),
-            "question": one.texts[language],
-            "refSparql": one.query,
-            "ordered": one.is_ordered,
+            "uid": questions.key(question, language),
+            "question": question.texts[language],
+            "refSparql": question.query,
+            "ordered": question.is_ordered,
             "graphName": name,
         }
-        for one in fitting
+        for question in fitting
     ]
 
 

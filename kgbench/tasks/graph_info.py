@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of a graph and of its schema that concern one query.
+"""Extraction of the parts of a graph and its schema that are relevant to one query.
 
-What a prompt shows of a graph is cut by these rules, the same for every model:
+Prompts show parts of a graph by these rules, the same for every model:
 
-* subschema: what the schema says of the properties and classes that the query names, and of the
-  classes that these properties connect;
-* subgraph: the statements that use these properties, or give a type that the query names; of a
-  large graph only those about some of the subjects;
+* subschema: the statements of the schema about the properties and classes in the query, and about
+  the classes that these properties connect;
+* subgraph: the statements with these properties, or with a type that the query names; from a large
+  graph only those about some of the subjects;
 * iris: the names in the query, in alphabetical order.
 """
 
@@ -25,17 +25,17 @@ _ENDS = frozenset((RDFS.domain, RDFS.range))
 
 
 def used(query: str, prefixes: Mapping[str, str]) -> set[str]:
-    """The IRIs that a query names, ``rdf:type`` among them where it has ``a``."""
-    known = {"rdf": str(RDF), "rdfs": str(RDFS)} | dict(prefixes)
-    found = set()
+    """The IRIs that a query names, including ``rdf:type`` if it has ``a``."""
+    namespaces = {"rdf": str(RDF), "rdfs": str(RDFS)} | dict(prefixes)
+    iris_found = set()
     for name in names(query, prefixes):
         prefix, _, local = name.partition(":")
-        found.add(name[1:-1] if name.startswith("<") else known[prefix] + local)
-    return found
+        iris_found.add(name[1:-1] if name.startswith("<") else namespaces[prefix] + local)
+    return iris_found
 
 
 def iris(query: str, prefixes: Mapping[str, str]) -> list[str]:
-    """The names in a query, without those of RDF itself."""
+    """The prefixed names in a query, sorted, without those of the RDF vocabulary."""
     return sorted(name for name in names(query, prefixes) if not name.startswith("rdf:"))
 
 
@@ -43,11 +43,11 @@ def with_labels(
     listed: Iterable[str], labels: Mapping[str, str], prefixes: Mapping[str, str]
 ) -> str:
     """A table of prefixed names and labels, as CSV with the columns id and label."""
-    known = {"rdf": str(RDF), "rdfs": str(RDFS)} | dict(prefixes)
+    namespaces = {"rdf": str(RDF), "rdfs": str(RDFS)} | dict(prefixes)
     rows = ["id,label"]
     for name in listed:
         prefix, _, local = name.partition(":")
-        rows.append(f"{name},{labels.get(known[prefix] + local, local)}")
+        rows.append(f"{name},{labels.get(namespaces[prefix] + local, local)}")
     return "\n".join(rows)
 
 
@@ -64,7 +64,7 @@ def labels(*graphs: Iterable[ox.Triple]) -> dict[str, str]:
 
 
 def subschema(schema: Sequence[ox.Triple], wanted: Collection[str]) -> list[ox.Triple]:
-    """The triples of ``schema`` that describe the ``wanted`` IRIs and what they connect."""
+    """The triples of ``schema`` about the ``wanted`` IRIs and the classes that these connect."""
     ends = {
         _iri(t.object) for t in schema if _iri(t.subject) in wanted and t.predicate.value in _ENDS
     }
@@ -75,27 +75,27 @@ def subschema(schema: Sequence[ox.Triple], wanted: Collection[str]) -> list[ox.T
 def subgraph(
     graph: Iterable[ox.Triple], wanted: Collection[str], most_subjects: int | None = None
 ) -> list[ox.Triple]:
-    """The triples of ``graph`` that use ``wanted`` properties or give ``wanted`` types.
+    """The triples of ``graph`` with ``wanted`` properties or ``wanted`` types.
 
-    With ``most_subjects``, only those about so many subjects: first those that the query names,
-    then those with the greatest number of different wanted properties, then by a hash.
+    ``most_subjects`` limits the number of subjects: first come subjects that the query names, then
+    those with the most different wanted properties; ties are decided by a hash.
     """
-    found = [t for t in graph if _concerns(t, wanted)]
+    relevant = [t for t in graph if _concerns(t, wanted)]
     if most_subjects is None:
-        return found
+        return relevant
     properties: dict[str, set[str]] = {}
-    for t in found:
+    for t in relevant:
         properties.setdefault(str(t.subject), set()).add(t.predicate.value)
     ranked = sorted(
         properties,
         key=lambda s: (s[1:-1] not in wanted, -len(properties[s]), digest(s)),
     )
     kept = set(ranked[:most_subjects])
-    return [t for t in found if str(t.subject) in kept]
+    return [t for t in relevant if str(t.subject) in kept]
 
 
 def as_turtle(graph: Sequence[ox.Triple], prefixes: Mapping[str, str]) -> str:
-    """``graph`` in Turtle, with those of ``prefixes`` that it needs."""
+    """``graph`` in Turtle, with those of ``prefixes`` that occur in it."""
     text = serialising.turtle(graph, {})
     needed = {name: space for name, space in prefixes.items() if f"<{space}" in text}
     return serialising.turtle(graph, needed)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Questions about a graph that tools give access to; the final query is judged by its result.
+"""Questions about a graph that is accessible by tools; the final query is judged by its result.
 
-The same cases are asked in three conditions: with the schema in the prompt and no tools, with
-tools, and with both. The right reaction to a question that the graph cannot answer is to give up.
+The same cases are used in three conditions: with the schema in the prompt, with tools, and with
+both. The right answer to a question that the graph cannot answer is to give up.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ POLICY: Final = "rows"
 WITHOUT_TOOLS: Final = "schema"
 """The condition in which a model has the schema and no tools."""
 GIVE_UP: Final = "CANCEL"
-"""What a model without tools answers where the graph cannot answer the question."""
+"""The answer of a model without tools if the graph cannot answer the question."""
 
 _FORM: Final = re.compile(r"\b(?:SELECT|ASK)\b", re.IGNORECASE)
 _RESULTS: Final = ("precision", "recall", "f1", "exact")
 
 
 class GraphQuestions:
-    """A task class whose parameters name a graph: its questions, and the tools over it."""
+    """A task class of questions about the graph in its parameters, with tools over this graph."""
 
     def __init__(self, name: str) -> None:
         self.NAME = name
@@ -51,12 +51,12 @@ class GraphQuestions:
     def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG002 - static
         """The cases of ``task``: the same questions for every seed and in every condition.
 
-        Raises :class:`~kgbench.errors.TaskError` where their graph is not installed.
+        Raises :class:`~kgbench.errors.TaskError` if the graph is not installed.
         """
         return [self._case(task, suite, data) for data in graph_cases.of(task.parameters)[:count]]
 
     def _case(self, task: Task, suite: str, data: Mapping[str, Json]) -> Case:
-        """The case with ``data``, and the tools that the condition of ``task`` offers."""
+        """Make the case with ``data`` and the tools of the condition of ``task``."""
         tools = [] if task.parameters["condition"] == WITHOUT_TOOLS else graph_tools.described()
         content = {**data, "tools": tools}
         return catalogue.make_case(suite, self.NAME, task.parameters, content, uid=data["uid"])
@@ -69,7 +69,7 @@ class GraphQuestions:
         return texts.filled(self.NAME, f"prompt-{condition}.txt", question=question, **schema)
 
     def tools(self, case: Case) -> Sequence[Tool]:
-        """The tools that the data of ``case`` describe."""
+        """The tools described in the data of ``case``."""
         return [Tool(**tool) for tool in case.data["tools"]]
 
     def use(
@@ -80,17 +80,17 @@ class GraphQuestions:
         return graph_tools.use(name, arguments, self._graph(case), prefixes, executor)
 
     def judge(self, case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
-        """Judge an answer that needed no tools, or of which only the end is known."""
+        """Judge an answer without tools, or the last answer of a dialogue with unknown prompts."""
         return self.judge_dialogue(case, (), answers, executor)
 
     def judge_dialogue(
         self, case: Case, prompts: Sequence[str], answers: Sequence[str], executor: Executor
     ) -> Verdict:
-        """Score the query that the last answer gives, and how the tools were used before it."""
+        """Score the query in the last answer, and the use of tools before it."""
         last = answers[-1]
-        offers = bool(case.data["tools"])
+        offers_tools = bool(case.data["tools"])
         query = self.query(last)
-        gives_up = query is None and _gives_up(last, offers=offers)
+        gives_up = query is None and _gives_up(last, offers_tools=offers_tools)
         answerable = case.data["refSparql"] is not None
         infos: dict[str, Json] = {"cancelled": gives_up, "answerable": answerable}
         if query is not None and answerable:
@@ -110,11 +110,11 @@ class GraphQuestions:
             "cancelledRightly": float(gives_up and not answerable),
             "cancelledWrongly": float(gives_up and answerable),
         }
-        if offers:
+        if offers_tools:
             over = query is None and not gives_up and tool_scores.is_out_of_budget(prompts, last)
-            known = self.vocabulary.for_queries(case)
+            prefixes = self.vocabulary.for_queries(case)
             scores |= {"outOfBudget": float(over)}
-            scores |= tool_scores.usage(prompts, answers, query, known)
+            scores |= tool_scores.usage(prompts, answers, query, prefixes)
         return Verdict(scores, {"testUid": case.uid, **infos}, outcome)
 
     def say(self, case: Case, agent: str, messages: Sequence[str], chance: Random) -> str:
@@ -122,31 +122,31 @@ class GraphQuestions:
         return graph_agents.say(agent, case, messages, chance)
 
     def reference(self, case: Case) -> str:
-        """The best last answer: the reference query, or giving up where there is none."""
+        """The best last answer: the reference query, or giving up if there is none."""
         query = case.data["refSparql"]
         if case.data["tools"]:
             return graph_agents.best(case)
         return GIVE_UP if query is None else f"```sparql\n{query.strip()}\n```"
 
     def query(self, answer: str) -> str | None:
-        """The query of an answer: what it calls the tool answer with, or else a fenced block."""
+        """The query in an answer: the argument of the tool ``answer``, or a fenced block."""
         if calls := wording.calls(answer):
-            given = (_sparql(call) for call in calls if call.name == "answer")
-            return next((query for query in given if query is not None), None)
+            queries = (_sparql(call) for call in calls if call.name == "answer")
+            return next((query for query in queries if query is not None), None)
         blocks = (block.body.strip() for block in fenced_blocks(answer))
         return next((body for body in blocks if _FORM.search(body)), None)
 
     def graph_name(self, case: Case) -> str | None:
-        """The installed or generated graph that ``case`` is about, where it carries none."""
+        """The installed or generated graph of ``case``; ``None`` if the case contains its graph."""
         name: str | None = case.data.get("graphName")
         return name
 
     def needs_recorded_results(self, case: Case) -> bool:  # noqa: ARG002 - none does
-        """Whether only recorded results say what queries find: all graphs are at hand."""
+        """Return ``False``: all graphs are available, so queries can be executed."""
         return False
 
     def prepare(self) -> None:
-        """Load what tools and comparing need, for a process that cannot do so later."""
+        """Load what tools and comparisons need, for judging processes, which cannot open files."""
         graphs.prepare()
         graph_tools.prepare()
         rows = QueryResult(("a", "b"), (("<urn:a>", "<urn:b>"), ("<urn:b>", "<urn:a>")))
@@ -156,19 +156,19 @@ class GraphQuestions:
         return typed_answers.graph_of(case, self)
 
 
-def _gives_up(answer: str, *, offers: bool) -> bool:
-    """Whether an answer calls the tool cancel, or says so where there are no tools."""
-    if offers:
+def _gives_up(answer: str, *, offers_tools: bool) -> bool:
+    """Whether an answer calls the tool ``cancel`` or, without tools, is :data:`GIVE_UP`."""
+    if offers_tools:
         return any(call.name == "cancel" for call in wording.calls(answer))
     return answer.strip().strip("`\"'*. \n") == GIVE_UP
 
 
 def _sparql(call: ToolCall) -> str | None:
     try:
-        found = arguments.read(call.arguments).get("sparql")
+        sparql = arguments.read(call.arguments).get("sparql")
     except ValueError:
         return None
-    return found if isinstance(found, str) else None
+    return sparql if isinstance(sparql, str) else None
 
 
 GRAPHS: Final = GraphQuestions("Text2SparqlTools")

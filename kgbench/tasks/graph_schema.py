@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A graph's schema as it is used: classes, their properties, what these lead to, with numbers.
+"""The schema of a graph as it is used: classes, their properties and the values of these, counted.
 
-Made from the triples of the graph itself, so that prompts about any installed graph have it. The
-order is alphabetical; nothing depends on how the graph is stored.
+It is computed from the triples of the graph, so that prompts about any installed graph can show it.
+The order is alphabetical and does not depend on how the graph is stored.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _DATASET: Final = "urn:kgbench:graph"
 
 @dataclass(slots=True)
 class Profile:
-    """What a graph is made of, by IRI.
+    """Counts of a graph's classes and properties, by IRI.
 
-    ``instances`` counts those of each class, ``properties`` the triples of each property, ``uses``
-    those of each property by the class of the subject. ``ends`` are the classes and datatypes that
-    a property of a class leads to.
+    ``instances`` counts the instances of each class, ``properties`` the triples of each property,
+    ``uses`` the triples of each property by class of the subject. ``ends`` are the classes and
+    datatypes of the values of a property of a class.
     """
 
     triples: int = 0
@@ -59,18 +59,18 @@ def summary(name: str) -> str:
 
 
 def profile(document: str) -> Profile:
-    """What the graph in a document (Turtle or N-Triples) is made of."""
+    """Count the classes and properties of the graph in a document (Turtle or N-Triples)."""
     triples = (quad.triple for quad in ox.parse(document, ox.RdfFormat.TURTLE))
     lines = ox.serialize(triples, format=ox.RdfFormat.N_TRIPLES)
     assert lines is not None
-    # It is read twice. Only in N-Triples do blank nodes have the same labels both times.
+    # The graph is read twice. Only N-Triples give blank nodes the same labels both times.
     return _profile(lambda: (quad.triple for quad in ox.parse(lines, ox.RdfFormat.N_TRIPLES)))
 
 
-def summarised(found: Profile) -> str:
-    """Each class with its number of instances, label, and properties in use, then prefixes.
+def summarised(profile: Profile) -> str:
+    """Each class with its number of instances, label and used properties, then the prefixes.
 
-    What a property leads to are classes of its objects, or datatypes of literals.
+    Each property is followed by the classes of its objects, or datatypes of its literals.
 
     >>> data = '<urn:x:a> a <urn:x:Cat> . <urn:x:a> <urn:x:name> "Tom" .'
     >>> print(summarised(profile(data)))
@@ -79,70 +79,70 @@ def summarised(found: Profile) -> str:
     <BLANKLINE>
     PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
     """
-    return _written(found, lambda property_, uses: "")  # noqa: ARG005 - nothing is added
+    return _written(profile, lambda property_, uses: "")  # noqa: ARG005 - nothing is added
 
 
-def counted(found: Profile) -> str:
-    """As :func:`summarised`, with the label of each property and how often the class uses it.
+def counted(profile: Profile) -> str:
+    """Like :func:`summarised`, with the label of each property and its number of triples.
 
     >>> data = '<urn:x:a> a <urn:x:Cat> . <urn:x:a> <urn:x:name> "Tom", "Tim" .'
     >>> print(counted(profile(data)).splitlines()[1])
       <urn:x:name> (triples: 2) -> xsd:string
     """
 
-    def said(property_: str, uses: int) -> str:
-        label = found.labels.get(property_)
+    def count_and_label(property_: str, uses: int) -> str:
+        label = profile.labels.get(property_)
         return f" (triples: {uses}{'' if label is None else f', label: {label}'})"
 
-    return _written(found, said)
+    return _written(profile, count_and_label)
 
 
-def in_void(found: Profile) -> str:
-    """The numbers of triples, of instances of each class and of uses of each property, in VoID."""
+def in_void(profile: Profile) -> str:
+    """A VoID description with counts of triples, instances of classes, and uses of properties."""
     dataset = ox.NamedNode(_DATASET)
     facts = {
-        "triples": found.triples,
-        "classes": found.instances,
-        "properties": found.properties,
+        "triples": profile.triples,
+        "classes": profile.instances,
+        "properties": profile.properties,
     }
     quads = void.counts(dataset, facts) + void.partitions(dataset, facts, f"{_DATASET}:")
     triples = [ox.Triple(dataset, ox.NamedNode(_TYPE), ox.NamedNode(VOID.Dataset))]
     triples += [quad.triple for quad in quads]
-    # Turtle groups neighbours only.
+    # The serialiser groups only adjacent triples with the same subject.
     triples.sort(key=lambda triple: (triple.subject != dataset, str(triple.subject)))
-    prefixes = _Names([*found.instances, *found.properties]).prefixes() | {"void": str(VOID)}
-    written = ox.serialize(triples, format=ox.RdfFormat.TURTLE, prefixes=prefixes)
-    assert written is not None
-    return written.decode("utf-8")
+    prefixes = _Prefixes([*profile.instances, *profile.properties]).prefixes() | {"void": str(VOID)}
+    serialised = ox.serialize(triples, format=ox.RdfFormat.TURTLE, prefixes=prefixes)
+    assert serialised is not None
+    return serialised.decode("utf-8")
 
 
 def _profile(read: Callable[[], Iterator[ox.Triple]]) -> Profile:
-    found = Profile()
-    # Few combinations of classes occur, so that each subject refers to one of them.
-    known: dict[tuple[str, ...], tuple[str, ...]] = {}
+    profile = Profile()
+    # Few combinations of classes occur: subjects share their tuples to save memory.
+    combinations: dict[tuple[str, ...], tuple[str, ...]] = {}
     classes: dict[object, tuple[str, ...]] = {}
     for triple in read():
-        found.triples += 1
+        profile.triples += 1
         predicate = triple.predicate.value
-        found.properties[predicate] += 1
+        profile.properties[predicate] += 1
         if predicate == _TYPE and isinstance(triple.object, ox.NamedNode):
-            of = (*classes.get(triple.subject, ()), triple.object.value)
-            classes[triple.subject] = known.setdefault(of, of)
-            found.instances[triple.object.value] += 1
-    wanted = found.instances.keys() | found.properties.keys()
+            combination = (*classes.get(triple.subject, ()), triple.object.value)
+            classes[triple.subject] = combinations.setdefault(combination, combination)
+            profile.instances[triple.object.value] += 1
+    terms = profile.instances.keys() | profile.properties.keys()
     for triple in read():
         predicate = triple.predicate.value
         if predicate == _LABEL and isinstance(triple.object, ox.Literal):
             subject = getattr(triple.subject, "value", "")
-            if subject in wanted:
-                found.labels.setdefault(subject, triple.object.value)
+            if subject in terms:
+                profile.labels.setdefault(subject, triple.object.value)
         if predicate == _TYPE:
             continue
         ends = _ends(triple.object, classes)
         for of_class in classes.get(triple.subject, ()):
-            found.uses[of_class][predicate] += 1
-            found.ends[of_class, predicate].update(ends)
-    return found
+            profile.uses[of_class][predicate] += 1
+            profile.ends[of_class, predicate].update(ends)
+    return profile
 
 
 def _ends(term: object, classes: Mapping[object, tuple[str, ...]]) -> tuple[str, ...]:
@@ -151,30 +151,32 @@ def _ends(term: object, classes: Mapping[object, tuple[str, ...]]) -> tuple[str,
     return classes.get(term) or (_UNTYPED,)
 
 
-def _written(found: Profile, said: Callable[[str, int], str]) -> str:
-    """The schema in lines; ``said`` is what follows a property, given how often it is used."""
-    names = _Names([*found.instances, *(p for one in found.uses.values() for p in one)])
+def _written(profile: Profile, suffix_of: Callable[[str, int], str]) -> str:
+    """Write the schema in lines; ``said`` gives the text after a property and its count."""
+    names = _Prefixes([*profile.instances, *(p for uses in profile.uses.values() for p in uses)])
     lines = []
-    for of_class in sorted(found.instances):
-        label = found.labels.get(of_class)
-        shown = "" if label is None else f", label: {label}"
-        lines.append(f"{names.short(of_class)} (instances: {found.instances[of_class]}{shown})")
-        for property_, uses in sorted(found.uses.get(of_class, {}).items()):
+    for of_class in sorted(profile.instances):
+        label = profile.labels.get(of_class)
+        shown_label = "" if label is None else f", label: {label}"
+        lines.append(
+            f"{names.short(of_class)} (instances: {profile.instances[of_class]}{shown_label})"
+        )
+        for property_, uses in sorted(profile.uses.get(of_class, {}).items()):
             ends = ", ".join(
-                one if one == _UNTYPED else names.short(one)
-                for one in sorted(found.ends[of_class, property_])
+                end if end == _UNTYPED else names.short(end)
+                for end in sorted(profile.ends[of_class, property_])
             )
-            lines.append(f"  {names.short(property_)}{said(property_, uses)} -> {ends}")
+            lines.append(f"  {names.short(property_)}{suffix_of(property_, uses)} -> {ends}")
     return "\n".join([*lines, "", *names.declarations()])
 
 
-class _Names:
-    """Shortens IRIs by prefixes: the usual ones, and one for each namespace of several names."""
+class _Prefixes:
+    """Shortens IRIs by usual prefixes, and by a numbered one for each other common namespace."""
 
     def __init__(self, iris: Iterable[str]) -> None:
         spaces = self._spaces = Counter(_space(iri) for iri in set(iris))
-        own = sorted(one for one, times in spaces.items() if times > 1 and one not in _USUAL)
-        self._prefixes = _USUAL | {space: f"ns{number + 1}" for number, space in enumerate(own)}
+        others = sorted(name for name, times in spaces.items() if times > 1 and name not in _USUAL)
+        self._prefixes = _USUAL | {space: f"ns{number + 1}" for number, space in enumerate(others)}
         self._used: set[str] = set()
 
     def short(self, iri: str) -> str:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tools over an embedded graph, read only: search, describe, schema, query, answer, cancel.
 
-Everything that a tool gives is in one order, whatever the engine and however the graph is stored.
-IRIs are written whole, so that a model can copy them into a query.
+The order of every result is independent of the engine and of how the graph is stored. IRIs are
+written in full, so that a model can copy them into a query.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from kgbench.tasks.label_index import KINDS, LONGEST, LabelIndex
 from kgbench.tool_calls import Tool, ToolOutcome, ToolResult
 
 FOLDER: Final = "tools"
-ROWS: Final = 30  # of a query's result that a model is shown
-LIMIT: Final = 20  # what search and describe give, unless the model says otherwise
+ROWS: Final = 30  # rows of a query's result that a model sees
+LIMIT: Final = 20  # default number of results of search and describe
 _MOST: Final = 100
 _MOST_TEXT: Final = 40_000  # characters of one result
 _MOST_STATEMENTS: Final = 5_000  # as in outgoing.rq and incoming.rq
 _VOID: Final = "void"
 _QUERIES: Final = ("outgoing.rq", "incoming.rq")
-_KEPT: Final = 2  # graphs whose indexes and schemas are in memory
-# What is no keyword of SPARQL: strings, IRIs and comments; then what is looked for.
+_CACHED: Final = 2  # graphs whose indexes and schemas are in memory
+# Strings, IRIs and comments, which cannot contain keywords; then the keyword.
 _ORDERS: Final = re.compile(
     r"""\"{3}(?:[^"\\]|\\.|"{1,2}(?!"))*+"{3}|'{3}(?:[^'\\]|\\.|'{1,2}(?!'))*+'{3}"""
     r"""|"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'|<[^<>\s]*+>|\#[^\n]*+"""
@@ -103,7 +103,7 @@ def use(
     prefixes: Mapping[str, str],
     executor: Executor,
 ) -> ToolResult:
-    """The result of the tool called ``name`` over ``graph`` (Turtle, or an installed graph's text).
+    """Run the tool called ``name`` over ``graph`` (Turtle, or an installed graph's text).
 
     ``prefixes`` are those that queries may use undeclared.
     """
@@ -111,14 +111,14 @@ def use(
     if name == "search":
         return _search(arguments["text"], arguments.get("kind"), limit, graph)
     if name == "describe":
-        return _described(arguments["iri"], limit, graph, executor)
+        return _describe(arguments["iri"], limit, graph, executor)
     if name == "schema":
         return _schema(graph, arguments.get("format", "text"))
-    return _queried(arguments["sparql"], graph, prefixes, executor)
+    return _run_query(arguments["sparql"], graph, prefixes, executor)
 
 
 def described() -> list[dict[str, Json]]:
-    """The tools as JSON, as cases hold them; ``Tool(**one)`` reads them."""
+    """The tools as JSON for the data of cases; ``Tool(**item)`` reads an item."""
     return [
         {
             "name": tool.name,
@@ -131,27 +131,27 @@ def described() -> list[dict[str, Json]]:
 
 
 def schema(graph: str) -> str:
-    """The schema of a graph (Turtle) in use; see :func:`kgbench.tasks.graph_schema.counted`."""
-    return graph_schema.counted(_opened(graph).profile)
+    """The schema of a graph (Turtle); see :func:`kgbench.tasks.graph_schema.counted`."""
+    return graph_schema.counted(_open_graph(graph).profile)
 
 
 def prepare() -> None:
-    """Read what the tools need, for a process that cannot do so later."""
+    """Load what the tools need, for judging processes, which cannot open files."""
     for name in _QUERIES:
         texts.shared(FOLDER, name)
-    unicodedata.normalize("NFKD", "\u00e9")  # is loaded when first used
-    LabelIndex(()).found("a", None, 1)
+    unicodedata.normalize("NFKD", "\u00e9")  # loads its data on first use
+    LabelIndex(()).search("a", None, 1)
 
 
 class _OpenGraph:
-    """What tools know of one graph: made when first needed, once for all dialogues of a process."""
+    """Index and profile of one graph, computed when first needed and kept for later dialogues."""
 
     def __init__(self, document: str) -> None:
         self._document = document
 
     @cached_property
     def index(self) -> LabelIndex:
-        """The resources by the words of their names."""
+        """The index of resources by the words of their names."""
         read = ox.parse(self._document, ox.RdfFormat.TURTLE)
         return LabelIndex(quad.triple for quad in read)
 
@@ -164,49 +164,49 @@ class _OpenGraph:
 _graphs: OrderedDict[str, _OpenGraph] = OrderedDict()
 
 
-def _opened(document: str) -> _OpenGraph:
-    found = _graphs.get(document)
-    if found is None:
-        found = _graphs[document] = _OpenGraph(document)
-        if len(_graphs) > _KEPT:
+def _open_graph(document: str) -> _OpenGraph:
+    graph = _graphs.get(document)
+    if graph is None:
+        graph = _graphs[document] = _OpenGraph(document)
+        if len(_graphs) > _CACHED:
             _graphs.popitem(last=False)
     _graphs.move_to_end(document)
-    return found
+    return graph
 
 
 def _search(text: str, kind: str | None, limit: int, graph: str) -> ToolResult:
-    found, number = _opened(graph).index.found(text, kind, limit)
+    resources, number = _open_graph(graph).index.search(text, kind, limit)
     lines = []
-    for one in found:
-        known = f": {'; '.join(one.names)}" if one.names else ""
-        lines.append(f"<{one.iri}> ({', '.join(one.kinds)}){known}")
-    return _listed(lines, number, "nothing has such a name")
+    for resource in resources:
+        names = f": {'; '.join(resource.names)}" if resource.names else ""
+        lines.append(f"<{resource.iri}> ({', '.join(resource.kinds)}){names}")
+    return _list_result(lines, number, "nothing has such a name")
 
 
 def _schema(graph: str, form: str) -> ToolResult:
-    profile = _opened(graph).profile
+    profile = _open_graph(graph).profile
     text = graph_schema.in_void(profile) if form == _VOID else graph_schema.counted(profile)
     lines = text.rstrip("\n").split("\n")
-    return _listed(lines, len(lines), "the graph has no class")
+    return _list_result(lines, len(lines), "the graph has no class")
 
 
-def _described(resource: str, limit: int, graph: str, executor: Executor) -> ToolResult:
-    written = resource.strip().removeprefix("<").removesuffix(">")
+def _describe(resource: str, limit: int, graph: str, executor: Executor) -> ToolResult:
+    address = resource.strip().removeprefix("<").removesuffix(">")
     try:
-        node = iri(written)
+        node = iri(address)
     except ValueError:
-        return ToolResult(f"error: not an absolute IRI: {written[:LONGEST]}", ToolOutcome.ERROR)
-    outgoing = _rows(executor.select(_query("outgoing.rq", node), graph, {}))
-    incoming = _rows(executor.select(_query("incoming.rq", node), graph, {}))
+        return ToolResult(f"error: not an absolute IRI: {address[:LONGEST]}", ToolOutcome.ERROR)
+    outgoing = _rows(executor.select(_query_text("outgoing.rq", node), graph, {}))
+    incoming = _rows(executor.select(_query_text("incoming.rq", node), graph, {}))
     lines = {f"{node} {p} {_anonymous(o)}{_inner(p2, o2)}" for p, o, p2, o2 in outgoing}
     lines |= {f"{_anonymous(s)} {p} {node}{_inner(p2, o2)}" for s, p, p2, o2 in incoming}
     at_least = "at least " if max(len(outgoing), len(incoming)) == _MOST_STATEMENTS else ""
     nothing = "the graph has no statement about it"
-    return _listed(sorted(lines)[:limit], len(lines), nothing, at_least)
+    return _list_result(sorted(lines)[:limit], len(lines), nothing, at_least)
 
 
 def _inner(predicate: str | None, value: str) -> str:
-    """A statement about a blank node, where there is one."""
+    """A statement about a blank node, or an empty text without one."""
     return "" if predicate is None else f" [ {predicate} {_anonymous(value)} ]"
 
 
@@ -214,7 +214,7 @@ def _anonymous(term: str) -> str:
     return "[]" if term.startswith("_:") else _short(term)
 
 
-def _queried(
+def _run_query(
     sparql: str, graph: str, prefixes: Mapping[str, str], executor: Executor
 ) -> ToolResult:
     result = executor.explore(sparql, graph, prefixes)
@@ -224,27 +224,27 @@ def _queried(
     if result.boolean is not None:
         return ToolResult("true" if result.boolean else "false")
     rows: Sequence[tuple[str | None, ...]] = result.rows
-    if not any(found["order"] for found in _ORDERS.finditer(sparql)):
-        rows = sorted(rows, key=_without_labels)
+    if not any(match["order"] for match in _ORDERS.finditer(sparql)):
+        rows = sorted(rows, key=_sort_key)
     labels: dict[str, str] = {}
-    shown = [" | ".join(_shown(term, labels) for term in row) for row in rows]
-    found = _listed(shown[:ROWS], len(shown), "no rows")
-    return ToolResult(f"{_short(' | '.join(result.variables))}\n{found.text}", found.outcome)
+    lines = [" | ".join(_term_text(term, labels) for term in row) for row in rows]
+    listed = _list_result(lines[:ROWS], len(lines), "no rows")
+    return ToolResult(f"{_short(' | '.join(result.variables))}\n{listed.text}", listed.outcome)
 
 
-def _listed(lines: Sequence[str], found: int, nothing: str, at_least: str = "") -> ToolResult:
-    """Lines of which there are (``at_least``) ``found``, as far as they fit into a result."""
+def _list_result(lines: Sequence[str], total: int, nothing: str, at_least: str = "") -> ToolResult:
+    """The result with as many ``lines`` as fit, of a total of (``at_least``) ``found``."""
     if not lines:
         return ToolResult(f"({nothing})", ToolOutcome.EMPTY)
-    fitting = _fitting(lines)
-    if found > fitting:
-        more = f"({at_least}{found - fitting} more are not shown)"
-        return ToolResult("\n".join([*lines[:fitting], more]), ToolOutcome.TRUNCATED)
+    fitting = _fitting_count(lines)
+    if total > fitting:
+        remaining = f"({at_least}{total - fitting} more are not shown)"
+        return ToolResult("\n".join([*lines[:fitting], remaining]), ToolOutcome.TRUNCATED)
     return ToolResult("\n".join(lines))
 
 
-def _fitting(lines: Sequence[str]) -> int:
-    """How many of ``lines`` have :data:`_MOST_TEXT` characters together."""
+def _fitting_count(lines: Sequence[str]) -> int:
+    """The number of first lines that together have at most :data:`_MOST_TEXT` characters."""
     characters = 0
     for number, line in enumerate(lines):
         characters += len(line) + 1
@@ -259,17 +259,17 @@ def _rows(result: QueryResult) -> Sequence[tuple[str, ...]]:
     return result.rows  # type: ignore[return-value]  # unbound only where the query says OPTIONAL
 
 
-def _query(name: str, node: str = "") -> str:
+def _query_text(name: str, node: str = "") -> str:
     return texts.shared(FOLDER, name).replace("$iri", node)
 
 
-def _without_labels(row: Sequence[str | None]) -> list[str]:
-    """By what rows are put in order where the query leaves it open: blank nodes are all alike."""
+def _sort_key(row: Sequence[str | None]) -> list[str]:
+    """The sort key of rows without ORDER BY, in which all blank nodes are equal."""
     return ["" if term is None else "_:" if term.startswith("_:") else term for term in row]
 
 
-def _shown(term: str | None, labels: dict[str, str]) -> str:
-    """A term of a result; blank nodes are numbered as they come."""
+def _term_text(term: str | None, labels: dict[str, str]) -> str:
+    """A term of a result, with blank nodes numbered in order of occurrence."""
     if term is None:
         return ""
     if term.startswith("_:"):

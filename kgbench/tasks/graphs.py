@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graphs that are too large for cases to carry, by name.
+"""Graphs that are too large for cases to contain, by name.
 
-``bestiary`` is ours and is made from its seed when it is first needed; so are the bestiary under
-other names (:mod:`kgbench.tasks.bestiary_twins`) and generated worlds (:mod:`kgbench.worlds`),
-whose names hold their seeds. All others are published by others and are
-installed from copies, each as a data set of its name (``kgbench.datasets``).
+``bestiary``, its renamed versions (:mod:`kgbench.tasks.bestiary_twins`) and generated worlds
+(:mod:`kgbench.worlds`) are generated from the seed in their name when they are first needed. All
+other graphs are published by others and are installed from copies, each as a data set of its name
+(``kgbench.datasets``).
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ PUBLISHED: Final = "beastiary"
 
 _SOURCES: Final = ("beastiary_kg.rdf", "beastiary_kg.rdf.zip")
 
-# The installed graph, opened by a process that will not be able to open files: path -> descriptor.
+# Descriptors of installed graphs by path, opened before a process loses access to files.
 _opened: dict[Path, int] = {}
 
 
 def text(name: str) -> str:
     """The graph called ``name`` as N-Triples.
 
-    Raises :class:`~kgbench.errors.EvaluationError`, saying how to get it, where it is missing.
+    Raises :class:`~kgbench.errors.EvaluationError`, with instructions, if it is not installed.
     """
     if name == OURS:
         return bestiary.text()
@@ -52,56 +52,56 @@ def text(name: str) -> str:
         raise EvaluationError(f"there is no graph '{name}' (but {OURS}, {', '.join(_names())})")
     path = _path(name)
     if path not in _opened and not path.is_file():
-        raise EvaluationError(_how_to_get_it(name))
+        raise EvaluationError(_install_hint(name))
     return _read(path)
 
 
 def prepare() -> None:
-    """Open the installed graphs, so that they can be read when files can no longer be opened."""
+    """Open the installed graphs for judging processes, which cannot open files."""
     for path in map(_path, _names()):
         if path not in _opened and path.is_file():
             _opened[path] = os.open(path, os.O_RDONLY)
 
 
 def require(cases: Iterable[Case]) -> None:
-    """Raise :class:`~kgbench.errors.TaskError` where ``cases`` need a graph that is missing."""
+    """Raise :class:`~kgbench.errors.TaskError` if ``cases`` need a graph that is not installed."""
     for case in cases:
         graph_name = getattr(catalogue.module(case.task_class), "graph_name", None)
         name = None if graph_name is None else graph_name(case)
         if name in _names() and not _path(name).is_file():
-            raise TaskError(_how_to_get_it(name))
+            raise TaskError(_install_hint(name))
 
 
 def install(source: Path) -> Path:
     """Install the published graph from ``source``: its file, its zip, or a folder with either.
 
-    It is kept as N-Triples, with a note of where it comes from and of the SHA-256 of its file.
-    Raises :class:`~kgbench.errors.ResourceError` where it is not found there or is damaged;
-    nothing is installed then.
+    The graph is stored as N-Triples, with a record of its source and the SHA-256 of its file.
+    Raises :class:`~kgbench.errors.ResourceError`, and installs nothing, if the graph is missing or
+    damaged.
     """
-    found = source
+    path = source
     if source.is_dir():
-        candidates = [source / file for file in _SOURCES if (source / file).is_file()]
+        candidates = [source / name for name in _SOURCES if (source / name).is_file()]
         if not candidates:
             raise ResourceError(f"{source} has neither {' nor '.join(_SOURCES)}")
-        found = candidates[0]
-    document = _content(found)
+        path = candidates[0]
+    document = _content(path)
     try:
         triples = (quad.triple for quad in ox.parse(document, ox.RdfFormat.RDF_XML))
         content = ox.serialize(triples, format=ox.RdfFormat.N_TRIPLES)
     except (SyntaxError, ValueError) as error:
-        raise ResourceError(f"the graph cannot be read from {found}: {error}") from error
+        raise ResourceError(f"the graph cannot be read from {path}: {error}") from error
     if not content:
-        raise ResourceError(f"the graph cannot be read from {found}: it has no triples")
+        raise ResourceError(f"the graph cannot be read from {path}: it has no triples")
     _write(_path(PUBLISHED), content)
-    note = {
+    record = {
         "name": PUBLISHED,
         "source": str(source.resolve()),
         "installed": datetime.now(UTC).isoformat(timespec="seconds"),
         "sha256": hashlib.sha256(document).hexdigest(),
         "tasks": [],
     }
-    text = json.dumps(note, indent=1, ensure_ascii=False)
+    text = json.dumps(record, indent=1, ensure_ascii=False)
     _write(home.place(PUBLISHED) / home.RECORD, f"{text}\n".encode())
     return _path(PUBLISHED)
 
@@ -115,7 +115,7 @@ def _path(name: str) -> Path:
     return home.place(name) / text2sparql.GRAPH
 
 
-def _how_to_get_it(name: str) -> str:
+def _install_hint(name: str) -> str:
     file = _SOURCES[0] if name == PUBLISHED else f"the data set {name}"
     return (
         f"the graph '{name}', on which these cases run, is not installed in {home.place(name)}: "
@@ -135,11 +135,11 @@ def _content(source: Path) -> bytes:
     try:
         if source.suffix != ".zip":
             return source.read_bytes()
-        with zipfile.ZipFile(source) as opened:
-            name = next((n for n in opened.namelist() if n.endswith(_SOURCES[0])), None)
+        with zipfile.ZipFile(source) as archive:
+            name = next((n for n in archive.namelist() if n.endswith(_SOURCES[0])), None)
             if name is None:
                 raise ResourceError(f"{source} holds no {_SOURCES[0]}")
-            return opened.read(name)
+            return archive.read(name)
     except damage.errors() as error:
         raise ResourceError(f"the graph cannot be read from {source}: {error}") from error
     except RuntimeError as error:
@@ -147,7 +147,7 @@ def _content(source: Path) -> bytes:
 
 
 def _write(target: Path, content: bytes) -> None:
-    """Write at once or not at all: two processes may do so at the same time."""
+    """Write a file atomically, because two processes may do so at the same time."""
     target.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
     try:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tools of GRASP: how their results are worded, and executing recorded queries again.
+"""The tools of GRASP: parsing their recorded results, and executing recorded queries again.
 
-GRASP's searches use indexes that are not published, and its other tools word what they find by
-these. The tool ``execute`` runs a query, whose outcome any engine has to give again: how many rows,
-none, which truth value, or an error.
+GRASP's search tools use unpublished indexes, and its other tools use them to describe results. The
+tool ``execute`` runs a query, whose result any engine must reproduce: a number of rows, a truth
+value, or an error.
 
 >>> outcome("Got no rows and 2 columns")
 <ToolOutcome.EMPTY: 'empty'>
@@ -28,7 +28,7 @@ ENDS: Final = frozenset(("answer", "cancel"))
 NOT_PUBLISHED: Final = "no result of this call was published"
 
 Shown: TypeAlias = "int | bool | None"
-"""What a result tells of a query: a number of rows, a truth value, or ``None`` for an error."""
+"""The result of a query: a number of rows, a truth value, or ``None`` for an error."""
 
 _ROWS: Final = re.compile(r"Got (no|[0-9][0-9,]*) rows?\b")
 _NOTHING: Final = re.compile(r"(?:Got no rows|No [^\n]{0,80}\bfound)\b")
@@ -46,11 +46,11 @@ _PREFIX: Final = re.compile(
 
 
 class UnreadableError(ValueError):
-    """A result tells neither rows nor a truth value nor an error."""
+    """A result states neither rows nor a truth value nor an error."""
 
 
 def outcome(text: str) -> ToolOutcome:
-    """How a call ended, by the text of its result."""
+    """The outcome of a call, by the text of its result."""
     if text.startswith(_NOT_DONE):
         return ToolOutcome.REFUSED
     if text == NOT_PUBLISHED or _FAILED.match(text):
@@ -61,9 +61,9 @@ def outcome(text: str) -> ToolOutcome:
 
 
 def shown(text: str) -> Shown:
-    """What the result of ``execute`` tells of its query.
+    """Parse the result of ``execute``.
 
-    Raises :class:`UnreadableError` where it tells nothing that can be compared.
+    Raises :class:`UnreadableError` if it contains nothing that can be compared.
     """
     if outcome(text) is ToolOutcome.ERROR:
         return None
@@ -75,9 +75,9 @@ def shown(text: str) -> Shown:
 
 
 def again(call: ToolCall, result: ToolResult, prompt: str) -> Mapping[str, Json] | str:
-    """What :func:`use` needs to execute a recorded call again, or why that cannot be done.
+    """The arguments for :func:`use` to execute a recorded call again, or the obstacle as a text.
 
-    ``prompt`` is the first prompt of the dialogue: it lists the prefixes that queries may use.
+    ``prompt`` is the first prompt of the dialogue, which lists the prefixes that queries may use.
     """
     if call.name in ENDS:
         return "the call ends the dialogue"
@@ -95,29 +95,28 @@ def again(call: ToolCall, result: ToolResult, prompt: str) -> Mapping[str, Json]
     return {"sparql": query, "prefixes": dict(_PREFIX.findall(prompt))}
 
 
-def use(given: Mapping[str, Any], graph: str, executor: Executor) -> ToolResult:
-    """Execute the query that :func:`again` gave on ``graph``."""
-    found = executor.results(given["sparql"], graph, given["prefixes"])
-    if found.error is not None:
-        return ToolResult(f"SPARQL execution failed:\n{found.error}", ToolOutcome.ERROR)
-    if found.boolean is not None:
-        return ToolResult(str(found.boolean))
-    number, columns = f"{len(found.rows):,}" if found.rows else "no", len(found.variables)
+def use(recorded: Mapping[str, Any], graph: str, executor: Executor) -> ToolResult:
+    """Execute the query from :func:`again` on ``graph``."""
+    result = executor.results(recorded["sparql"], graph, recorded["prefixes"])
+    if result.error is not None:
+        return ToolResult(f"SPARQL execution failed:\n{result.error}", ToolOutcome.ERROR)
+    if result.boolean is not None:
+        return ToolResult(str(result.boolean))
+    number, columns = f"{len(result.rows):,}" if result.rows else "no", len(result.variables)
     text = f"Got {number} row{'s' * (number != '1')} and {columns} column{'s' * (columns != 1)}"
     return ToolResult(text, outcome(text))
 
 
 def agree(recorded: ToolResult, now: ToolResult) -> bool:
-    """Whether two results tell the same of a query."""
+    """Whether two results state the same about a query."""
     before, after = shown(recorded.text), shown(now.text)
     return before == after and isinstance(before, bool) == isinstance(after, bool)
 
 
 def why_different(recorded: ToolResult, now: ToolResult) -> str | None:
-    """Why two results differ that are not from the same engine, where they show it.
+    """The reason why results of different engines differ, or ``None`` if it is unknown.
 
-    ``time``: the recorded one took too long. ``engine``: one engine executes the query and the
-    other does not.
+    ``time``: the recorded query timed out. ``engine``: only one of the engines executes the query.
     """
     before, after = shown(recorded.text), shown(now.text)
     if before is None and _TIME.search(recorded.text):

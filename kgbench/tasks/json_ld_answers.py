@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON objects that answers consist of: the first fenced block, read."""
+"""Answers that are JSON objects in the first fenced block."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ FOLDER: Final = "json-ld-answers"
 
 
 class Read(NamedTuple):
-    """The JSON object in an answer (``None``: there is none, and ``error`` says why).
+    """The JSON object in an answer, or ``None`` and the ``error``.
 
-    ``text`` is ``None`` where the answer has no fenced block.
+    ``text`` is ``None`` if the answer has no fenced block.
     """
 
     text: str | None
@@ -31,22 +31,22 @@ def read(answer: str) -> Read:
         return Read(None, None, "there is no fenced block in the answer")
     text = blocks[0].body
     try:
-        found = json.loads(text)
+        document = json.loads(text)
     except (ValueError, RecursionError) as error:
         return Read(text, None, f"this is no JSON: {error}")
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         return Read(text, None, "this is no JSON object")
-    return Read(text, found, None)
+    return Read(text, document, None)
 
 
-def feedback(of: Read, error: str) -> tuple[str, str]:
-    """The prompt after an answer that cannot be used for the reason ``error``; its kind."""
-    if of.text is None:
+def feedback(answer: Read, error: str) -> tuple[str, str]:
+    """The feedback on an answer that is unusable because of ``error``, and its kind."""
+    if answer.text is None:
         return texts.shared(FOLDER, "feedback-no-block.txt"), "format"
     return texts.shared_filled(FOLDER, "feedback-error.txt", message=error), "syntax"
 
 
 def prepare() -> None:
-    """Read the feedback prompts, for a process that cannot do so later."""
+    """Read the feedback prompts for judging processes, which cannot open files."""
     for name in ("feedback-no-block.txt", "feedback-error.txt"):
         texts.shared(FOLDER, name)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JudgeVerdict: one verdict of a rubric's closed set about a stored dialogue.
+"""JudgeVerdict: give one verdict from a rubric's closed set about a stored dialogue.
 
-The cases are made of stored dialogues by :mod:`kgbench.judges`. A case holds what reading a verdict
-needs (the options as they were shown, with their values) and what it is about, but no text.
+:mod:`kgbench.judges` makes the cases from stored dialogues. A case holds the data for reading a
+verdict (the options as shown, with their values) and references to the dialogue, but no text.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from kgbench.model import Case, Executor, Outcome, Task, Verdict
 
 NAME = "JudgeVerdict"
 
-# Marks of emphasis around the words are no part of them.
+# Ignores Markdown emphasis around the words.
 _VERDICT = re.compile(r"[*_`#> \t]*VERDICT[*_`]*[ \t]*:[*_` \t]*([A-Za-z-]{1,40})[*_`. \t]*")
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG001 - none
-    """None: what is judged is in a store, and a configuration cannot name it."""
+    """No cases: they are made from dialogues in a store, which a configuration cannot select."""
     return ()
 
 
 def prompt(case: Case) -> str:
-    """Raises :class:`~kgbench.errors.TaskError`: the texts are those of stored dialogues."""
+    """Raise :class:`~kgbench.errors.TaskError`: prompts need the texts of stored dialogues."""
     raise TaskError(f"{case.iri} is about stored dialogues: ask with `kgbench judge`")
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  # noqa: ARG001 - no execution
-    """The verdict in the last line of the answer that is not blank.
+    """Score the verdict in the last line of the answer that is not blank.
 
-    What stands before the last line is a reason and may quote anything, also other verdicts.
+    The lines before are a justification and may quote anything, also other verdicts.
     """
     chosen = stated(answers[-1])
     order = list(case.data["order"])
@@ -43,26 +43,28 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
     scores = {"decided": float(chosen != case.data["undecided"])}
     if value is not None:
         scores["value"] = float(value)
-    return Verdict(scores, {"verdict": chosen, "place": order.index(chosen), **_about(case)})
+    return Verdict(
+        scores, {"verdict": chosen, "place": order.index(chosen), **_grouping_data(case)}
+    )
 
 
 def stated(answer: str) -> str | None:
-    r"""The verdict that the last line of an answer states, in small letters; ``None`` without one.
+    r"""The verdict in the last line of an answer, in lower case; ``None`` if there is none.
 
     >>> stated("The answer says VERDICT: right, but it is not.\n**VERDICT: wrong**\n")
     'wrong'
     """
     last = answer.rstrip()[-400:].splitlines()[-1:]
-    found = _VERDICT.fullmatch(last[0]) if last else None
-    return None if found is None else found[1].lower().strip("-")
+    match = _VERDICT.fullmatch(last[0]) if last else None
+    return None if match is None else match[1].lower().strip("-")
 
 
 def reference(case: Case) -> str:
-    """The verdict that executing the judged answer implies; else that no verdict is possible."""
+    """The verdict implied by executing the judged answer, or the undecided one."""
     return f"VERDICT: {case.data['executed'] or case.data['undecided']}"
 
 
-def _about(case: Case) -> dict[str, object]:
-    """What is recorded with the verdict, so that it can be grouped without reading the case."""
+def _grouping_data(case: Case) -> dict[str, object]:
+    """Data recorded with the verdict, so that verdicts can be grouped without their cases."""
     names = ("rubric", "options", "order", "executed", "items", "calibration")
     return {name: case.data[name] for name in names if name in case.data}

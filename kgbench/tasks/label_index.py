@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """An index of the resources of a graph by the words of their names.
 
-Words come from the values of properties that are called label, name or title, and from the end of
-each IRI. The index is an SQLite database in memory, so that a graph of ten million triples needs
-some hundred bytes for each resource, and no objects of Python.
+Words come from the values of properties whose names contain label, name or title, and from the end
+of each IRI. The index is an SQLite database in memory, which needs some hundred bytes for each
+resource of a graph of ten million triples, and no Python objects.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ ORDER BY shared DESC, words, id LIMIT ?
 
 
 class Named(NamedTuple):
-    """A resource: its IRI, of which of :data:`KINDS` it is, and its names in order."""
+    """A resource: its IRI, its kinds (from :data:`KINDS`), and its names in order."""
 
     iri: str
     kinds: tuple[str, ...]
@@ -61,53 +61,56 @@ class Named(NamedTuple):
 
 
 class LabelIndex:
-    """The resources of a graph by words; ``triples`` are read once.
+    """An index of the resources of a graph by words; ``triples`` are read once.
 
     An *entity* is a subject that is neither class nor property. A *class* has instances, is typed
-    as one, or stands on either side of ``rdfs:subClassOf``; a *property* is used or typed as one.
+    as a class, or is subject or object of ``rdfs:subClassOf``; a *property* is used or typed as
+    one.
     """
 
     def __init__(self, triples: Iterable[ox.Triple]) -> None:
         self._database = _database(_TABLES)
         raw = _database(_RAW)
         try:
-            classes, properties = _gathered(triples, raw)
+            classes, properties = _gather(triples, raw)
             self._fill(raw, classes, properties)
         finally:
             raw.close()
 
-    def found(self, text: str, kind: str | None, limit: int) -> tuple[list[Named], int]:
-        """The first ``limit`` resources that share words with ``text``, and how many there are.
+    def search(self, text: str, kind: str | None, limit: int) -> tuple[list[Named], int]:
+        """The first ``limit`` resources that share words with ``text``, and their total number.
 
-        What shares most words comes first; of these, what has fewest others; then by IRI. Of a
-        longer text the first 64 different words count.
+        Resources that share most words come first, among them those with fewest other words, then
+        by IRI. Only the first 64 different words of a text count.
         """
-        asked = list(dict.fromkeys(_words(text)))[:_MOST_WORDS]
+        words_asked = list(dict.fromkeys(_words(text)))[:_MOST_WORDS]
         kinds = _bits(KINDS if kind is None else (kind,))
-        query = _SEARCH.format(", ".join("?" * len(asked)))
-        rows = self._database.execute(query, (*asked, kinds, limit)).fetchall()
-        named = [
+        query = _SEARCH.format(", ".join("?" * len(words_asked)))
+        rows = self._database.execute(query, (*words_asked, kinds, limit)).fetchall()
+        resources = [
             Named(
                 iri,
-                tuple(one for k, one in enumerate(KINDS) if bits & 1 << k),
+                tuple(kind_name for k, kind_name in enumerate(KINDS) if bits & 1 << k),
                 tuple(names.split("\n")) if names else (),
             )
             for iri, bits, names, _ in rows
         ]
-        return named, rows[0][3] if rows else 0
+        return resources, rows[0][3] if rows else 0
 
     def _fill(self, raw: sqlite3.Connection, classes: set[str], properties: set[str]) -> None:
-        """Number all resources in the order of their IRIs, and note their words."""
+        """Number all resources in the order of their IRIs, and index their words."""
         resources: list[tuple[int, str, int, str, int]] = []
         postings: list[tuple[str, int]] = []
         rows = raw.execute("SELECT iri, name FROM raw ORDER BY iri, name")
         for number, (iri, group) in enumerate(groupby(rows, key=itemgetter(0))):
             names = [name for _, name in group if name]
-            known = words([_local(iri), *names])
-            of = [k for k, has in (("class", classes), ("property", properties)) if iri in has]
-            bits = _bits(of or ("entity",))
-            resources.append((number, iri, bits, "\n".join(names), len(known)))
-            postings += [(word, number) for word in known]
+            name_words = words([_local(iri), *names])
+            kinds = [
+                k for k, members in (("class", classes), ("property", properties)) if iri in members
+            ]
+            bits = _bits(kinds or ("entity",))
+            resources.append((number, iri, bits, "\n".join(names), len(name_words)))
+            postings += [(word, number) for word in name_words]
             if len(resources) == _BATCH:
                 self._write(resources, postings)
         self._write(resources, postings)
@@ -124,7 +127,7 @@ _Row = tuple[str, int]
 
 
 def words(names: Iterable[str]) -> set[str]:
-    """The words of names, without regard to case and accents; ``marketingManager`` has two."""
+    """The words of names, ignoring case and accents; ``marketingManager`` has two words."""
     return {word for name in names for word in _words(name)}
 
 
@@ -137,8 +140,8 @@ def _words(text: str) -> Iterator[str]:
             yield "".join(letter for letter in plain if not unicodedata.combining(letter))
 
 
-def _gathered(triples: Iterable[ox.Triple], raw: sqlite3.Connection) -> tuple[set[str], set[str]]:
-    """Write each resource with its names to ``raw``; the IRIs of classes and of properties."""
+def _gather(triples: Iterable[ox.Triple], raw: sqlite3.Connection) -> tuple[set[str], set[str]]:
+    """Write each resource with its names to ``raw``; return the IRIs of classes and properties."""
     classes: set[str] = set()
     properties: set[str] = set()
     rows: list[tuple[str, str]] = []
@@ -147,42 +150,42 @@ def _gathered(triples: Iterable[ox.Triple], raw: sqlite3.Connection) -> tuple[se
         subject, predicate, value = triple.subject, triple.predicate.value, triple.object
         properties.add(predicate)
         if predicate in _ABOUT_KINDS:
-            _learn(triple, classes, properties)
+            _add_kinds(triple, classes, properties)
         if isinstance(subject, ox.NamedNode):
             if subject != last:
                 last = subject
                 rows.append((subject.value, ""))
             if isinstance(value, ox.Literal) and _is_naming(predicate):
-                # Names are kept one a line, so a line break within one is a blank.
+                # Names are stored one per line, so a line break within a name becomes a space.
                 rows.append((subject.value, " ".join(value.value[:LONGEST].split())))
         if len(rows) >= _BATCH:
-            _note(raw, rows)
+            _write_raw(raw, rows)
     rows += [(iri, "") for iri in (*classes, *properties)]
-    _note(raw, rows)
+    _write_raw(raw, rows)
     return classes, properties
 
 
-def _learn(triple: ox.Triple, classes: set[str], properties: set[str]) -> None:
-    """Which classes and properties a triple with rdf:type or rdfs:subClassOf tells of."""
-    ends = [one for one in (triple.subject, triple.object) if isinstance(one, ox.NamedNode)]
+def _add_kinds(triple: ox.Triple, classes: set[str], properties: set[str]) -> None:
+    """Add the classes and properties that a triple with rdf:type or rdfs:subClassOf declares."""
+    ends = [node for node in (triple.subject, triple.object) if isinstance(node, ox.NamedNode)]
     if triple.predicate.value == RDFS.subClassOf:
-        classes.update(one.value for one in ends)
+        classes.update(node.value for node in ends)
         return
     if isinstance(triple.object, ox.NamedNode):
         classes.add(triple.object.value)
     if triple.object in _OF_CLASSES:
-        classes.update(one.value for one in ends)
+        classes.update(node.value for node in ends)
     elif triple.object in _OF_PROPERTIES:
-        properties.update(one.value for one in ends[:-1])
+        properties.update(node.value for node in ends[:-1])
 
 
-def _note(raw: sqlite3.Connection, rows: list[tuple[str, str]]) -> None:
+def _write_raw(raw: sqlite3.Connection, rows: list[tuple[str, str]]) -> None:
     raw.executemany("INSERT OR IGNORE INTO raw VALUES (?, ?)", rows)
     rows.clear()
 
 
 def _database(tables: str) -> sqlite3.Connection:
-    """A database in memory that opens no file, also not to sort."""
+    """A database in memory that never opens a file, not even for sorting."""
     database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     database.executescript(f"PRAGMA temp_store = MEMORY; PRAGMA journal_mode = OFF; {tables}")
     return database

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mappings that answers consist of: executed, compared by what they make, and asked for again."""
+"""Answers that are mappings: execution, comparison of the produced graphs, and feedback."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kgbench.mapping.limits import MappingError
 from kgbench.mapping.sources import Data
 from kgbench.mapping.tables import Table
 from kgbench.model import Executor, Json, Verdict
-from kgbench.policies.blank_nodes import Compared, Row
+from kgbench.policies.blank_nodes import Compared, Row, row_texts
 from kgbench.tasks import texts, turtle_answers
 
 FOLDER: Final = "mapping-answers"
@@ -27,7 +27,7 @@ _LONGEST: Final = 500  # characters of one triple that is quoted
 
 
 class Made(NamedTuple):
-    """What the mapping of an answer makes of each of several data, and why it makes nothing."""
+    """The graphs that the mapping of an answer makes from each of several data, or its error."""
 
     read: turtle_answers.Read
     rows: Mapping[str, frozenset[Row]]
@@ -52,46 +52,46 @@ class Made(NamedTuple):
 
 
 def made(answer: str, executor: Executor, data: Mapping[str, Data]) -> Made:
-    """Execute the mapping of an answer on all ``data``; where one fails, nothing is made of any."""
+    """Execute the mapping of an answer on all ``data``; if one fails, all graphs are empty."""
     read = turtle_answers.read(answer, executor)
     nothing = {name: frozenset[Row]() for name in data}
     if read.triples is None:
         return Made(read, nothing, read.error)
     try:
-        rows = {name: executed(read.triples, of) for name, of in data.items()}
-    except MappingError as refused:
-        return Made(read, nothing, str(refused))
+        rows = {name: executed(read.triples, source) for name, source in data.items()}
+    except MappingError as error:
+        return Made(read, nothing, str(error))
     return Made(read, rows, None)
 
 
 def verdict(
-    of: Made,
+    made_graphs: Made,
     answers: Sequence[str],
     scores: Mapping[str, float],
     infos: Mapping[str, Json],
     differences: Callable[[], str] | None,
 ) -> Verdict:
-    """The verdict on the last answer, with feedback unless its rounds are over or it is right.
+    """The verdict on the last answer, with feedback unless it is right or the last one allowed.
 
-    ``differences`` writes the feedback on another graph than the right one; ``None``: it is right.
+    ``differences`` writes the feedback on a wrong graph; it is ``None`` if the graph is right.
     """
-    outcome = turtle_answers.outcome(answers[-1], usable=of.error is None)
+    outcome = turtle_answers.outcome(answers[-1], usable=made_graphs.error is None)
     if differences is None or len(answers) >= turtle_answers.ROUNDS:
         return Verdict(scores, infos, outcome)
-    if of.read.triples is None:
-        return Verdict(scores, infos, outcome, *of.read.feedback)
-    if of.error is not None:
-        said = texts.shared_filled(FOLDER, "feedback-error.txt", message=of.error)
-        return Verdict(scores, infos, outcome, said, "syntax")
+    if made_graphs.read.triples is None:
+        return Verdict(scores, infos, outcome, *made_graphs.read.feedback)
+    if made_graphs.error is not None:
+        feedback = texts.shared_filled(FOLDER, "feedback-error.txt", message=made_graphs.error)
+        return Verdict(scores, infos, outcome, feedback, "syntax")
     return Verdict(scores, infos, outcome, differences(), "content")
 
 
 def differences(compared: Compared) -> str:
-    """The feedback about a mapping that makes another graph, with some of the triples."""
+    """The feedback on a mapping that makes a wrong graph, with some of the wrong triples."""
     _, missing, surplus = compared
     lines = [
-        f"* {what}: {line}"
-        for what, rows in (("missing", missing), ("should not be there", surplus))
+        f"* {kind}: {line}"
+        for kind, rows in (("missing", missing), ("should not be there", surplus))
         for line in _lines(rows)[:_QUOTED]
     ]
     if len(lines) < len(missing) + len(surplus):
@@ -102,31 +102,26 @@ def differences(compared: Compared) -> str:
 
 
 def counts(compared: Compared) -> dict[str, str]:
-    """How many triples are missing and too many, for feedback."""
+    """The numbers of missing and surplus triples, for feedback."""
     return {"missing": str(len(compared.missing)), "surplus": str(len(compared.surplus))}
 
 
 def _lines(rows: Iterable[Row]) -> list[str]:
-    """Rows as text, blank nodes without their labels."""
-    found = (
-        " ".join("_:" if cell.startswith("_:") else cell for cell in row if cell is not None)
-        for row in rows
-    )
-    return [line[:_LONGEST] for line in sorted(found)]
+    return [line[:_LONGEST] for line in row_texts(rows)]
 
 
 def file_block(name: str, form: str, text: str) -> str:
-    """A file as prompts show it."""
+    """A file in the form that prompts show."""
     return f"{name}:\n```{form}\n{text.removesuffix(chr(10))}\n```"
 
 
 def fenced(mapping: str) -> str:
-    """A mapping as an answer."""
+    """A mapping in the form of an answer."""
     return f"```turtle\n{mapping}\n```"
 
 
 def prepare() -> None:
-    """Read the feedback prompts, and let SQLite do all that it loads something for."""
+    """Read the feedback prompts and let SQLite load its parts; judging processes open no files."""
     turtle_answers.prepare()
     for name in ("feedback-error.txt", "feedback-differences.txt"):
         texts.shared(FOLDER, name)

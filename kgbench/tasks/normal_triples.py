@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The comparison of graphs by normalised triples that the Turtle tasks of 2023 share."""
+"""Comparison of graphs by normalised triples, which the Turtle tasks of 2023 share."""
 
 from __future__ import annotations
 
@@ -14,21 +14,23 @@ from kgbench.scoring.similarity import ratio
 def expected(case: Case, executor: Executor) -> tuple[str, ...]:
     """The triples of the ``optimal`` document in the data of ``case``.
 
-    Raises :class:`~kgbench.errors.EvaluationError` where the case has none, as published cases of
-    2023 may, or where it does not parse.
+    Raises :class:`~kgbench.errors.EvaluationError` if the case has none, like some published cases
+    of 2023, or if it does not parse.
     """
     document = case.data.get("optimal")
     if not document:
         raise EvaluationError(
             f"the case {case.iri} has no 'optimal' to compare with: it was not published"
         )
-    found = executor.parse(document, "turtle")
-    if found.triples is None:
-        raise EvaluationError(f"the 'optimal' of the case {case.iri} does not parse: {found.error}")
-    return found.triples
+    parsed = executor.parse(document, "turtle")
+    if parsed.triples is None:
+        raise EvaluationError(
+            f"the 'optimal' of the case {case.iri} does not parse: {parsed.error}"
+        )
+    return parsed.triples
 
 
-def text_similarity(given: Iterable[str], wanted: Iterable[str]) -> float:
-    """Similarity of two graphs as texts: sorted lines, blank nodes alike; 0 without triples."""
+def text_similarity(given: Iterable[str], expected: Iterable[str]) -> float:
+    """Similarity of two graphs as texts: sorted lines with uniform blank nodes; 0 if empty."""
     lines = sorted(map(alike, given))
-    return ratio("\n".join(lines), "\n".join(sorted(map(alike, wanted)))) if lines else 0.0
+    return ratio("\n".join(lines), "\n".join(sorted(map(alike, expected)))) if lines else 0.0

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The organisational graph with numbers for names, so that nothing can be guessed from them.
+"""Numbers for the names in a graph, so that nothing can be guessed from the names.
 
-Graph, queries and result sets are translated by the same table; rdf and rdfs keep their names.
+Graph, queries and result sets are translated by the same table; names of rdf and rdfs are kept.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _TOKEN = re.compile(
 
 
 def translated(text: str, numbers: Mapping[str, str]) -> str:
-    """Turtle, a query or a value with its prefixed names replaced by those of ``numbers``.
+    """Replace the prefixed names in Turtle, a query or a value by those in ``numbers``.
 
     >>> translated('SELECT ?x { :bob foaf:name ?x }', {":bob": ":1234"})
     'SELECT ?x { :1234 foaf:name ?x }'
@@ -33,28 +33,28 @@ def translated(text: str, numbers: Mapping[str, str]) -> str:
 
 @lru_cache(maxsize=8)
 def numbered(turtle: str, prefixes: tuple[str, ...] = _PREFIXES, salt: str = "") -> dict[str, str]:
-    """A number of four digits for each prefixed name of a Turtle text, by that name.
+    """A number of four digits for each prefixed name of a Turtle text, by name.
 
-    Only names with the ``prefixes`` have one. Made from ``salt`` and the name alone by a hash;
-    where two names meet, the later one in alphabetical order takes the next free number.
+    Only names with one of the ``prefixes`` get one. The number is a hash of ``salt`` and the name;
+    if two names collide, the later one in alphabetical order gets the next free number.
     """
     names = {
         match[0]
         for match in _TOKEN.finditer(turtle)
         if not match["kept"] and match["prefix"] in prefixes
     }
-    taken: set[int] = set()
-    found = {}
+    used_numbers: set[int] = set()
+    numbers = {}
     for name in sorted(names):
         number = int.from_bytes(hashlib.sha256(f"{salt}{name}".encode()).digest()[:8]) % 9000
-        while number in taken:
+        while number in used_numbers:
             number = (number + 1) % 9000
-        taken.add(number)
-        found[name] = f"{name.partition(':')[0]}:{number + 1000}"
-    return found
+        used_numbers.add(number)
+        numbers[name] = f"{name.partition(':')[0]}:{number + 1000}"
+    return numbers
 
 
 def table(numbers: Mapping[str, str]) -> str:
-    """The numbers with the names they stand for, as CSV with the columns id and label."""
+    """The numbers with the names that they replace, as CSV with the columns id and label."""
     rows = [f"{number},{name.partition(':')[2]}" for name, number in numbers.items()]
     return "\n".join(["id,label", *sorted(rows, key=lambda row: row.partition(",")[2].lower())])

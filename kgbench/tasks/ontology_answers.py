@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Axioms in answers: which of those that were shown an answer has, and how many others.
+"""Answers that are axioms: the axioms of a case in an answer, and the number of others.
 
-Axioms are compared up to the names of blank nodes. Declarations (``o:River a owl:Class``) are no
-axioms.
+Axioms are compared up to the names of blank nodes. Declarations (``o:River a owl:Class``) do not
+count as axioms.
 """
 
 from __future__ import annotations
@@ -17,87 +17,92 @@ from kgbench.model import Case
 from kgbench.vocab import OWL, RDF, RDFS
 from kgbench.worlds.axioms import HEAD
 
-_DECLARING: Final = {
+_DECLARED_TYPES: Final = {
     OWL[name]
     for name in ("Class", "ObjectProperty", "NamedIndividual", "Restriction", "Ontology", "Thing")
 }
-# What is said of a class expression; all else says what the expression is.
-_SAYING: Final = {str(RDFS.subClassOf), str(OWL.equivalentClass), str(OWL.disjointWith)}
-_ROUNDS: Final = 16  # nested class expressions that are told apart
+# Predicates of axioms about a class expression; all others define the expression itself.
+_AXIOM_PREDICATES: Final = {str(RDFS.subClassOf), str(OWL.equivalentClass), str(OWL.disjointWith)}
+_ROUNDS: Final = 16  # depth of nested class expressions that are distinguished
 
 
 class Named(NamedTuple):
-    """The axioms of a case that an answer has, as lines of Turtle, and how many others it has."""
+    """The axioms of a case in an answer, as lines of Turtle, and the number of other axioms."""
 
     given: tuple[str, ...]
     others: int
 
 
 def named(case: Case, triples: Iterable[ox.Triple]) -> Named:
-    """Which of the axioms of a case triples consist of."""
-    known = {label: line for line in case.data["axioms"] for label in labels(parsed([line]))}
-    met = labels(triples)
+    """The axioms of a case that ``triples`` state."""
+    case_axioms = {label: line for line in case.data["axioms"] for label in labels(parsed([line]))}
+    answer_labels = labels(triples)
     return Named(
-        tuple(line for label, line in known.items() if label in met), len(met - known.keys())
+        tuple(line for label, line in case_axioms.items() if label in answer_labels),
+        len(answer_labels - case_axioms.keys()),
     )
 
 
 def parsed(lines: Sequence[str]) -> list[ox.Triple]:
-    """The triples of lines of Turtle of a case."""
+    """Parse lines of Turtle of a case into triples."""
     return [quad.triple for quad in ox.parse("\n".join([HEAD, *lines]), ox.RdfFormat.TURTLE)]
 
 
 def fenced(lines: Iterable[str]) -> str:
-    """Lines of Turtle as an answer."""
+    """Lines of Turtle in the form of an answer."""
     return "\n".join(["```turtle", HEAD, *lines, "```"])
 
 
 def says_something(triples: Iterable[ox.Triple]) -> bool:
-    """Whether triples are more than declarations."""
+    """Whether triples contain more than declarations."""
     return not all(map(_declares, triples))
 
 
 def labels(triples: Iterable[ox.Triple]) -> set[str]:
-    """A text for each axiom that triples consist of; equal axioms have equal texts."""
-    own = [one for one in triples if not _declares(one)]
-    nodes = _nodes(own)
-    found: set[str] = set()
-    parts = {str(one.object) for one in own if isinstance(one.object, ox.BlankNode)}
-    for one in own:
-        subject = str(one.subject)
-        if subject not in nodes or one.predicate.value in _SAYING:
-            value = nodes.get(str(one.object), str(one.object))
-            found.add(f"{nodes.get(subject, subject)} {one.predicate} {value}")
+    """A canonical text for each axiom in triples; equal axioms have equal texts."""
+    axioms = [triple for triple in triples if not _declares(triple)]
+    nodes = _node_labels(axioms)
+    texts: set[str] = set()
+    parts = {str(triple.object) for triple in axioms if isinstance(triple.object, ox.BlankNode)}
+    for triple in axioms:
+        subject = str(triple.subject)
+        if subject not in nodes or triple.predicate.value in _AXIOM_PREDICATES:
+            value = nodes.get(str(triple.object), str(triple.object))
+            texts.add(f"{nodes.get(subject, subject)} {triple.predicate} {value}")
             parts.add(subject)
-    # The axioms that are a node of their own: AllDifferent and the like.
-    return found | {label for node, label in nodes.items() if node not in parts}
+    # Axioms that are nodes themselves, such as AllDifferent.
+    return texts | {label for node, label in nodes.items() if node not in parts}
 
 
 def _declares(triple: ox.Triple) -> bool:
     return (
         triple.predicate.value == RDF.type
         and isinstance(triple.object, ox.NamedNode)
-        and triple.object.value in _DECLARING
+        and triple.object.value in _DECLARED_TYPES
     )
 
 
-def _nodes(triples: Sequence[ox.Triple]) -> dict[str, str]:
-    """A text for each blank node that has a description, the same for equal descriptions."""
-    said: dict[str, list[tuple[str, str]]] = {}
-    for one in triples:
-        if isinstance(one.subject, ox.BlankNode):
-            about = said.setdefault(str(one.subject), [])
-            if one.predicate.value not in _SAYING:
-                about.append((one.predicate.value, str(one.object)))
-    found = dict.fromkeys(said, "_:")
+def _node_labels(triples: Sequence[ox.Triple]) -> dict[str, str]:
+    """A canonical text for each described blank node, equal for equal descriptions."""
+    descriptions: dict[str, list[tuple[str, str]]] = {}
+    for triple in triples:
+        if isinstance(triple.subject, ox.BlankNode):
+            description = descriptions.setdefault(str(triple.subject), [])
+            if triple.predicate.value not in _AXIOM_PREDICATES:
+                description.append((triple.predicate.value, str(triple.object)))
+    labels_by_node = dict.fromkeys(descriptions, "_:")
     for _ in range(_ROUNDS):
-        told = {node: _digest(about, found) for node, about in said.items()}
-        if told == found:
+        refined = {
+            node: _digest(description, labels_by_node) for node, description in descriptions.items()
+        }
+        if refined == labels_by_node:
             break
-        found = told
-    return found
+        labels_by_node = refined
+    return labels_by_node
 
 
-def _digest(about: Sequence[tuple[str, str]], known: dict[str, str]) -> str:
-    lines = sorted(f"{predicate} {known.get(value, value)}" for predicate, value in about)
+def _digest(description: Sequence[tuple[str, str]], node_labels: dict[str, str]) -> str:
+    lines = sorted(
+        f"{predicate} {node_labels.get(value, value)}" for predicate, value in description
+    )
     return f"_:{hashlib.sha256(chr(10).join(lines).encode()).hexdigest()}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The organisational graph and the questions about it, which several task classes share."""
+"""The organisational graph and its questions, which several task classes share."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def turtle() -> str:
 
 
 def questions() -> list[dict[str, Json]]:
-    """The questions: uid, question, reference query and its result set, and LSQ features."""
-    found: list[dict[str, Json]] = texts.shared_structure(_FOLDER, "questions.json")
-    return found
+    """The questions, with uid, question, reference query and its result set, and LSQ features."""
+    loaded: list[dict[str, Json]] = texts.shared_structure(_FOLDER, "questions.json")
+    return loaded
 
 
 @cache
 def in_format(turtle_text: str, graph_format: str) -> str:
-    """A graph that is given in Turtle, in the format that a prompt shows."""
+    """Convert a graph in Turtle to the format that a prompt shows."""
     if graph_format == "turtle":
         return turtle_text.strip()
     graph = serialising.triples(turtle_text)
@@ -37,6 +37,6 @@ def in_format(turtle_text: str, graph_format: str) -> str:
 def prefixes(turtle_text: str) -> dict[str, str]:
     """The prefixes that a Turtle document declares, in the order of their names."""
     parser = ox.parse(turtle_text.encode("utf-8"), ox.RdfFormat.TURTLE)
-    for _ in parser:  # they are known when the document has been read
+    for _ in parser:  # the parser knows all prefixes at the end of the document
         pass
     return dict(sorted(parser.prefixes.items()))

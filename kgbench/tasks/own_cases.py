@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The data of kgbench's own cases for the task classes whose answers are queries.
 
-Each function takes the parameters of a task and gives the data of its cases, under the keys that
-the published cases have.
+Each function takes the parameters of a task and returns the data of its cases, with the keys of the
+published cases.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ Data = dict[str, Json]
 
 
 def organizational(parameters: Mapping[str, Json]) -> list[Data]:  # noqa: ARG001 - there are none
-    """Questions about the organisational graph, which each case carries."""
+    """Questions about the organisational graph, which each case contains."""
     graph = organisation.turtle()
     return [{**question, "graphTurtle": graph} for question in organisation.questions()]
 
 
 def organizational_numerical(parameters: Mapping[str, Json]) -> list[Data]:  # noqa: ARG001 - none
-    """The same questions about the graph with numbers for names, and the table of the numbers."""
+    """The same questions with numbers for names in the graph, and the table of the numbers."""
     numbers = numbering.numbered(organisation.turtle())
     graph = numbering.translated(organisation.turtle(), numbers)
     return [
@@ -49,14 +49,16 @@ def organizational_numerical(parameters: Mapping[str, Json]) -> list[Data]:  # n
 
 
 def economy(parameters: Mapping[str, Json]) -> list[Data]:
-    """Questions about the economic graph, which each case carries."""
+    """Questions about the economic graph, which each case contains."""
     graph = texts.shared("economy", "graph.ttl")
     prefixes = {**organisation.prefixes(_schema("economy")), **organisation.prefixes(graph)}
     return [
         {
             **question,
             "graph": graph,
-            **_shown(parameters, question, "economy", prefixes, _triples("economy", "graph.ttl")),
+            **_shown_parts(
+                parameters, question, "economy", prefixes, _triples("economy", "graph.ttl")
+            ),
         }
         for question in texts.shared_structure("economy", "questions.json")
     ]
@@ -70,7 +72,7 @@ def bestiary_cases(parameters: Mapping[str, Json]) -> list[Data]:
             **{key: value for key, value in question.items() if key != "subGraph"},
             "graphName": "bestiary",
             "prefixes": dict(bestiary.PREFIXES),
-            **_shown(parameters, question, "bestiary", prefixes, ()),
+            **_shown_parts(parameters, question, "bestiary", prefixes, ()),
         }
         for question in texts.shared_structure("bestiary", "questions.json")
     ]
@@ -78,45 +80,45 @@ def bestiary_cases(parameters: Mapping[str, Json]) -> list[Data]:
 
 def faulty_queries(parameters: Mapping[str, Json]) -> list[Data]:  # noqa: ARG001 - there are none
     """Reference queries about the economic graph, each with one syntax error."""
-    questions = {q["uid"]: q for q in texts.shared_structure("economy", "questions.json")}
+    questions = {item["uid"]: item for item in texts.shared_structure("economy", "questions.json")}
     graph = texts.shared("economy", "graph.ttl")
-    found = []
-    for declared in texts.structure("SparqlSyntaxFixingListLcQuad", "faults.json"):
-        question = questions[declared["question"]]
-        named = f"SparqlSyntaxFixingListLcQuad/faults.json: the fault {declared['uid']}"
-        faulty = faults.put_in(question["refSparql"], declared["find"], declared["put"], named)
-        found.append(
+    cases = []
+    for fault in texts.structure("SparqlSyntaxFixingListLcQuad", "faults.json"):
+        question = questions[fault["question"]]
+        fault_name = f"SparqlSyntaxFixingListLcQuad/faults.json: the fault {fault['uid']}"
+        faulty = faults.put_in(question["refSparql"], fault["find"], fault["put"], fault_name)
+        cases.append(
             {
                 **question,
-                "uid": declared["uid"],
+                "uid": fault["uid"],
                 "testSparql": faulty,
-                "errorMessage": declared["message"],
+                "errorMessage": fault["message"],
                 "graph": graph,
             }
         )
-    return found
+    return cases
 
 
-def _shown(
+def _shown_parts(
     parameters: Mapping[str, Json],
     question: Mapping[str, Json],
     folder: str,
     prefixes: Mapping[str, str],
     graph: tuple[ox.Triple, ...],
 ) -> Data:
-    """What the prompt shows beside the whole graph, and the parameters that say so."""
+    """The parts of graph or schema that the prompt shows, and the parameters that select them."""
     kind: str = parameters["kgInfoType"]
     query: str = question["refSparql"]
     data: Data = {"kgInfoType": kind, "kgInfoFormat": parameters["kgInfoFormat"]}
     schema = _triples(folder, "schema.ttl")
-    wanted = graph_info.used(query, prefixes)
+    used = graph_info.used(query, prefixes)
     if kind == "schema":
         data["schema"] = _schema(folder)
     elif kind == "subschema":
-        data["subSchema"] = graph_info.as_turtle(graph_info.subschema(schema, wanted), prefixes)
+        data["subSchema"] = graph_info.as_turtle(graph_info.subschema(schema, used), prefixes)
     elif kind == "subgraph":
         data["subGraph"] = question.get("subGraph") or graph_info.as_turtle(
-            graph_info.subgraph(graph, wanted), prefixes
+            graph_info.subgraph(graph, used), prefixes
         )
     elif kind in {"iris", "irisLabels"}:
         listed = graph_info.iris(query, prefixes)

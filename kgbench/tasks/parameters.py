@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checking and completing the parameters of a task."""
+"""Validation, conversion and completion of task parameters."""
 
 from __future__ import annotations
 
@@ -17,61 +17,70 @@ _TASK_DIGEST = 8  # hex digits of the parameters' digest in a task's IRI
 _BOOLEANS = {"true": True, "false": False}
 
 
-def labelled_task(of: TaskClass, label: str, parameters: Mapping[str, Json]) -> Task:
-    """A task of class ``of`` with ``parameters`` converted, checked and completed by defaults.
+def labelled_task(task_class: TaskClass, label: str, parameters: Mapping[str, Json]) -> Task:
+    """Make a task with ``parameters`` converted, checked and completed by defaults.
 
     Raises :class:`~kgbench.errors.TaskError` for an unknown parameter or a value that the
     declaration does not allow.
     """
-    given = {name: value for name, value in parameters.items() if value is not None}
-    for name in given:
-        if name not in of.parameters:
+    given_values = {name: value for name, value in parameters.items() if value is not None}
+    for name in given_values:
+        if name not in task_class.parameters:
             raise TaskError(
-                f"task {label}: {of.name} has no parameter '{name}': {nearest(name, of.parameters)}"
+                f"task {label}: {task_class.name} has no parameter '{name}': "
+                f"{nearest(name, task_class.parameters)}"
             )
     values = {
-        name: normalised(parameter, given[name], label) if name in given else parameter.default
-        for name, parameter in of.parameters.items()
+        name: normalised(parameter, given_values[name], label)
+        if name in given_values
+        else parameter.default
+        for name, parameter in task_class.parameters.items()
     }
-    iri = task_iri(of, label, values)
-    return Task(iri=iri, label=label, task_class=of.name, version=of.version, parameters=values)
+    iri = task_iri(task_class, label, values)
+    return Task(
+        iri=iri,
+        label=label,
+        task_class=task_class.name,
+        version=task_class.version,
+        parameters=values,
+    )
 
 
-def task_iri(of: TaskClass, label: str, parameters: Mapping[str, Json]) -> str:
-    """The IRI of a task of class ``of`` with all its ``parameters``."""
+def task_iri(task_class: TaskClass, label: str, parameters: Mapping[str, Json]) -> str:
+    """The IRI of a task of ``task_class`` with all its ``parameters``."""
     return Iris().mint(
         "task",
-        task_class=of.name,
-        version=of.version,
+        task_class=task_class.name,
+        version=task_class.version,
         label=slug(label),
         digest=digest(canonical_json(dict(parameters)))[:_TASK_DIGEST],
     )
 
 
 def normalised(parameter: Parameter, value: Json, label: str) -> Json:
-    """``value`` as the declared kind of ``parameter``; ``label`` is the task's, for the message."""
-    found = _converted(parameter, value)
-    if found is None:
+    """Convert ``value`` to the declared kind of ``parameter``; ``label`` is for error messages."""
+    converted = _convert(parameter, value)
+    if converted is None:
         raise TaskError(
             f"task {label}: the parameter '{parameter.name}' must be "
             f"{_KIND_NAMES[parameter.kind]}, but is {value!r}"
         )
-    if parameter.allowed and found not in parameter.allowed:
+    if parameter.allowed and converted not in parameter.allowed:
         raise TaskError(
             f"task {label}: the parameter '{parameter.name}' cannot be {value!r}: "
             f"{nearest(str(value), map(str, parameter.allowed))}"
         )
     low, high = parameter.minimum, parameter.maximum
-    if (low is not None and found < low) or (high is not None and found > high):
+    if (low is not None and converted < low) or (high is not None and converted > high):
         raise TaskError(
             f"task {label}: the parameter '{parameter.name}' must be {range_of(parameter)}, "
             f"but is {value!r}"
         )
-    return found
+    return converted
 
 
 def range_of(parameter: Parameter) -> str:
-    """The declared range in words, with the unit; empty where there is none.
+    """The declared range in words, with the unit; empty if there is no range.
 
     >>> range_of(Parameter("size", int, 10, minimum=3, maximum=2000, unit="persons"))
     'at least 3 and at most 2,000 persons'
@@ -84,8 +93,8 @@ def range_of(parameter: Parameter) -> str:
 _KIND_NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
-def _converted(parameter: Parameter, value: Json) -> Json:
-    """``value`` as the parameter's kind, or ``None`` where it is not of that kind."""
+def _convert(parameter: Parameter, value: Json) -> Json:
+    """``value`` converted to the parameter's kind, or ``None`` if that is impossible."""
     if parameter.kind is str:
         return _as_text(parameter, value)
     if parameter.kind is bool:
@@ -108,5 +117,5 @@ def _as_number(kind: type, value: Json) -> Json:
         number = kind(value)
     except (TypeError, ValueError, OverflowError):
         return None
-    # 1.5 is no whole number, however readily int() takes it.
+    # int() truncates 1.5, which is not a whole number.
     return number if isinstance(value, str) or number == value else None

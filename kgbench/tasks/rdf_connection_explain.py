@@ -2,7 +2,7 @@
 """RdfConnectionExplainStatic: list the resources on the shortest path between two nodes.
 
 Scores: Frey et al., How Well Do LLMs Speak Turtle?, DL4KG 2023, section 3.1; Meyer et al.,
-LLM-KG-Bench 3.0, ESWC 2025. What they leave open is decided in ``task.ttl``.
+LLM-KG-Bench 3.0, ESWC 2025. ``task.ttl`` decides the points that they leave open.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ NAME = "RdfConnectionExplainStatic"
 _NAMESPACE = "https://abc.def/ghi/"
 PATH = ("anne", "researchDep", "wonderOrg", "marketingDep", "bob")
 ENDS = ("Anne", "Bob")
-"""What the prompt calls the persons at both ends of the path."""
+"""The names of the persons at both ends of the path in the prompt."""
 
-# Names of the vocabularies; who repeats them in the answer has not named a resource of the path.
+# Names of vocabulary terms, which are not resources of the path.
 _OTHER_NAMES = ("Home", "Organization", "OrganizationalUnit", "Person")
 
-# The white space before `$` is greedy on purpose: it stays in the capture, final line break
-# included, and that is what tells the untrimmed scores from the trimmed ones.
+# The white space before `$` is greedy on purpose: it stays in the capture, with the final line
+# break, and makes the difference between the untrimmed and the trimmed scores.
 _LIST_LINE = re.compile(rf"^[-*:]?[ \t]*({re.escape(_NAMESPACE)}\w*\s*)$", re.MULTILINE)
 _ANYWHERE = re.compile(rf"{re.escape(_NAMESPACE)}\w+")
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG001 - static
-    """The one case: the organisational graph in the format of ``task``."""
+    """The only case: the organisational graph in the format of ``task``."""
     graph_format = task.parameters["graphFormat"]
     graph = organisation.in_format(organisation.turtle(), graph_format)
     data = {"graphFormat": graph_format, "graph": graph}
@@ -41,7 +41,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # n
 
 
 def prompt(case: Case) -> str:
-    """The question with the graph of ``case``, which cases from published results do not have."""
+    """The question with the graph of ``case``; cases of published results have no graph."""
     if "graph" not in case.data:
         raise TaskError(f"the case {case.iri} has no graph, so nothing can be asked about it")
     title = formats.TITLES[formats.canonical_format(case.data["graphFormat"])]
@@ -64,7 +64,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
 
 
 def verdict(answer: str, *, precision_of_no_names: float, path: Sequence[str] = PATH) -> Verdict:
-    """The verdict on an answer; the first version had another precision where nothing is named."""
+    """The verdict on an answer; ``precision_of_no_names`` differs between versions."""
     expected = {_NAMESPACE + name for name in path}
     lines = len(answer.splitlines())
     listed: list[str] = _LIST_LINE.findall(answer)
@@ -75,14 +75,16 @@ def verdict(answer: str, *, precision_of_no_names: float, path: Sequence[str] = 
     right_names = sum(name in answer for name in path)
     all_names = right_names + sum(name in answer for name in _OTHER_NAMES)
     scores: dict[str, float] = {}
-    for prefix, right, given, of_nothing in (
+    for prefix, right, given, precision_of_nothing in (
         ("list", plain, lines, 1.0),
         ("listTrim", trimmed, lines, 1.0),
         ("textHttp", right_iris, len(iris), precision_of_no_names),
         ("textShort", right_names, all_names, precision_of_no_names),
     ):
-        found = agreement(right, given, len(path), precision_of_nothing=of_nothing)
-        scores |= found.named(prefix, f1="F1")
+        scores_of_kind = agreement(
+            right, given, len(path), precision_of_nothing=precision_of_nothing
+        )
+        scores |= scores_of_kind.named(prefix, f1="F1")
     scores["lineBrevity"] = len(listed) / lines if lines else 0.0
     infos = {
         "lineCount": lines,
@@ -103,7 +105,7 @@ def reference(case: Case) -> str:
 
 
 def _path(case: Case) -> Sequence[str]:
-    """The names of the path of a case; a published case has none, for all have the same."""
+    """The names of the path of a case; published cases omit it because all have the same."""
     path: Sequence[str] = case.data.get("path", PATH)
     return path
 

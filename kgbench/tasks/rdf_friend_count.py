@@ -2,7 +2,7 @@
 """RdfFriendCount: name the node with the most incoming edges of a generated graph.
 
 Scores: Frey et al., How Well Do LLMs Speak Turtle?, DL4KG 2023, section 3.4; Meyer et al.,
-LLM-KG-Bench 3.0, ESWC 2025. What they leave open is decided in ``task.ttl``.
+LLM-KG-Bench 3.0, ESWC 2025. ``task.ttl`` decides the points that they leave open.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PERSON = re.compile(r"person-0*(\w+)")
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     """``count`` generated cases, one for each iteration, the same for every model.
 
-    They are generated when they are asked for, so that many of them need no memory.
+    Cases are generated lazily, so that many of them need no memory.
     """
     persons = person_count(task)
 
@@ -48,14 +48,14 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 
 def check(task: Task) -> None:
-    """Refuse a size that not even the smallest graph with the other parameters fits into."""
+    """Check that the smallest graph with the other parameters fits into the size of ``task``."""
     person_count(task)
 
 
 def person_count(task: Task) -> int:
     """The greatest number of persons for which the Turtle prompt fits into the size of ``task``.
 
-    Raises :class:`~kgbench.errors.TaskError` where even the smallest possible graph does not.
+    Raises :class:`~kgbench.errors.TaskError` if even the smallest possible graph does not fit.
     """
     knows, additional, size = (
         task.parameters[name] for name in ("knowsCount", "specialAddKnowsCount", "size")
@@ -74,14 +74,14 @@ def person_count(task: Task) -> int:
 
 
 def prompt(case: Case) -> str:
-    """The question with the graph of ``case``, which cases from published results do not have."""
+    """The question with the graph of ``case``; cases of published results have no graph."""
     if "graph" not in case.data:
         raise TaskError(f"the case {case.iri} has no graph, so nothing can be asked about it")
     return _question(case.data["graphFormat"], case.data["graph"])
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  # noqa: ARG001 - no parsing
-    """Look for the persons that the answer names."""
+    """Score the persons that the answer names."""
     answer = answers[-1]
     special: str = case.data["specialNodeIri"]
     friends: list[str] = case.data["specialFriends"]
@@ -107,7 +107,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
 
 
 def reference(case: Case) -> str:
-    """The IRI of the person that most others know."""
+    """The IRI of the person whom most others know."""
     return str(case.data["specialNodeIri"])
 
 

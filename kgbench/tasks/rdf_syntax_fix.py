@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """RdfSyntaxFixList: correct the syntax of an RDF document, in at most three answers.
 
-Scores: Meyer et al., LLM-KG-Bench 3.0, ESWC 2025, section 3.4.1. What it leaves open is decided in
-``task.ttl``.
+Scores: Meyer et al., LLM-KG-Bench 3.0, ESWC 2025, section 3.4.1. ``task.ttl`` decides the points
+that it leaves open.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # n
     """The cases of the task's format: its document with the faults of ``faults.json``."""
     graph_format = task.parameters["graphFormat"]
     optimal = texts.text(NAME, _DOCUMENTS[graph_format])
-    found = []
+    faulty_cases = []
     for declared in texts.structure(NAME, "faults.json")[graph_format][:count]:
         data = {
             "graphFormat": graph_format,
@@ -42,8 +42,8 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # n
             "optimal": optimal,
         }
         uid = declared["uid"]
-        found.append(catalogue.make_case(suite, NAME, task.parameters, data, uid=uid))
-    return found
+        faulty_cases.append(catalogue.make_case(suite, NAME, task.parameters, data, uid=uid))
+    return faulty_cases
 
 
 def prompt(case: Case) -> str:
@@ -59,7 +59,7 @@ def prompt(case: Case) -> str:
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
-    """Score the document in the last answer; ask again while it is wrong and rounds are left."""
+    """Score the document in the last answer; ask again if it is wrong and rounds are left."""
     answer = answers[-1]
     optimal: str = case.data["optimal"]
     blocks = fenced_blocks(answer)
@@ -144,8 +144,8 @@ def _max_rounds() -> int:
 
 
 def _with_faults(document: str, declared: Mapping[str, Json]) -> str:
-    """``document`` with each declared fault put in."""
+    """Insert each declared fault into ``document``."""
     for fault in declared["faults"]:
-        named = f"{NAME}/faults.json: the fault '{fault['kind']}' of {declared['uid']}"
-        document = faults.put_in(document, fault["find"], fault["put"], named)
+        fault_name = f"{NAME}/faults.json: the fault '{fault['kind']}' of {declared['uid']}"
+        document = faults.put_in(document, fault["find"], fault["put"], fault_name)
     return document

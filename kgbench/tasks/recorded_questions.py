@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """SpinachQuestions and GraspQuestions: questions of other benchmarks with published answers.
 
-Cases come from imports alone. An answer is a query, judged by the policy that the benchmark judges
-by. The results of both queries are recorded with the answers of SPINACH; those of GRASP are
-executed on the installed graph that the case names.
+All cases are imported. An answer is a query, judged by the comparison policy of its benchmark. For
+SPINACH, the results of both queries are recorded with the answers; for GRASP, both queries are
+executed on the installed graph of the case.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class RecordedQuestions:
         self._policy = policy
 
     def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG002 - none
-        """Raise :class:`~kgbench.errors.TaskError`: all cases are imported."""
+        """Raise :class:`~kgbench.errors.TaskError`, because all cases are imported."""
         raise TaskError(f"{task.label} has no cases of its own: they come with imported answers")
 
     def prompt(self, case: Case) -> str:
-        """The question and nothing else."""
+        """The question only."""
         question: str = case.data["question"]
         return question
 
@@ -49,21 +49,21 @@ class RecordedQuestions:
         return f"```sparql\n{case.data['refSparql'].strip()}\n```"
 
     def query(self, answer: str) -> str | None:
-        """The first fenced block with a query, else the whole answer where it is one."""
+        """The first fenced block with a query, else the whole answer if it is a query."""
         candidates = [block.body.strip() for block in fenced_blocks(answer)] or [answer.strip()]
         return next((body for body in candidates if _FORM.search(body)), None)
 
     def graph_name(self, case: Case) -> str | None:
-        """The graph that queries about ``case`` run on, where their results are not recorded."""
+        """The graph for queries about ``case``; ``None`` if their results are recorded."""
         name: str | None = case.data.get("graphName")
         return name
 
     def needs_recorded_results(self, case: Case) -> bool:
-        """Whether only recorded results say what queries about ``case`` find."""
+        """Whether queries about ``case`` have no graph, so that recorded results are needed."""
         return self.graph_name(case) is None
 
     def prepare(self) -> None:
-        """Open graphs, for a process that cannot do so later."""
+        """Open graphs for judging processes, which cannot open files."""
         graphs.prepare()
 
 
@@ -84,9 +84,9 @@ class GraspQuestions(RecordedQuestions):
         self, case: Case, call: ToolCall, result: ToolResult, prompt: str
     ) -> Mapping[str, Json] | str:
         """See :func:`kgbench.tasks.grasp_tools.again`; the graph has to be installed."""
-        given = grasp_tools.again(call, result, prompt)
-        lacks = None if isinstance(given, str) else typed_answers.why_not(case, self)
-        return lacks or given
+        arguments = grasp_tools.again(call, result, prompt)
+        obstacle = None if isinstance(arguments, str) else typed_answers.why_not(case, self)
+        return obstacle or arguments
 
     def use(
         self,

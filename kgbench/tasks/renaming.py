@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Seeded renamings of the cases about a graph: the same case under other names.
 
-Names are replaced in graph, question, query and result set alike, so that a renamed case is as
-difficult as the published one. *Natural* renamings put other words for names, and multiply
-amounts by a factor; *opaque* ones put numbers for the local names of IRIs, with a table of what
-they mean (:mod:`kgbench.tasks.numbering`).
+Names are replaced consistently in graph, question, query and result set, so that a renamed case is
+as difficult as the published one. *Natural* renamings replace names by other words, and multiply
+amounts by a factor; *opaque* ones replace the local names of IRIs by numbers, with a table of their
+meanings (:mod:`kgbench.tasks.numbering`).
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ FOLDER: Final = "twins"
 VERSION: Final = 1
 """Part of every seed: another version draws other names."""
 TENTHS: Final = (6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17)
-"""Amounts are multiplied by one of these, and divided by 10."""
+"""Factors of amounts, in tenths."""
 
 _KEPT: Final = frozenset(("uid", "taskUid", "lsqFeatures", "graphFormat"))
 _QUERIES: Final = frozenset(("refSparql", "testSparql"))
 _VARIABLE: Final = re.compile(r"\?(\w+)")
 _PLACE: Final = re.compile(r"\(at char (\d+)\), \(line:1, col:\d+\)")
-_DRAWS: Final = 200  # of which hardly more than a few are needed
+_DRAWS: Final = 200  # attempts; a few usually suffice
 _AMOUNT: Final = re.compile(r"\d{5,}")
 _USUAL: Final = {"rdf": str(RDF), "rdfs": str(RDFS), "owl": str(OWL), "xsd": str(XSD)}
 
@@ -43,8 +43,8 @@ _USUAL: Final = {"rdf": str(RDF), "rdfs": str(RDFS), "owl": str(OWL), "xsd": str
 class Source:
     """Published cases about one graph: their data, and the graph in Turtle.
 
-    ``name`` is that of the kinds of names in ``names.json``; numbers replace local names with the
-    ``prefixes``. The data of a case hold the graph as ``graphTurtle``, where they do.
+    ``name`` is the key of its kinds of names in ``names.json``; numbers replace local names with
+    the ``prefixes``. The data of a case may contain the graph as ``graphTurtle``.
     """
 
     name: str
@@ -54,64 +54,64 @@ class Source:
 
 
 def natural(source: Source, *seed: object) -> list[dict[str, Json]]:
-    """The data of all cases of a source with other words for names.
+    """The data of all cases of a source, with names replaced by other words.
 
-    The names of a kind keep their alphabetical order, and a draw counts only where the reference
-    queries find in the renamed graph what they found before, renamed. Raises
-    :class:`~kgbench.errors.TaskError` where no draw does.
+    The names of a kind keep their alphabetical order. A draw is accepted only if the reference
+    queries find the renamed values in the renamed graph. Raises
+    :class:`~kgbench.errors.TaskError` if no draw is accepted.
     """
     declared = texts.shared_structure(FOLDER, "names.json")[source.name]
     chance = Chance(VERSION, source.name, "natural", *seed)
     for _ in range(_DRAWS):
         words = drawn(declared["kinds"], source.graph.lower(), chance)
         tenths = chance.one(TENTHS)
-        replaced = _replacer(words)
-        graph = _scaled_graph(replaced(source.graph), declared["scaled"], tenths)
-        found = []
+        replace = _replacer(words)
+        graph = _scaled_graph(replace(source.graph), declared["scaled"], tenths)
+        renamed_cases = []
         for case in source.cases:
-            renamed = _with_variables(case, replaced, chance) if "testSparql" in case else replaced
+            renamed = _with_variables(case, replace, chance) if "testSparql" in case else replace
             data = {key: _renamed(key, value, renamed, case) for key, value in case.items()}
             if "graphTurtle" in data:
                 data["graphTurtle"] = graph
             if declared["scaled"]:
                 data["refResultSet"] = sorted(_scaled(v, tenths) for v in data["refResultSet"])
-            found.append(data)
-        if _answered(graph, found):
-            return found
+            renamed_cases.append(data)
+        if _queries_agree(graph, renamed_cases):
+            return renamed_cases
     raise TaskError(f"no renaming of the cases '{source.name}' keeps what their queries find")
 
 
 def opaque(source: Source, *seed: object) -> list[dict[str, Json]]:
-    """The data of all cases of a source with numbers for names.
+    """The data of all cases of a source, with names replaced by numbers.
 
-    Cases that ask a question hold the table of the numbers, too.
+    Cases with a question also contain the table of the numbers.
     """
     salt = "/".join(map(str, (VERSION, source.name, "opaque", *seed)))
     numbers = numbering.numbered(source.graph, source.prefixes, salt)
     graph = numbering.translated(source.graph, numbers)
 
-    def translated(text: str) -> str:
+    def translate(text: str) -> str:
         return numbering.translated(text, numbers)
 
-    chance, found = Chance(salt), []
+    chance, renamed_cases = Chance(salt), []
     for case in source.cases:
         is_faulty = "testSparql" in case
-        renamed = _with_variables(case, translated, chance) if is_faulty else translated
+        rename = _with_variables(case, translate, chance) if is_faulty else translate
         data = dict(case)
         for key in _QUERIES & case.keys():
-            data[key] = renamed(case[key])
+            data[key] = rename(case[key])
         if "refResultSet" in case:
             data["refResultSet"] = sorted(numbers.get(v, v) for v in case["refResultSet"])
         if "errorMessage" in case:
-            data["errorMessage"] = _moved(case, renamed)
+            data["errorMessage"] = _moved_message(case, rename)
         if "path" in case:
             data["path"] = [numbers[f":{name}"].removeprefix(":") for name in case["path"]]
         if "graphTurtle" in case:
             data["graphTurtle"] = graph
         if "question" in case:
             data["entityHelpCsv"] = numbering.table(numbers)
-        found.append(data)
-    return found
+        renamed_cases.append(data)
+    return renamed_cases
 
 
 RENAMINGS: Final[Mapping[str, Callable[..., list[dict[str, Json]]]]] = {
@@ -121,48 +121,48 @@ RENAMINGS: Final[Mapping[str, Callable[..., list[dict[str, Json]]]]] = {
 
 
 def _renamed(
-    key: str, value: Json, replaced: Callable[[str], str], case: Mapping[str, Json]
+    key: str, value: Json, replace: Callable[[str], str], case: Mapping[str, Json]
 ) -> Json:
-    """A value of the data of a case, under other words."""
+    """Replace the names in a value of the data of a case."""
     if key == "errorMessage":
-        return _moved(case, replaced)
+        return _moved_message(case, replace)
     if key in _KEPT or not isinstance(value, str | list):
         return value
     if isinstance(value, str):
-        return replaced(value)
-    words = [replaced(each) for each in value]
+        return replace(value)
+    words = [replace(item) for item in value]
     return sorted(words) if key == "refResultSet" else words
 
 
 def _with_variables(
-    case: Mapping[str, Json], replaced: Callable[[str], str], chance: Chance
+    case: Mapping[str, Json], replace: Callable[[str], str], chance: Chance
 ) -> Callable[[str], str]:
-    """Replaces names, and the variables of the reference query by invented words.
+    """Return a function that replaces names, and variables of the reference query.
 
-    A fault may have taken the mark of a variable away, so they are replaced without it, too.
+    A fault may have removed the mark of a variable, so names without it are replaced, too.
     """
     names = sorted(set(_VARIABLE.findall(case["refSparql"])))
     words: dict[str, None] = {}
     while len(words) < len(names):
         words[naming.word(chance).lower()] = None
-    found = dict(zip(names, words, strict=True))
+    new_names = dict(zip(names, words, strict=True))
     pattern = re.compile(rf"(?<![\w:\"])({'|'.join(names)})(?![\w:])")
-    return lambda text: pattern.sub(lambda match: found[match[0]], replaced(text))
+    return lambda text: pattern.sub(lambda match: new_names[match[0]], replace(text))
 
 
-def _moved(case: Mapping[str, Json], replaced: Callable[[str], str]) -> str:
-    """What a parser says of a faulty query of one line, at the place where the fault now is."""
+def _moved_message(case: Mapping[str, Json], replace: Callable[[str], str]) -> str:
+    """The parser's message about a one-line query, with the position of the renamed fault."""
 
-    def at(match: re.Match[str]) -> str:
-        place = len(replaced(case["testSparql"][: int(match[1])]))
-        return f"(at char {place}), (line:1, col:{place + 1})"
+    def new_position(match: re.Match[str]) -> str:
+        position = len(replace(case["testSparql"][: int(match[1])]))
+        return f"(at char {position}), (line:1, col:{position + 1})"
 
-    return _PLACE.sub(at, case["errorMessage"])
+    return _PLACE.sub(new_position, case["errorMessage"])
 
 
 def drawn(kinds: Sequence[Mapping[str, Any]], taken: str, chance: Chance) -> dict[str, str]:
-    """A new word for each name, none of which occurs in the text ``taken`` (in lower case)."""
-    found: dict[str, str] = {}
+    """Draw a new word for each name; no word occurs in the text ``taken`` (in lower case)."""
+    new_words: dict[str, str] = {}
     for kind in kinds:
         names = sorted(kind["names"])
         pool = chance.shuffled(kind["drawn"])
@@ -170,36 +170,36 @@ def drawn(kinds: Sequence[Mapping[str, Any]], taken: str, chance: Chance) -> dic
         while len(words) < len(names):
             word = pool.pop() if kind["drawn"] else naming.word(chance).lower()
             fits = word.endswith(kind.get("ending", "")) and word.lower() not in taken
-            if fits and word not in words and word not in found.values():
+            if fits and word not in words and word not in new_words.values():
                 words.append(word)
-        found |= zip(names, sorted(words), strict=True)
-    return found
+        new_words |= zip(names, sorted(words), strict=True)
+    return new_words
 
 
 def _replacer(words: Mapping[str, str]) -> Callable[[str], str]:
-    """Replaces names where they are words, or parts of an identifier: ``anne``, ``PortSelby``.
+    """Return a function that replaces names as words or parts of identifiers (``PortSelby``).
 
-    A name in small letters also stands for itself with a capital, and then for its adjective in
-    ``n``, too. Any other name stands for itself alone, with underscores for blanks in IRIs.
+    A lower-case name is also replaced with a capital, then also in its adjective in ``n``. Any
+    other name is replaced only as it is, or with underscores for spaces, as in IRIs.
     """
-    patterns, found = [], {}
+    patterns, replacements = [], {}
     for name, word in words.items():
         if name.islower():
             patterns.append(rf"(?<![A-Za-z]){name}(?![a-z])")
             patterns.append(rf"(?<![A-Z]){name.capitalize()}(?=n?(?![a-z]))")
-            found[name.capitalize()] = word.capitalize()
+            replacements[name.capitalize()] = word.capitalize()
         else:
             forms = {name: word, name.replace(" ", "_"): word.replace(" ", "_")}
             escaped = map(re.escape, forms)
             patterns += [rf"(?<![A-Za-z0-9]){form}(?![A-Za-z0-9])" for form in escaped]
-            found |= forms
-        found[name] = word
+            replacements |= forms
+        replacements[name] = word
     pattern = re.compile("|".join(patterns))
-    return lambda text: pattern.sub(lambda match: found[match[0]], text)
+    return lambda text: pattern.sub(lambda match: replacements[match[0]], text)
 
 
 def _scaled_graph(graph: str, properties: Sequence[str], tenths: int) -> str:
-    """A graph in Turtle with the integers of some properties multiplied by ``tenths`` / 10."""
+    """Multiply the integers of some properties in a Turtle graph by ``tenths`` / 10."""
     if not properties:
         return graph
     amounts = re.compile(rf"({'|'.join(map(re.escape, properties))}) (\d+)")
@@ -207,11 +207,11 @@ def _scaled_graph(graph: str, properties: Sequence[str], tenths: int) -> str:
 
 
 def _scaled(value: str, tenths: int) -> str:
-    """An amount of a result set, multiplied by ``tenths`` / 10; any other value as it is."""
+    """Multiply an amount of a result set by ``tenths`` / 10; keep any other value."""
     return str(int(value) * tenths // 10) if _AMOUNT.fullmatch(value) else value
 
 
-def _answered(graph: str, cases: Sequence[Mapping[str, Json]]) -> bool:
+def _queries_agree(graph: str, cases: Sequence[Mapping[str, Json]]) -> bool:
     """Whether each reference query finds the values that its case expects."""
     if not any("refSparql" in case for case in cases):
         return True

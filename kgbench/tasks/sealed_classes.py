@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which task classes cannot be used because no key at hand opens their files."""
+"""Detection of task classes whose encrypted files no available key can decrypt."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from kgbench.tasks import catalogue, keys, sealing
 
 
 def why_sealed(class_name: str) -> str | None:
-    """What is missing to read the files of a task class; ``None`` where nothing is."""
-    known = {sealing.fingerprint(key) for key in keys.known()}
+    """A message about the missing key of a task class; ``None`` if all its files are readable."""
+    known_fingerprints = {sealing.fingerprint(key) for key in keys.known()}
     for path in sorted(catalogue.folder(class_name).rglob(f"*{sealing.SUFFIX}")):
-        wanted = _wanted(path)
-        if wanted is not None and wanted not in known:
-            return sealing.no_key(str(path), wanted)
+        fingerprint = _fingerprint(path)
+        if fingerprint is not None and fingerprint not in known_fingerprints:
+            return sealing.no_key(str(path), fingerprint)
     return None
 
 
-def _wanted(path: Path) -> str | None:
-    """The fingerprint of the key that a file was encrypted with."""
+def _fingerprint(path: Path) -> str | None:
+    """The fingerprint of the key with which a file was encrypted."""
     with path.open(encoding="utf-8", errors="replace") as file:
         return sealing.wanted_key([file.readline().rstrip("\n") for _ in range(2)])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Encrypting and decrypting task files where they lie.
+"""Encryption and decryption of task files in place.
 
-The new file is on disk before the old one goes, so that nothing is lost on the way.
+The new file is on disk before the old one is deleted, so that no failure can lose data.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from kgbench.tasks import sealing
 
 
 def sealed(paths: Iterable[Path]) -> list[Path]:
-    """The files to decrypt: those named, and those in named folders that end with ``.enc``.
+    """The files to decrypt: files among ``paths``, and ``.enc`` files in folders among them.
 
-    Raises :class:`~kgbench.errors.ResourceError` where there are none.
+    Raises :class:`~kgbench.errors.ResourceError` if there are none.
     """
-    chosen = [
+    files = [
         file
         for path in paths
         for file in (sorted(path.rglob(f"*{sealing.SUFFIX}")) if path.is_dir() else [path])
     ]
-    if not chosen:
+    if not files:
         raise ResourceError("nothing to decrypt: no such files")
-    return chosen
+    return files
 
 
 def encrypt(paths: Sequence[Path], key: str) -> list[Path]:
-    """Replace files by encrypted ones, all or none, and give the paths of these.
+    """Replace files by encrypted ones, all or none; return the paths of the encrypted files.
 
-    A plain file goes only when every encrypted one is on the disk and was decrypted again to the
-    same content. Raises :class:`~kgbench.errors.ResourceError` where one cannot be read or written.
+    Plain files are deleted only after all encrypted ones are on disk and decrypt to the same
+    content. Raises :class:`~kgbench.errors.ResourceError` if a file cannot be read or written.
     """
     targets: list[Path] = []
     try:
@@ -53,9 +53,9 @@ def encrypt(paths: Sequence[Path], key: str) -> list[Path]:
 
 
 def decrypt(path: Path, keys: Sequence[str]) -> Path:
-    """Replace the encrypted file at ``path`` by its plain content, and give the path of that.
+    """Replace the encrypted file at ``path`` by its plain content; return the new path.
 
-    Raises :class:`~kgbench.errors.ResourceError` where none of ``keys`` opens it.
+    Raises :class:`~kgbench.errors.ResourceError` if none of ``keys`` decrypts it.
     """
     if path.suffix != sealing.SUFFIX:
         raise ResourceError(f"{path} is not encrypted: its name does not end with {sealing.SUFFIX}")
@@ -67,7 +67,7 @@ def decrypt(path: Path, keys: Sequence[str]) -> Path:
 
 
 def _verify(target: Path, name: str, content: bytes, key: str) -> None:
-    """Raise :class:`ResourceError` unless the file on the disk decrypts to ``content``."""
+    """Raise :class:`ResourceError` unless the file on disk decrypts to ``content``."""
     written = _read(target).decode("utf-8")
     if sealing.unseal(str(target), name, written, [key]) != content:
         raise ResourceError(f"{target} does not decrypt to {name}: nothing was encrypted")
@@ -81,7 +81,7 @@ def _read(path: Path) -> bytes:
 
 
 def _write(target: Path, content: bytes) -> None:
-    """Write a file that is not there yet: whole and to the disk, or not at all."""
+    """Write a new file completely and sync it to disk, or leave no file."""
     try:
         with target.open("xb") as stream:
             try:

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Encrypted files: the format, sealing a content and opening it again.
+"""The format of encrypted files, their encryption and decryption.
 
-A sealed file is text: a line that names the format, the fingerprint of the key, the canary of
-kgbench, an empty line, and base64. What is coded is a salt of 32 bytes and the content under
-AES-256-GCM. The salt is the HMAC-SHA-256, by the key, of the file's name and content; the key of
-the file is derived from the key and this salt by HKDF-SHA-256. So the same file and key give the
-same sealed bytes, different ones never share a file key, and a file that is altered, cut or
-renamed does not open.
+An encrypted file is text: a line with the name of the format, the fingerprint of the key, the
+canary of kgbench, an empty line, and base64 of a salt of 32 bytes and the AES-256-GCM ciphertext.
+The salt is the HMAC-SHA-256, by the key, of the file's name and content; the file key is derived
+from the key and this salt by HKDF-SHA-256. So the same file and key give the same bytes, different
+files never share a file key, and a file that was altered, truncated or renamed does not decrypt.
 """
 
 from __future__ import annotations
@@ -35,12 +34,12 @@ _WIDTH = 100
 
 
 def fingerprint(key: str) -> str:
-    """Eight hex digits that tell keys apart and say nothing else of them."""
+    """Eight hex digits that distinguish keys and reveal nothing else about them."""
     return _mac(key, b"fingerprint")[:4].hex()
 
 
 def seal(name: str, content: bytes, key: str) -> str:
-    """``content`` of the file ``name`` (without folder and ``.enc``), encrypted with ``key``.
+    """Encrypt ``content`` of the file ``name`` (without folder and ``.enc``) with ``key``.
 
     Raises :class:`~kgbench.errors.ResourceError` for a key that is too short.
     """
@@ -56,23 +55,26 @@ def seal(name: str, content: bytes, key: str) -> str:
 
 
 def unseal(place: str, name: str, sealed: str, keys: Iterable[str]) -> bytes:
-    """The content of the file ``name``, opened with the one of ``keys`` that it was sealed with.
+    """Decrypt the content of the file ``name`` with the matching one of ``keys``.
 
-    ``place`` is what errors call the file. Raises :class:`~kgbench.errors.ResourceError` where
-    none of the keys fits, or the file was cut short, altered or renamed.
+    ``place`` is the name of the file in error messages. Raises
+    :class:`~kgbench.errors.ResourceError` if no key matches, or if the file was truncated, altered
+    or renamed.
     """
     head, _, coded = sealed.partition("\n\n")
-    wanted = wanted_key(head.splitlines())
-    if wanted is None:
+    wanted_fingerprint = wanted_key(head.splitlines())
+    if wanted_fingerprint is None:
         raise ResourceError(f"{place} is not a file that 'kgbench tasks encrypt' has written")
-    key = next((one for one in keys if fingerprint(one) == wanted), None)
+    key = next(
+        (candidate for candidate in keys if fingerprint(candidate) == wanted_fingerprint), None
+    )
     if key is None:
-        raise ResourceError(no_key(place, wanted))
+        raise ResourceError(no_key(place, wanted_fingerprint))
     from cryptography.exceptions import InvalidTag
 
     try:
-        found = base64.b64decode("".join(coded.split()), validate=True)
-        salt, body = found[:_SALT], found[_SALT:]
+        decoded = base64.b64decode("".join(coded.split()), validate=True)
+        salt, body = decoded[:_SALT], decoded[_SALT:]
         content: bytes = _cipher(key, salt).decrypt(_NONCE, body, name.encode("utf-8"))
     except (binascii.Error, ValueError, InvalidTag) as error:
         raise ResourceError(
@@ -83,29 +85,30 @@ def unseal(place: str, name: str, sealed: str, keys: Iterable[str]) -> bytes:
 
 
 def wanted_key(head: Sequence[str]) -> str | None:
-    """The fingerprint of the key in the first lines of a sealed file.
+    """The fingerprint of the key, from the first lines of an encrypted file.
 
-    It is empty where the file was cut short, and ``None`` where the file is not a sealed one.
+    It is empty if the file was truncated, and ``None`` if the file is not encrypted.
     """
     if not head or head[0] != _FORMAT:
         return None
     return head[1].removeprefix("key ") if len(head) > 1 else ""
 
 
-def no_key(place: str, wanted: str) -> str:
-    """What to say of a sealed file whose key, with this fingerprint, is not at hand."""
+def no_key(place: str, wanted_fingerprint: str) -> str:
+    """The error message about a file whose key, with this fingerprint, is not available."""
     return (
-        f"{place} is encrypted with a key that was not given (fingerprint {wanted or 'missing'}): "
+        f"{place} is encrypted with a key that was not given "
+        f"(fingerprint {wanted_fingerprint or 'missing'}): "
         f"set KGBENCH_TASK_KEY to its key, or name the file with the key by --key-file"
     )
 
 
 def _mac(key: str, *parts: bytes) -> bytes:
     """HMAC-SHA-256 over the parts, each preceded by its length."""
-    made = hmac.new(key.encode("utf-8"), digestmod=hashlib.sha256)
+    mac = hmac.new(key.encode("utf-8"), digestmod=hashlib.sha256)
     for part in parts:
-        made.update(len(part).to_bytes(8, "big") + part)
-    return made.digest()
+        mac.update(len(part).to_bytes(8, "big") + part)
+    return mac.digest()
 
 
 def _cipher(key: str, salt: bytes) -> AESGCM:

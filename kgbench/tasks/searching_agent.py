@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The agent ``searcher``: a script that finds a query from the words of a question.
 
-It reads the schema, looks for the things that the question names, and describes the first three.
-The class whose name the question has first is asked for; each thing becomes a condition by the
-property that leads to it and sounds most like the words before it, each bound of a number or date
-one by the property that sounds like it. It tries its query, and gives up where a name is unknown or
-no property fits. It knows no negation, no groups and no order, so it scores between chance and a
-good model.
+It reads the schema, searches for the things in the question, and describes the first three. Its
+query selects instances of the first class in the question. Each thing becomes a condition on the
+property that leads to it and best matches the words before it; each bound of a number or date
+becomes a condition on the property that matches its words. The agent tries its query once, and
+gives up if a name is unknown or no property matches. It supports no negation, grouping or order, so
+its scores are between chance and a good model.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from kgbench.tasks.label_index import words
 
 Call = tuple[str, dict[str, Json]]
 
-_FOUND: Final = re.compile(r"<(?P<iri>[^<>\s]+)> \((?P<kinds>[^()]*)\)(?:: (?P<names>.*))?")
+_SEARCH_RESULT: Final = re.compile(r"<(?P<iri>[^<>\s]+)> \((?P<kinds>[^()]*)\)(?:: (?P<names>.*))?")
 _CLASS: Final = re.compile(r"(?P<term>\S+) \(instances: \d+(?:, label: (?P<label>[^)]*))?\)")
 _PROPERTY: Final = re.compile(
     r"  (?P<term>\S+) \(triples: \d+(?:, label: (?P<label>[^)]*))?\) -> (?P<ends>.*)"
 )
-# A statement as the tool describe words it; a part in brackets is about a blank node.
+# A statement in the form of the tool describe; a part in brackets is about a blank node.
 _STATEMENT: Final = re.compile(
     r"(?P<s><[^<>]+>|\[\]) <(?P<p>[^<>]+)> (?P<o>.+?)(?: \[ <(?P<p2>[^<>]+)> (?P<o2>.+) \])?"
 )
@@ -38,19 +38,19 @@ _BOUND: Final = re.compile(
 )
 _ENDINGS: Final = (("ies", "y"), ("es", ""), ("s", ""))
 _MOST_THINGS: Final = 3
-_STEM: Final = 5  # characters of a word that count, so that founder sounds like founded
+_STEM: Final = 5  # characters of a word that count, so that founder matches founded
 _NAMING: Final = re.compile(r"label|name|title", re.IGNORECASE)
 
 
 class _Property(NamedTuple):
     term: str
-    sounds: frozenset[str]
+    stems: frozenset[str]
     of: str
     ends: tuple[str, ...]
 
     @property
     def leads_on(self) -> bool:
-        """Whether it leads to other things than values."""
+        """Whether values of the property are resources."""
         return not all(end.startswith("xsd:") or end == "rdf:langString" for end in self.ends)
 
 
@@ -61,7 +61,7 @@ class _Schema:
 
 
 def next_call(question: str, results: Sequence[str]) -> Call:
-    """The tool to call after the ``results`` of the calls before, with its arguments."""
+    """The next tool to call after the ``results`` of earlier calls, with its arguments."""
     if not results:
         return "schema", {}
     if len(results) == 1:
@@ -87,50 +87,61 @@ class _Thing(NamedTuple):
     name: str
 
 
-def _things(question: str, found: str) -> list[_Thing]:
-    """The first things found whose whole names stand in the question, in its order."""
-    asked = f" {' '.join(_plain(question))} "
-    places: list[tuple[int, int, _Thing]] = []
-    for match in filter(None, map(_FOUND.fullmatch, found.split("\n"))):
+def _things(question: str, search_result: str) -> list[_Thing]:
+    """The first search results whose full names are in the question, in its order."""
+    question_words = f" {' '.join(_ordered_words(question))} "
+    matches: list[tuple[int, int, _Thing]] = []
+    for match in filter(None, map(_SEARCH_RESULT.fullmatch, search_result.split("\n"))):
         local = re.split(r"[/#]", match["iri"])[-1]
         for name in [*(match["names"] or "").split("; "), local]:
-            known = " ".join(_plain(name))
-            at = asked.find(f" {known} ") if known else -1
-            if at >= 0:
-                places.append((at, -len(known), _Thing(match["iri"], name)))
+            name_words = " ".join(_ordered_words(name))
+            position = question_words.find(f" {name_words} ") if name_words else -1
+            if position >= 0:
+                matches.append((position, -len(name_words), _Thing(match["iri"], name)))
                 break
-    return [thing for _, _, thing in sorted(places)][:_MOST_THINGS]
+    return [thing for _, _, thing in sorted(matches)][:_MOST_THINGS]
 
 
 def _unknown(question: str, things: Sequence[_Thing]) -> str | None:
-    """A name in the question, of two words or more, that nothing found has."""
-    known = {thing.name for thing in things}
+    """A name of two words or more in the question that no search result has."""
+    known_names = {thing.name for thing in things}
     names = [match.group() for match in _NAME.finditer(question) if match.start() > 0]
-    return next((name for name in names if not any(one in name for one in known)), None)
+    return next(
+        (name for name in names if not any(known_name in name for known_name in known_names)), None
+    )
 
 
 def _query(
     question: str, schema: _Schema, things: Sequence[_Thing], described: Sequence[str]
 ) -> str | None:
-    asked = _class(question, schema)
-    own = [one for one in schema.properties if asked in {None, one.of}]
-    conditions = [] if asked is None else [f"?x a {asked} ."]
-    for thing, about in zip(things, described, strict=False):
-        near = _stems(question[: _place(question, thing)][-60:])
-        leading = {match["p"] for match in _statements(about) if match["s"] != f"<{thing.iri}>"}
-        fitting = [one for one in own if one.term[1:-1] in leading]
-        best = _best(near, fitting) or (fitting[0] if len(fitting) == 1 else None)
+    class_term = _class(question, schema)
+    properties = [
+        property_ for property_ in schema.properties if class_term in {None, property_.of}
+    ]
+    conditions = [] if class_term is None else [f"?x a {class_term} ."]
+    for thing, description in zip(things, described, strict=False):
+        near_stems = _stems(question[: _position(question, thing)][-60:])
+        leading = {
+            match["p"] for match in _statements(description) if match["s"] != f"<{thing.iri}>"
+        }
+        fitting = [property_ for property_ in properties if property_.term[1:-1] in leading]
+        best = _best(near_stems, fitting) or (fitting[0] if len(fitting) == 1 else None)
         if best is None:
-            return _value(question, thing, about) if asked is None else None
+            return _value(question, thing, description) if class_term is None else None
         conditions.append(f"?x {best.term} <{thing.iri}> .")
     for match in _BOUND.finditer(question):
-        best = _best(_stems(match["about"]), [one for one in own if not one.leads_on])
+        best = _best(
+            _stems(match["about"]),
+            [property_ for property_ in properties if not property_.leads_on],
+        )
         if best is None:
             return None
         conditions.append(f"?x {best.term} ?v{match.start()} . {_filter(match)}")
     if not conditions:
         return None
-    naming = next((one.term for one in own if _NAMING.search(one.term)), None)
+    naming = next(
+        (property_.term for property_ in properties if _NAMING.search(property_.term)), None
+    )
     selected = "DISTINCT ?x"
     if question.lower().startswith("how many"):
         selected = "(COUNT(DISTINCT ?x) AS ?number)"
@@ -140,9 +151,9 @@ def _query(
     return f"SELECT {selected} WHERE {{ {' '.join(conditions)} }}"
 
 
-def _place(question: str, thing: _Thing) -> int:
-    at = question.find(thing.name)
-    return at if at >= 0 else len(question)
+def _position(question: str, thing: _Thing) -> int:
+    position = question.find(thing.name)
+    return position if position >= 0 else len(question)
 
 
 def _filter(match: re.Match[str]) -> str:
@@ -154,29 +165,33 @@ def _filter(match: re.Match[str]) -> str:
 
 
 def _class(question: str, schema: _Schema) -> str | None:
-    """The class whose name the question has first."""
-    stems = [_stem(word) for word in _plain(question)]
-    places = {
-        term: min((stems.index(one) for one in sounds if one in stems), default=len(stems))
+    """The class whose name comes first in the question."""
+    stems = [_stem(word) for word in _ordered_words(question)]
+    positions = {
+        term: min((stems.index(stem) for stem in sounds if stem in stems), default=len(stems))
         for term, sounds in schema.classes.items()
     }
-    first = min(places, key=lambda term: (places[term], term), default=None)
-    return first if first is not None and places[first] < len(stems) else None
+    first = min(positions, key=lambda term: (positions[term], term), default=None)
+    return first if first is not None and positions[first] < len(stems) else None
 
 
-def _best(near: set[str], among: Sequence[_Property]) -> _Property | None:
-    """The property that shares most stems with the words near a thing, if it shares any."""
-    best = max(among, key=lambda one: (len(one.sounds & near), one.term), default=None)
-    return best if best is not None and best.sounds & near else None
+def _best(stems: set[str], candidates: Sequence[_Property]) -> _Property | None:
+    """The property that shares most stems with the words near a thing; ``None`` without any."""
+    best = max(
+        candidates,
+        key=lambda property_: (len(property_.stems & stems), property_.term),
+        default=None,
+    )
+    return best if best is not None and best.stems & stems else None
 
 
 def _value(question: str, thing: _Thing, described: str) -> str | None:
-    """A query for the value, of what was described, whose property sounds like the question."""
-    asked = _stems(question)
+    """A query for the value of a described thing whose property best matches the question."""
+    question_stems = _stems(question)
     patterns = [
-        (len(_stems(sounds) & asked), pattern)
-        for found in _statements(described)
-        for pattern, sounds in [_pattern(found, f"<{thing.iri}>")]
+        (len(_stems(sounds) & question_stems), pattern)
+        for statement in _statements(described)
+        for pattern, sounds in [_pattern(statement, f"<{thing.iri}>")]
     ]
     return f"SELECT ?x WHERE {{ {max(patterns)[1]} }}" if patterns else None
 
@@ -185,32 +200,34 @@ def _statements(described: str) -> list[re.Match[str]]:
     return list(filter(None, map(_STATEMENT.fullmatch, described.split("\n"))))
 
 
-def _pattern(found: re.Match[str], node: str) -> tuple[str, str]:
-    """A graph pattern that asks for the value in a statement, and what its property is called."""
-    s, p, p2 = found["s"], found["p"], found["p2"]
-    sounds = re.split(r"[/#]", p2 or p)[-1]
+def _pattern(statement: re.Match[str], node: str) -> tuple[str, str]:
+    """A graph pattern for the value in a statement, and the name of its property."""
+    s, p, p2 = statement["s"], statement["p"], statement["p2"]
+    property_name = re.split(r"[/#]", p2 or p)[-1]
     if s == node:
-        return (f"{s} <{p}> [ <{p2}> ?x ]" if p2 else f"{s} <{p}> ?x"), sounds
-    return (f"[] <{p}> {node} ; <{p2}> ?x" if p2 else f"?x <{p}> {node}"), sounds
+        return (f"{s} <{p}> [ <{p2}> ?x ]" if p2 else f"{s} <{p}> ?x"), property_name
+    return (f"[] <{p}> {node} ; <{p2}> ?x" if p2 else f"?x <{p}> {node}"), property_name
 
 
 def _schema(text: str) -> _Schema:
-    """What the tool schema told, with IRIs written whole."""
+    """Parse the result of the tool schema, with full IRIs."""
     spaces = dict(_PREFIX.findall(text))
-    found = _Schema()
-    of = ""
+    schema = _Schema()
+    class_iri = ""
     for line in text.split("\n"):
         if match := _CLASS.fullmatch(line):
-            of = _whole(match["term"], spaces)
-            found.classes[of] = frozenset(_stems(match["label"] or _local(of)))
+            class_iri = _full_iri(match["term"], spaces)
+            schema.classes[class_iri] = frozenset(_stems(match["label"] or _local(class_iri)))
         elif match := _PROPERTY.fullmatch(line):
-            sounds = frozenset(_stems(f"{match['label'] or ''} {_local(match['term'])}"))
+            stems = frozenset(_stems(f"{match['label'] or ''} {_local(match['term'])}"))
             ends = tuple(match["ends"].split(", "))
-            found.properties.append(_Property(_whole(match["term"], spaces), sounds, of, ends))
-    return found
+            schema.properties.append(
+                _Property(_full_iri(match["term"], spaces), stems, class_iri, ends)
+            )
+    return schema
 
 
-def _whole(term: str, spaces: Mapping[str, str]) -> str:
+def _full_iri(term: str, spaces: Mapping[str, str]) -> str:
     prefix, _, local = term.partition(":")
     return term if term.startswith("<") else f"<{spaces[prefix]}{local}>"
 
@@ -219,7 +236,7 @@ def _local(term: str) -> str:
     return re.split(r"[/#:]", term.strip("<>"))[-1]
 
 
-def _plain(text: str) -> list[str]:
+def _ordered_words(text: str) -> list[str]:
     """The words of a text, in order."""
     return [word for piece in text.split() for word in sorted(words([piece]))]
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writing a graph in each of the formats that tasks show, always in the same way.
+"""Deterministic serialisers of graphs in the formats that tasks show.
 
-Prompts are part of what identifies a dialogue, so their graphs may not depend on the version of a
-serialiser. Triples keep their order: subjects stand where they first occur, and so do the
-predicates and objects of each subject.
+Prompts are part of the identity of a dialogue, so their graphs must not depend on the version of a
+serialiser. Triples keep their order: subjects, and the predicates and objects of each subject, come
+in the order of their first occurrence.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LOCAL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
 def triples(turtle_text: str) -> list[ox.Triple]:
-    """The triples of a Turtle document in its order, with blank nodes called b0, b1 and so on."""
+    """The triples of a Turtle document in order, with blank nodes named b0, b1 and so on."""
     names: dict[ox.BlankNode, ox.BlankNode] = {}
 
     def named(term: object) -> object:
@@ -48,9 +48,9 @@ def triples(turtle_text: str) -> list[ox.Triple]:
 
 
 def serialise(graph: Sequence[ox.Triple], graph_format: str, prefixes: Prefixes) -> str:
-    """``graph`` in ``graph_format`` (see :mod:`kgbench.tasks.formats`), without final line break.
+    """Serialise ``graph`` in ``graph_format`` (see :mod:`kgbench.tasks.formats`).
 
-    ``prefixes`` maps prefix names to namespaces; Turtle and RDF/XML declare all of them.
+    ``prefixes`` maps prefixes to namespaces; Turtle and RDF/XML declare all. No final line break.
     """
     return _WRITERS[graph_format](graph, prefixes)
 
@@ -67,7 +67,7 @@ def turtle(graph: Iterable[ox.Triple], prefixes: Prefixes) -> str:
         parts = []
         for predicate, objects in properties.items():
             name = "a" if predicate.value == RDF.type else _short(predicate, prefixes)
-            values = " ,\n        ".join(_short(each, prefixes) for each in objects)
+            values = " ,\n        ".join(_short(value, prefixes) for value in objects)
             parts.append(f"{name} {values}")
         lines += ["", f"{_short(subject, prefixes)} " + " ;\n    ".join(parts) + " ."]
     return "\n".join(lines)
@@ -85,7 +85,7 @@ def rdf_xml(graph: Iterable[ox.Triple], prefixes: Prefixes) -> str:
         lines.append(f"  <rdf:Description {_xml_node(subject, 'about')}>")
         for predicate, objects in properties.items():
             name = _xml_name(predicate.value, names)
-            lines += [f"    {_xml_property(name, each)}" for each in objects]
+            lines += [f"    {_xml_property(name, value)}" for value in objects]
         lines.append("  </rdf:Description>")
     return "\n".join([*lines, "</rdf:RDF>"])
 
@@ -97,9 +97,9 @@ def json_ld(graph: Iterable[ox.Triple], prefixes: Prefixes) -> str:  # noqa: ARG
         node: dict[str, Json] = {"@id": _json_id(subject)}
         for predicate, objects in properties.items():
             if predicate.value == RDF.type:
-                node["@type"] = [_json_id(each) for each in objects]
+                node["@type"] = [_json_id(value) for value in objects]
             else:
-                node[predicate.value] = [_json_value(each) for each in objects]
+                node[predicate.value] = [_json_value(value) for value in objects]
         nodes.append(node)
     return json.dumps(nodes, indent=2, ensure_ascii=False)
 
@@ -113,16 +113,16 @@ _WRITERS: dict[str, Callable[[Sequence[ox.Triple], Prefixes], str]] = {
 
 
 def _grouped(graph: Iterable[ox.Triple]) -> Grouped:
-    found: Grouped = {}
+    groups: Grouped = {}
     for triple in graph:
         assert isinstance(triple.subject, ox.NamedNode | ox.BlankNode)
         assert isinstance(triple.object, ox.NamedNode | ox.BlankNode | ox.Literal)
-        found.setdefault(triple.subject, {}).setdefault(triple.predicate, []).append(triple.object)
-    return found
+        groups.setdefault(triple.subject, {}).setdefault(triple.predicate, []).append(triple.object)
+    return groups
 
 
 def _short(term: Term, prefixes: Prefixes) -> str:
-    """A term as Turtle writes it, with a prefix where one fits."""
+    """A term in Turtle syntax, with a prefix if one fits."""
     if isinstance(term, ox.NamedNode):
         for name, namespace in prefixes.items():
             local = term.value.removeprefix(namespace)

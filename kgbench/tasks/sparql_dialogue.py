@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judging SPARQL queries by their results, in a dialogue of at most three answers.
+"""Judge of SPARQL queries by their results, in a dialogue of at most three answers.
 
-Scores: Meyer et al., Evaluating LLMs for RDF Knowledge Graph Related Tasks, section 3.4. What it
-leaves open is decided in the ``task.ttl`` of the task classes that use this.
+Scores: Meyer et al., Evaluating LLMs for RDF Knowledge Graph Related Tasks, section 3.4. The
+``task.ttl`` of each task class decides the points that it leaves open.
 """
 
 from __future__ import annotations
@@ -34,29 +34,29 @@ _NO_QUERY: Final = "there is no fenced block with SELECT in the answer"
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """What queries of a task class may take for granted.
+    """The prefixes that queries of a task class may use without declaring them.
 
-    ``prefixes`` are known beside those that the graph of a case declares. ``undeclared`` are the
-    prefixes that match nothing in published cases unless a query declares them: a trait of how the
-    published runs were executed, which their scores depend on.
+    ``prefixes`` are known in addition to those that the graph of a case declares. ``undeclared``
+    are prefixes that match nothing in published cases unless a query declares them: the published
+    runs were executed in this way, and their scores depend on it.
     """
 
     prefixes: Mapping[str, str] = field(default_factory=dict)
     undeclared: tuple[str, ...] = ()
 
     def of(self, case: Case) -> dict[str, str]:
-        """The prefixes by which the values of ``case`` are written."""
+        """The prefixes that shorten the values of ``case``."""
         usual = {"rdf": str(RDF), "rdfs": str(RDFS), "owl": str(OWL), "xsd": str(XSD)}
         text = graph_text(case)
         declared = organisation.prefixes(text) if text else dict(case.data.get("prefixes") or {})
         return usual | dict(self.prefixes) | declared
 
     def for_queries(self, case: Case) -> dict[str, str]:
-        """The prefixes by which the queries about ``case`` are executed."""
-        known = self.of(case)
+        """The prefixes with which queries about ``case`` are executed."""
+        prefixes = self.of(case)
         if case.suite.startswith(_PUBLISHED_SUITES):
-            known |= {prefix: f"{_ABSENT}{prefix}#" for prefix in self.undeclared}
-        return known
+            prefixes |= {prefix: f"{_ABSENT}{prefix}#" for prefix in self.undeclared}
+        return prefixes
 
 
 def judge(
@@ -68,10 +68,10 @@ def judge(
 ) -> Verdict:
     """Score the query in the last answer; ask again if it does not parse or has no result.
 
-    The graph is the one in the case, else the one called ``graph_name`` (see ``graphs``).
+    The query runs on the graph in the case, or on the graph called ``graph_name`` (see ``graphs``).
     """
     answer = answers[-1]
-    last = len(answers) >= ROUNDS
+    is_last = len(answers) >= ROUNDS
     query = selected(answer)
     prefixes = vocabulary.for_queries(case)
     error = _NO_QUERY if query is None else executor.check(query, prefixes)
@@ -84,39 +84,41 @@ def judge(
     if query is None or error is not None:
         scores = {"answerParse": 0.0, "combined": 0.0}
         outcome = Outcome.UNPARSABLE if answer.strip() else Outcome.EMPTY
-        return Verdict(scores, infos, outcome, *(_NONE if last else syntax_feedback(query, error)))
-    shown_by = vocabulary.of(case)
-    infos |= _name_infos(case, query, shown_by)
+        return Verdict(
+            scores, infos, outcome, *(_NONE if is_last else syntax_feedback(query, error))
+        )
+    value_prefixes = vocabulary.of(case)
+    infos |= _name_infos(case, query, value_prefixes)
     recorded = (case.data.get("recordedResults") or {}).get(query)
     outcome = Outcome.SCORED
     if recorded is None:
         result = executor.select(query, _graph(case, graph_name), prefixes)
-        found = result_sets.values(result.rows, shown_by)
-        infos |= _result_infos(result, found)
+        values = result_sets.values(result.rows, value_prefixes)
+        infos |= _result_infos(result, values)
     else:
-        found = set(recorded.get("answerSetWhole", recorded["answerSet"]))
+        values = set(recorded.get("answerSetWhole", recorded["answerSet"]))
         infos |= recorded
         outcome = Outcome.TIMEOUT if "limit" in recorded else Outcome.SCORED
-    agreement = compare_sets(set(case.data["refResultSet"]), found)
+    agreement = compare_sets(set(case.data["refResultSet"]), values)
     scores = {
         "answerParse": 1.0,
         "combined": 0.2 + 0.8 * agreement.f1,
         **agreement.named(f1="f1measure"),
     }
-    done = last or bool(found)
-    return Verdict(scores, infos, outcome, *(_NONE if done else empty_feedback()))
+    is_over = is_last or bool(values)
+    return Verdict(scores, infos, outcome, *(_NONE if is_over else empty_feedback()))
 
 
 def selected(answer: str) -> str | None:
-    """The query of an answer: its first fenced block with ``SELECT``, trimmed."""
+    """The query in an answer: the first fenced block with ``SELECT``, trimmed."""
     blocks = (block.body.strip() for block in fenced_blocks(answer))
     return next((body for body in blocks if "SELECT" in body), None)
 
 
 def asked(case: Case, query: str, vocabulary: Vocabulary, select: Select) -> dict[str, Json]:
-    """What is noted of the result that ``select`` gives for ``query``.
+    """The infos to record about the result of ``query``, which ``select`` executes.
 
-    :func:`judge` takes it from the ``recordedResults`` of a case, by query.
+    :func:`judge` reads them from the ``recordedResults`` of a case, by query.
     """
     result = select(query, vocabulary.for_queries(case))
     infos = _result_infos(result, result_sets.values(result.rows, vocabulary.of(case)))
@@ -129,14 +131,14 @@ def reference(case: Case) -> str:
 
 
 def prepare() -> None:
-    """Read the feedback prompts and open graphs, for a process that cannot do so later."""
+    """Read the feedback prompts and open graphs for judging processes, which cannot open files."""
     graphs.prepare()
     for name in ("feedback-syntax.txt", "feedback-no-query.txt", "feedback-empty-result.txt"):
         texts.shared(FOLDER, name)
 
 
 def graph_text(case: Case) -> str | None:
-    """The graph that a case carries, as Turtle."""
+    """The graph in the data of a case, as Turtle; ``None`` if it has none."""
     text: str | None = case.data.get("graphTurtle") or case.data.get("graph")
     return text
 
@@ -154,9 +156,9 @@ def _graph(case: Case, graph_name: str | None) -> str:
     return graphs.text(graph_name)
 
 
-def _result_infos(result: QueryResult, found: AbstractSet[str]) -> dict[str, Json]:
-    """What is noted of a result; its values whole where the published infos cut them off."""
-    values = sorted(found)
+def _result_infos(result: QueryResult, distinct_values: AbstractSet[str]) -> dict[str, Json]:
+    """The infos about a result; all values, too, if the published infos cut them off."""
+    values = sorted(distinct_values)
     infos: dict[str, Json] = {
         "answerResultLength": result_sets.bound_rows(result.rows),
         "answerSetSize": len(values),
@@ -172,9 +174,9 @@ def _result_infos(result: QueryResult, found: AbstractSet[str]) -> dict[str, Jso
 
 
 def _name_infos(case: Case, query: str, prefixes: Mapping[str, str]) -> dict[str, Json]:
-    """How far the names in the query are those of the reference query."""
-    whole, suffix = compare_names(case.data["refSparql"], query, prefixes)
-    return _named("sparqlIris", whole) | _named("sparqlIrisSuffix", suffix)
+    """The agreement of the names in the query with those in the reference query."""
+    names, suffix = compare_names(case.data["refSparql"], query, prefixes)
+    return _named("sparqlIris", names) | _named("sparqlIrisSuffix", suffix)
 
 
 def _named(prefix: str, agreement: Agreement) -> dict[str, Json]:
@@ -185,7 +187,7 @@ _NONE: Final = (None, None)
 
 
 def syntax_feedback(query: str | None, message: str | None) -> tuple[str, str]:
-    """The prompt after a query that does not parse, or an answer without one, and its kind."""
+    """The feedback on a query that does not parse, or on an answer without a query; its kind."""
     if query is None:
         return texts.shared(FOLDER, "feedback-no-query.txt"), "syntax"
     filled = texts.shared_filled(FOLDER, "feedback-syntax.txt", message=message or "", query=query)
@@ -193,5 +195,5 @@ def syntax_feedback(query: str | None, message: str | None) -> tuple[str, str]:
 
 
 def empty_feedback() -> tuple[str, str]:
-    """The prompt after a query without a result, and its kind."""
+    """The feedback on a query without a result, and its kind."""
     return texts.shared(FOLDER, "feedback-empty-result.txt"), "empty-result"

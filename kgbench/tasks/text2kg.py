@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Text2KG: extract the facts of a sentence that an ontology can express, as ``relation(a, b)``.
 
-Published metrics: Mihindukulasooriya et al., Text2KGBench, ISWC 2023, section 4. What is left open
-is decided in ``task.ttl``.
+Published metrics: Mihindukulasooriya et al., Text2KGBench, ISWC 2023, section 4. ``task.ttl``
+decides the points that it leaves open.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from kgbench.tasks.text2kg_selection import verbalised_relation
 
 NAME = "Text2KG"
 
-_ROUNDED = 0.005 + 1e-9  # published values have two decimals
+_ROUNDING_ERROR = 0.005 + 1e-9  # published values have two decimals
 _MOST_RECORDED = 200  # facts of one answer that the infos list; all are scored
 
 
@@ -42,8 +42,8 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 def prompt(case: Case) -> str:
     """Instruction, verbalised ontology, examples and test sentence of ``case``.
 
-    Raises :class:`~kgbench.errors.TaskError` where the published form is wanted and the installed
-    data set does not tell its wording.
+    Raises :class:`~kgbench.errors.TaskError` if the task uses the published prompts and the
+    installed data set does not contain their wording.
     """
     content = asked(case)
     if case.parameters.get("prompt") == PUBLISHED:
@@ -63,9 +63,9 @@ def prompt(case: Case) -> str:
 
 
 def as_published(case: Case, wording: Wording) -> str:
-    """The prompt in which the published baselines were asked ``case``.
+    """The prompt for ``case`` that was used for the published baselines.
 
-    Raises :class:`~kgbench.errors.TaskError` where the case has no example.
+    Raises :class:`~kgbench.errors.TaskError` if the case has no example.
     """
     content = asked(case)
     if not content.examples:
@@ -77,7 +77,7 @@ def as_published(case: Case, wording: Wording) -> str:
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  # noqa: ARG001 - no parsing
-    """Score the facts of the answer, by the published rules and by our own."""
+    """Score the facts of the answer by the published rules and by those of kgbench."""
     answer = answers[-1]
     cleaning = case.parameters.get("cleaning", "none")
     parsed = parse(answer, cleaning)
@@ -97,50 +97,51 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
 
 
 def recorded_case(case: Case, infos: Sequence[Mapping[str, Json]]) -> Case:
-    """``case`` with the cleaning that a pass noted in the ``infos`` of the answer.
+    """``case`` with the cleaning that an evaluation pass recorded in the ``infos`` of the answer.
 
     Published facts were cleaned in different ways, even within one set of responses.
     """
-    noted = next((one["cleaning"] for one in infos if "cleaning" in one), None)
-    if not isinstance(noted, str) or noted not in CLEANINGS:
+    cleaning = next((item["cleaning"] for item in infos if "cleaning" in item), None)
+    if not isinstance(cleaning, str) or cleaning not in CLEANINGS:
         return case
-    if noted == case.parameters.get("cleaning", "none"):
+    if cleaning == case.parameters.get("cleaning", "none"):
         return case
-    return cleaned_case(case, noted)
+    return cleaned_case(case, cleaning)
 
 
 def cleaned_case(case: Case, cleaning: str) -> Case:
-    """``case`` as one whose answers are cleaned in this way; only for judging them."""
+    """``case`` with another ``cleaning`` of answers; only for judging."""
     parameters = {**case.parameters, "cleaning": cleaning}
     return replace(case, parameters=parameters, digest=digest(case.digest + cleaning))
 
 
 def explained(case: Case, answer: str, before: Mapping[str, float]) -> str | None:
-    """Why published values ``before`` are not those of the judge: by which rule they come out."""
+    """The rule that reproduces published values ``before`` that differ from the judge's."""
     content = asked(case)
-    own = case.parameters.get("cleaning", "none")
+    own_cleaning = case.parameters.get("cleaning", "none")
 
-    def gives(cleaning: str, stemming: Callable[[str], str]) -> bool:
+    def reproduces(cleaning: str, stemming: Callable[[str], str]) -> bool:
         triples = parse(answer, cleaning).triples
         scores = published_scores(
             triples, content.truth, content.sentence, content.ontology, stemming
         )
         return all(
-            abs(scores.get(name, value) - value) <= _ROUNDED for name, value in before.items()
+            abs(scores.get(name, value) - value) <= _ROUNDING_ERROR
+            for name, value in before.items()
         )
 
-    if gives(own, stems.stemmed):
+    if reproduces(own_cleaning, stems.stemmed):
         return "rounding: the published values have two decimals"
-    if gives(own, stems.stemmed_by_sentence):
+    if reproduces(own_cleaning, stems.stemmed_by_sentence):
         return "sentence splitter: the published values tokenise each sentence by itself"
     for other in CLEANINGS:
-        if gives(other, stems.stemmed) or gives(other, stems.stemmed_by_sentence):
+        if reproduces(other, stems.stemmed) or reproduces(other, stems.stemmed_by_sentence):
             return f"cleaning: the published values are those of facts cleaned by '{other}'"
     return None
 
 
 def outcome(answer: str, triples: Sequence[Triple]) -> Outcome:
-    """Empty, without any fact, or scored."""
+    """The outcome of an answer: empty, without any fact, or scored."""
     if not answer.strip():
         return Outcome.EMPTY
     return Outcome.SCORED if triples else Outcome.UNPARSABLE
@@ -152,7 +153,7 @@ def reference(case: Case) -> str:
 
 
 def prepare() -> None:
-    """Load tokeniser and stemmer, which a judging child cannot do later."""
+    """Load tokeniser and stemmer for judging processes, which cannot open files."""
     stems.load()
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cases of the Text2KG task classes: sentences of a data set, each with what its prompt shows.
+"""The cases of the Text2KG task classes: sentences of a data set, with the data of their prompts.
 
 A case holds its sentence, the expected facts, the whole ontology, the examples chosen for it, and,
-where the ontology exceeds the budget of the task, which of its relations are shown.
+if the ontology exceeds the budget of the task, the numbers of the relations to show.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from kgbench.tasks.text2kg_selection import shown_relations
 
 FOLDER = "Text2KG"  # the folder of the texts that both task classes use
 SAMPLE = "sample"
-PUBLISHED = "published"  # the form of prompts in which the baselines were asked
-_FIXED = {"examples": 1, "exampleSelection": "similarity-list", "ontologyBudget": 0}
+PUBLISHED = "published"  # the form of prompts for the published baselines
+_PUBLISHED_SETTINGS = {"examples": 1, "exampleSelection": "similarity-list", "ontologyBudget": 0}
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What prompt and judge read of a case."""
+    """The parsed data of a case, for prompt and judge."""
 
     sentence: str
     truth: tuple[Fact, ...]
@@ -46,7 +46,7 @@ class Asked:
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """The sentences of the split that ``task`` names, in the data's order, at most ``count``."""
+    """The sentences of the split of ``task``, in the order of the data, at most ``count``."""
     part = _part(task)
     return part_cases(task, suite, part, seed, count)
 
@@ -54,9 +54,9 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 def part_cases(
     task: Task, suite: str, part: Part, seed: int = 0, count: int | None = None
 ) -> Sequence[Case]:
-    """Cases from data that have been read already, made when they are asked for.
+    """Cases from loaded data, made lazily.
 
-    Raises :class:`~kgbench.errors.TaskError` where a sentence has no examples to choose from.
+    Raises :class:`~kgbench.errors.TaskError` if a sentence has no examples to choose from.
     """
     is_published = task.parameters.get("prompt") == PUBLISHED
     if is_published:
@@ -70,7 +70,7 @@ def part_cases(
     chooser.check(sentences)
     ontology = part.ontology.as_json()
 
-    def made(number: int) -> Case:
+    def make(number: int) -> Case:
         sentence = sentences[number]
         data = _data(task.parameters, part, sentence, chooser, seed)
         data["ontology"] = ontology
@@ -78,13 +78,13 @@ def part_cases(
             data |= _as_published(part, sentence)
         return catalogue.make_case(suite, task.task_class, task.parameters, data, sentence.id)
 
-    return OnDemand(len(sentences), made)
+    return OnDemand(len(sentences), make)
 
 
 def asked(case: Case) -> Asked:
-    """The content of a case.
+    """Parse the data of a case.
 
-    Raises :class:`~kgbench.errors.TaskError` for a case without it.
+    Raises :class:`~kgbench.errors.TaskError` if they are incomplete or invalid.
     """
     data = case.data
     try:
@@ -94,7 +94,7 @@ def asked(case: Case) -> Asked:
             facts_from(data["triples"]),
             ontology,
             tuple((text, facts_from(facts)) for text, facts in data.get("examples", ())),
-            _shown(ontology, data.get("shownRelations")),
+            _shown_ontology(ontology, data.get("shownRelations")),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise TaskError(f"the case {case.iri} lacks what Text2KG needs: {error}") from error
@@ -116,10 +116,10 @@ def _data(
 
 
 def _check_published(task: Task) -> None:
-    """Refuse a task whose settings are not those of the published prompts."""
+    """Check that the settings of a task are those of the published prompts."""
     if task.parameters["dataset"] == SAMPLE:
         raise TaskError(f"task {task.label}: the sample has no published prompts")
-    for name, value in _FIXED.items():
+    for name, value in _PUBLISHED_SETTINGS.items():
         if task.parameters[name] != value:
             raise TaskError(
                 f"task {task.label}: published prompts have the {name} {value}: leave it so, or "
@@ -128,20 +128,20 @@ def _check_published(task: Task) -> None:
 
 
 def _as_published(part: Part, sentence: Sentence) -> dict[str, Json]:
-    """Example and sentence of the published prompt, which may be other than those of our own."""
+    """Example and sentence of the published prompt, which may differ from those of kgbench."""
     example = example_of(part, sentence)
     shown = [] if example is None else [[example.text, facts_json(example.facts)]]
     text = part.asked.get(sentence.id, sentence.text)
     return {"examples": shown} | ({} if text == sentence.text else {"askedSentence": text})
 
 
-def _shown(ontology: Ontology, relations: Sequence[int] | None) -> Ontology:
-    """The ontology with only the relations numbered so, and the concepts that these name."""
+def _shown_ontology(ontology: Ontology, relations: Sequence[int] | None) -> Ontology:
+    """The ontology reduced to the numbered relations and the concepts in them."""
     if relations is None:
         return ontology
     kept = tuple(ontology.relations[k] for k in relations)
-    named = {concept for relation in kept for concept in (relation.domain, relation.range)}
-    concepts = tuple(concept for concept in ontology.concepts if concept.id in named)
+    concept_ids = {concept for relation in kept for concept in (relation.domain, relation.range)}
+    concepts = tuple(concept for concept in ontology.concepts if concept.id in concept_ids)
     return Ontology(ontology.id, ontology.title, concepts, kept)
 
 
@@ -154,7 +154,7 @@ def _part(task: Task) -> Part:
 
 @cache
 def _sample() -> Part:
-    """The small data set that ships with kgbench."""
+    """The small data set that is shipped with kgbench."""
     content = texts.structure(FOLDER, "sample.json")
     ontology = ontology_from(content["ontology"])
     return Part(

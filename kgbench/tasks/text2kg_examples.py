@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Choosing the demonstration examples of a prompt from the training sentences.
+"""Choice of the demonstration examples of a prompt from the training sentences.
 
-No test sentence is ever its own example: a training sentence with the same words is passed over,
-and the next one takes its place.
+No test sentence is ever its own example: a training sentence with the same words is skipped.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ _WORD = re.compile(r"\w+")
 class Chooser:
     """Chooses examples for the test sentences of one ontology.
 
-    ``selection`` is ``similarity-list`` (the published ones, in their order), ``embeddings`` (lists
-    that ``kgbench datasets similar`` has made), ``lexical`` (cosine of TF-IDF vectors of words) or
-    ``none``; ``count`` is how many examples at most.
+    ``selection`` is ``similarity-list`` (the published lists, in their order), ``embeddings``
+    (lists made by ``kgbench datasets similar``), ``lexical`` (cosine of TF-IDF vectors of words) or
+    ``none``; ``count`` is the greatest number of examples.
     """
 
     def __init__(self, part: Part, selection: str, count: int) -> None:
@@ -39,27 +38,27 @@ class Chooser:
             self._lists = part.similar(selection)
 
     def check(self, sentences: Iterable[Sentence]) -> None:
-        """Refuse sentences of which the lists know nothing.
+        """Check that the lists have entries for all ``sentences``.
 
-        Raises :class:`~kgbench.errors.TaskError`, which names the first one.
+        Raises :class:`~kgbench.errors.TaskError` with the first sentence without an entry.
         """
         if self._count and self._lexical is None:
             for sentence in sentences:
                 self._listed(sentence)
 
     def examples(self, sentence: Sentence) -> list[Sentence]:
-        """The examples for ``sentence``, best first; fewer where there are no more."""
+        """The examples for ``sentence``, best first; fewer if there are not enough."""
         if not self._count:
             return []
-        own = _same(sentence.text)
-        found: list[Sentence] = []
+        test_words = _words_only(sentence.text)
+        chosen: list[Sentence] = []
         for candidate in self._candidates(sentence):
-            if _same(candidate.text) == own or candidate in found:
+            if _words_only(candidate.text) == test_words or candidate in chosen:
                 continue
-            found.append(candidate)
-            if len(found) == self._count:
+            chosen.append(candidate)
+            if len(chosen) == self._count:
                 break
-        return found
+        return chosen
 
     def _candidates(self, sentence: Sentence) -> Sequence[Sentence]:
         if self._lexical is not None:
@@ -67,28 +66,28 @@ class Chooser:
         return [self._by_id[name] for name in self._listed(sentence) if name in self._by_id]
 
     def _listed(self, sentence: Sentence) -> Sequence[str]:
-        found = self._lists.get(sentence.id)
-        if found is None:
+        entry = self._lists.get(sentence.id)
+        if entry is None:
             raise TaskError(f"the similarity lists have no entry for {sentence.id}")
-        return found
+        return entry
 
 
 class LexicalIndex:
-    """Training sentences by the cosine of their TF-IDF vectors of lower-case words.
+    """An index of training sentences by the cosine of TF-IDF vectors of lower-case words.
 
-    A word in k of n sentences weighs log((1 + n) / (1 + k)) + 1 for each occurrence; ties keep the
-    order of the data.
+    Each occurrence of a word in k of n sentences has the weight log((1 + n) / (1 + k)) + 1; ties
+    keep the order of the data.
     """
 
     def __init__(self, sentences: Sequence[Sentence]) -> None:
         self._sentences = sentences
         counts = [_words(sentence.text) for sentence in sentences]
-        occurs = Counter(word for each in counts for word in each)
+        occurs = Counter(word for word_counts in counts for word in word_counts)
         n = len(sentences)
         self._weight = {word: math.log((1 + n) / (1 + k)) + 1 for word, k in occurs.items()}
         self._postings: dict[str, list[tuple[int, float]]] = {}
-        for k, each in enumerate(counts):
-            vector = {word: times * self._weight[word] for word, times in each.items()}
+        for k, word_counts in enumerate(counts):
+            vector = {word: times * self._weight[word] for word, times in word_counts.items()}
             length = math.sqrt(math.fsum(value * value for value in vector.values())) or 1.0
             for word, value in vector.items():
                 self._postings.setdefault(word, []).append((k, value / length))
@@ -107,6 +106,6 @@ def _words(text: str) -> Counter[str]:
     return Counter(_WORD.findall(text.lower()))
 
 
-def _same(text: str) -> str:
-    """What two texts share if they have the same words: lower case, blanks and marks left out."""
+def _words_only(text: str) -> str:
+    """A key that is equal for texts with the same words, ignoring case and punctuation."""
     return "".join(_WORD.findall(text.lower()))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text2KGRdf: the task of Text2KG with the ontology given, and the facts wanted, in Turtle.
+"""Text2KGRdf: the task of Text2KG with ontology and facts in Turtle.
 
-Cases, expected facts and metrics are those of :mod:`kgbench.tasks.text2kg`, so that a model's two
-forms can be compared sentence by sentence (cases with the same uid).
+Cases, expected facts and metrics are those of :mod:`kgbench.tasks.text2kg`, so that a model's
+answers in both forms can be compared sentence by sentence (cases with the same uid).
 """
 
 from __future__ import annotations
@@ -47,26 +47,26 @@ def prompt(case: Case) -> str:
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
-    """Parse the answer's Turtle and score its facts; what does not parse has no facts."""
+    """Parse the answer's Turtle and score its facts; an answer that does not parse has none."""
     answer = answers[-1]
     content = asked(case)
     blocks = fenced_blocks(answer)
     document = "\n".join(block.body for block in blocks) if blocks else answer
     parsed = executor.parse(document, "turtle")
-    found = read_facts(parsed.triples or (), content.ontology)
+    facts = read_facts(parsed.triples or (), content.ontology)
     truth, sentence = carried(content.truth), storable(content.sentence).value
-    scores = published_scores(found.triples, truth, sentence, content.ontology)
-    scores |= own_scores(found.triples, truth, sentence, content.ontology, found.types)
+    scores = published_scores(facts.triples, truth, sentence, content.ontology)
+    scores |= own_scores(facts.triples, truth, sentence, content.ontology, facts.types)
     scores["parsable"] = float(parsed.triples is not None and bool(answer.strip()))
     infos: dict[str, Json] = {
-        "answerFacts": len(found.triples),
-        "facts": [list(triple) for triple in found.triples[:_MOST_RECORDED]],
+        "answerFacts": len(facts.triples),
+        "facts": [list(triple) for triple in facts.triples[:_MOST_RECORDED]],
     }
     if parsed.error is not None:
         infos["syntaxError"] = parsed.error[:_LONGEST_MESSAGE]
     if not answer.strip():
         return Verdict(scores, infos, Outcome.EMPTY)
-    return Verdict(scores, infos, Outcome.SCORED if found.triples else Outcome.UNPARSABLE)
+    return Verdict(scores, infos, Outcome.SCORED if facts.triples else Outcome.UNPARSABLE)
 
 
 def reference(case: Case) -> str:
@@ -76,5 +76,5 @@ def reference(case: Case) -> str:
 
 
 def prepare() -> None:
-    """Load tokeniser and stemmer, which a judging child cannot do later."""
+    """Load tokeniser and stemmer for judging processes, which cannot open files."""
     stems.load()

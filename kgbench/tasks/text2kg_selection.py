@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Showing the relevant part of an ontology that is too large for a prompt.
+"""Selection of the relevant part of an ontology that is too large for a prompt.
 
-Relations are ranked by what their labels, and those of their domains and ranges, have in common
-with the sentence: the share of the label's three-letter sequences that the sentence has, the
-relation's own label counting twice. Ties are decided by a hash of seed and label. The best ones are
-taken while they fit, and are shown in the order of the ontology.
+Relations are ranked by the similarity of the sentence with their labels and those of their domains
+and ranges: the share of a label's trigrams that the sentence contains, with double weight for the
+relation's own label. Ties are decided by a hash of seed and label. The best relations are selected
+while they fit, and are shown in the order of the ontology.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _WORD = re.compile(r"[^\W_]+")
 def shown_relations(
     ontology: Ontology, sentence: str, budget: int, seed: int = 0
 ) -> list[int] | None:
-    """The numbers of the relations to show, ascending; ``None`` where all fit or budget is 0.
+    """The numbers of the relations to show, ascending; ``None`` if all fit or budget is 0.
 
     ``budget`` is in characters of ``verbalised_relation``. At least one relation is shown.
     """
@@ -37,15 +37,17 @@ def shown_relations(
         key=lambda k: (-_score(ontology, ontology.relations[k], grams), _tie(ontology, k, seed)),
     )
     chosen: list[int] = []
-    named: set[str] = set()
+    shown_concepts: set[str] = set()
     spent = 0
     for k in order:
         relation = ontology.relations[k]
-        new = {c for c in (relation.domain, relation.range) if c in ontology.concept_labels} - named
+        new = {
+            c for c in (relation.domain, relation.range) if c in ontology.concept_labels
+        } - shown_concepts
         cost = sizes[k] + sum(len(ontology.concept_labels[c]) + 2 for c in new)
         if not chosen or spent + cost <= budget:
             chosen.append(k)
-            named |= new
+            shown_concepts |= new
             spent += cost
     return sorted(chosen)
 
@@ -53,8 +55,8 @@ def shown_relations(
 def verbalised_relation(ontology: Ontology, relation: Relation) -> str:
     """``name(domain, range)`` with the labels of the concepts.
 
-    A domain or range that is no concept of the ontology is left empty, but for a range that is a
-    word and not a code of Wikidata (``string``, ``number``), which is shown as it is.
+    A domain or range that is not a concept of the ontology is left empty, except for a range that
+    is a word (``string``, ``number``) and not a Wikidata identifier, which is shown as it is.
     """
     labels = ontology.concept_labels
     unknown = "" if _CODE.fullmatch(relation.range) else relation.range
@@ -69,8 +71,8 @@ def _score(ontology: Ontology, relation: Relation, grams: frozenset[str]) -> flo
 
 
 def _share(label: str, grams: frozenset[str]) -> float:
-    found = _grams(label)
-    return len(found & grams) / len(found) if found else 0.0
+    label_grams = _grams(label)
+    return len(label_grams & grams) / len(label_grams) if label_grams else 0.0
 
 
 def _grams(text: str) -> frozenset[str]:

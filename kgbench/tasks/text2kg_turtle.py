@@ -4,8 +4,8 @@
 Classes and properties have the IRIs of the published OWL files: below
 ``https://cenguix.github.io/Text2KGBench/ONTOLOGY/``, ``concepts#ID`` and ``relations#ID``.
 
-Turtle cannot carry lone surrogates: literals have U+FFFD in their place, IRIs their bytes as UTF-8
-would have them, percent-encoded, so that different identifiers stay different.
+Turtle cannot represent lone surrogates. Literals have U+FFFD in their place; IRIs have their
+percent-encoded bytes as if in UTF-8, so that different identifiers stay different.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ ENTITY = "http://example.org/entity/"
 
 
 def class_iri(ontology: str, concept: str) -> str:
-    """The IRI of a concept of an ontology, both by id."""
+    """The IRI of a concept, from the ids of the ontology and the concept."""
     return f"{BASE}{_encoded(ontology)}/concepts#{_encoded(concept)}"
 
 
 def property_iri(ontology: str, relation: str) -> str:
-    """The IRI of a relation of an ontology, both by id."""
+    """The IRI of a relation, from the ids of the ontology and the relation."""
     return f"{BASE}{_encoded(ontology)}/relations#{_encoded(relation)}"
 
 
 def written_ontology(ontology: Ontology) -> str:
-    """The ontology as Turtle, in its order; a domain or range that is no concept is left out."""
+    """The ontology as Turtle, in its order, without domains and ranges that are not concepts."""
     lines = [
         f"@prefix owl: <{OWL}> .",
         f"@prefix rdfs: <{RDFS}> .",
@@ -71,10 +71,10 @@ def written_facts(facts: Sequence[Fact], ontology: Ontology) -> str:
     types: dict[str, set[str]] = {}
     statements = []
     for fact in facts:
-        found = ontology.relations_named.get(fact.relation.replace(" ", "_"))
-        if not found:
+        relations = ontology.relations_named.get(fact.relation.replace(" ", "_"))
+        if not relations:
             continue
-        relation = found[0]
+        relation = relations[0]
         types.setdefault(fact.subject, set()).update(_concept(ontology, relation.domain))
         value = _literal(fact.object)
         if relation.range in ontology.concept_labels:
@@ -83,7 +83,7 @@ def written_facts(facts: Sequence[Fact], ontology: Ontology) -> str:
         subject = f"<{ENTITY}{_encoded(fact.subject)}>"
         statements.append(f"{subject} {_named('relation', relation.id)} {value} .")
     for name, concepts in types.items():
-        kinds = ", ".join(_named("concept", each) for each in sorted(concepts))
+        kinds = ", ".join(_named("concept", concept) for concept in sorted(concepts))
         of_type = f"a {kinds} ; " if kinds else ""
         lines.append(f"<{ENTITY}{_encoded(name)}> {of_type}rdfs:label {_literal(name)} .")
     return "\n".join([*lines, *statements])
@@ -91,17 +91,18 @@ def written_facts(facts: Sequence[Fact], ontology: Ontology) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What a graph says: facts by names, and classes (concept ids) by folded names."""
+    """The content of a graph: facts with names, and classes (concept ids) by folded names."""
 
     triples: tuple[Triple, ...]
     types: Mapping[str, set[str]]
 
 
 def read_facts(ntriples: Sequence[str], ontology: Ontology) -> Read:
-    """The facts of a parsed answer.
+    """Read the facts of a parsed answer.
 
-    An entity goes by its ``rdfs:label``, else by its local name. A property of the ontology goes by
-    its label; any other by its IRI, so that it conforms to nothing. Labels and types are no facts.
+    The name of an entity is its ``rdfs:label``, else its local name. The name of a property of the
+    ontology is its label; that of any other property is its IRI, so that it never conforms. Labels
+    and types are not facts.
     """
     graph = list(ox.parse("\n".join(ntriples), ox.RdfFormat.N_TRIPLES))
     labels = {
@@ -138,7 +139,7 @@ def _concept(ontology: Ontology, concept: str) -> set[str]:
 
 
 def carried(facts: Sequence[Fact]) -> tuple[Fact, ...]:
-    """Facts with subjects and objects as a Turtle answer can state them."""
+    """Facts with subjects and objects in the form that a Turtle answer can express."""
     return tuple(
         Fact(storable(fact.subject).value, fact.relation, storable(fact.object).value)
         for fact in facts
@@ -154,7 +155,7 @@ def _encoded(text: str) -> str:
 
 
 def _named(prefix: str, local: str) -> str:
-    """A prefixed name; percent signs of the escaped form are allowed in Turtle."""
+    """A prefixed name; Turtle allows the percent signs of the encoded local name."""
     return f"{prefix}:{_escaped(_encoded(local))}"
 
 

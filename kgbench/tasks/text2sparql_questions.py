@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Text2SparqlQuestions: questions of the TEXT2SPARQL challenge, answered with a query.
 
-An answer is judged by executing it and the reference query over the installed graph of the data
-set. Where kgbench installs no graph of a data set, queries are not executed.
+An answer is judged by executing it and the reference query on the installed graph of the data set.
+If kgbench cannot install the graph of a data set, queries are not executed.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from kgbench.tasks import catalogue, graph_schema, graphs, texts, typed_answers
 
 NAME: Final = "Text2SparqlQuestions"
 POLICY: Final = "rows"
-"""The policy under which answers are compared when they are first judged."""
+"""The comparison policy for the first evaluation of answers."""
 BARE: Final = "question"
-"""The form of the prompt that systems get: the question and nothing else."""
+"""The form of prompts for question-answering systems: the question only."""
 
 _FORM: Final = re.compile(r"\b(?:SELECT|ASK|CONSTRUCT|DESCRIBE)\b", re.IGNORECASE)
 
@@ -33,15 +33,15 @@ _FORM: Final = re.compile(r"\b(?:SELECT|ASK|CONSTRUCT|DESCRIBE)\b", re.IGNORECAS
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG001 - static
     """The questions of the installed data set in the language of ``task``, at most ``count``.
 
-    Raises :class:`~kgbench.errors.TaskError` where the data set is not installed or has no
-    question in that language.
+    Raises :class:`~kgbench.errors.TaskError` if the data set is not installed or has no question
+    in that language.
     """
     questions = text2sparql.installed(task.parameters["dataset"])
     language = task.parameters["language"]
-    fitting = [one for one in questions.questions if language in one.texts]
+    fitting = [item for item in questions.questions if language in item.texts]
     if not fitting:
-        known = ", ".join(questions.languages)
-        raise TaskError(f"{questions.prefix} has no question in '{language}' (but {known})")
+        languages = ", ".join(questions.languages)
+        raise TaskError(f"{questions.prefix} has no question in '{language}' (but {languages})")
     return [case(suite, task, questions, question) for question in fitting[:count]]
 
 
@@ -80,7 +80,7 @@ def case(
 
 
 def prompt(case: Case) -> str:
-    """The bare question, or our instruction with the schema of the graph and the question."""
+    """The bare question, or instructions with the schema of the graph and the question."""
     if case.parameters["prompt"] == BARE:
         question: str = case.data["question"]
         return question
@@ -99,17 +99,17 @@ def prompt_about(name: str, question: str) -> str:
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     """Execute the query of the last answer and the reference query; compare their results."""
-    found, why = query(answers[-1]), obstacle(case)
-    if why is not None and found is not None and executor.check(found, {}) is None:
-        raise EvaluationError(f"{case.iri}: {why}")
-    this = cast("TaskModule", sys.modules[__name__])
-    return typed_answers.parsed_and_judged(policy(POLICY), case, answers, executor, this)
+    query_text, reason = query(answers[-1]), obstacle(case)
+    if reason is not None and query_text is not None and executor.check(query_text, {}) is None:
+        raise EvaluationError(f"{case.iri}: {reason}")
+    this_module = cast("TaskModule", sys.modules[__name__])
+    return typed_answers.parsed_and_judged(policy(POLICY), case, answers, executor, this_module)
 
 
 def query(answer: str) -> str | None:
-    """The query of an answer: its first fenced block with one, else the whole where it is one.
+    """The query in an answer: the first fenced block with a query, else the whole answer.
 
-    Systems answer with a bare query.
+    Question-answering systems answer with a bare query.
     """
     blocks = [block.body.strip() for block in fenced_blocks(answer)]
     candidates = blocks or [answer.strip()]
@@ -122,18 +122,18 @@ def reference(case: Case) -> str:
 
 
 def graph_name(case: Case) -> str | None:
-    """The installed graph that queries about ``case`` run on, where there is one."""
+    """The installed graph for queries about ``case``; ``None`` if there is none."""
     name: str | None = case.data.get("graphName")
     return name
 
 
 def needs_recorded_results(case: Case) -> bool:
-    """Whether nothing but a recorded result can say what a query about ``case`` finds."""
+    """Whether queries about ``case`` cannot be executed, so that recorded results are needed."""
     return graph_name(case) is None
 
 
 def obstacle(case: Case) -> str | None:
-    """Why no answer to ``case`` can be judged by executing it, or ``None``."""
+    """The reason why answers to ``case`` cannot be judged by executing them, or ``None``."""
     if graph_name(case) is not None:
         return None
     name = case.parameters["dataset"]
@@ -141,7 +141,7 @@ def obstacle(case: Case) -> str | None:
 
 
 def prepare() -> None:
-    """Open graphs and load what comparing needs, for a process that cannot do so later."""
+    """Open graphs and load libraries for judging processes, which cannot open files."""
     graphs.prepare()
     rows = QueryResult(("a", "b"), (("<urn:a>", "<urn:b>"), ("<urn:b>", "<urn:a>")))
-    compare(policy(POLICY), Reference(rows, ordered=True), rows)  # imports what comparing needs
+    compare(policy(POLICY), Reference(rows, ordered=True), rows)  # imports lazily loaded modules

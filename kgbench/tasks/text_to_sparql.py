@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Text2SparqlExecEvalList and SparqlSyntaxFixingList: write or correct a query, judged by results.
 
-One object for each task class (see :class:`kgbench.model.TaskModule`). They differ in where their
-cases come from and in what the prompt shows; the judge is in :mod:`kgbench.tasks.sparql_dialogue`.
+There is one object for each task class (see :class:`kgbench.model.TaskModule`). They differ in the
+source of their cases and in their prompts; the judge is in :mod:`kgbench.tasks.sparql_dialogue`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _WIKIDATA: Final = {
     "bd": "http://www.bigdata.com/rdf#",
 }
 
-# What is shown, by kgInfoType: the keys of the case data that hold it, the first one that is there.
+# Keys of the case data for prompts, by kgInfoType; the first key with data is used.
 _KEYS: Final = {
     "graph": ("graph", "graphTurtle"),
     "subgraph": ("subGraph",),
@@ -53,9 +53,9 @@ _RDF: Final = frozenset(("graph", "subgraph", "schema", "subschema"))
 class QueryTask:
     """A task class whose answers are queries.
 
-    ``data_of`` gives the data of its own cases for the parameters of a task; ``graph_name`` is the
-    installed graph that published cases run on. ``frame`` is the task class whose prompt is shown,
-    where it is another one.
+    ``data_of`` returns the data of kgbench's own cases for the parameters of a task; ``graph_name``
+    is the installed graph for published cases. ``frame`` is the task class whose prompt is used, by
+    default this one.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class QueryTask:
         frame: str | None = None,
     ) -> None:
         self.NAME = name
-        self._frame = name if frame is None else frame
+        self._prompt_class = name if frame is None else frame
         self.vocabulary = vocabulary
         self._data_of = data_of
         self._graph_name = graph_name
@@ -80,18 +80,18 @@ class QueryTask:
         ]
 
     def prompt(self, case: Case) -> str:
-        """The question of ``case``, with as much of its graph as its ``kgInfoType`` says."""
+        """The question of ``case``, with the part of its graph that ``kgInfoType`` selects."""
         kinds = [case.data.get("kgInfoType") or "graph"]
         if "entityHelpCsv" in case.data:
             kinds.append("labels")
-        about = texts.shared_structure(FOLDER, "about.json")
-        given = about.get("-".join(kinds), about[kinds[-1]])
+        all_texts = texts.shared_structure(FOLDER, "about.json")
+        template_texts = all_texts.get("-".join(kinds), all_texts[kinds[-1]])
         return texts.shared_filled(
             FOLDER,
             "prompt.txt",
-            about=given["about"],
+            about=template_texts["about"],
             question=case.data["question"],
-            shown="\n\n".join(f"{about[k]['heading']}\n{_shown(case, k)}" for k in kinds),
+            shown="\n\n".join(f"{all_texts[k]['heading']}\n{_shown_data(case, k)}" for k in kinds),
         )
 
     def judge(self, case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
@@ -105,43 +105,43 @@ class QueryTask:
         return sparql_dialogue.reference(case)
 
     def graph_name(self, case: Case) -> str | None:
-        """The installed graph that the queries about ``case`` run on, where it carries none."""
+        """The installed graph for queries about ``case``; ``None`` if the case contains one."""
         if sparql_dialogue.graph_text(case):
             return None
         name: str | None = case.data.get("graphName", self._graph_name)
         return name
 
     def needs_recorded_results(self, case: Case) -> bool:
-        """Whether the queries about ``case`` ran on an endpoint, whose state is gone."""
+        """Whether queries about ``case`` ran on an endpoint whose state is no longer available."""
         return not sparql_dialogue.graph_text(case) and self.graph_name(case) is None
 
     def query(self, answer: str) -> str | None:
-        """The query of an answer, if there is one."""
+        """The query in an answer; ``None`` if there is none."""
         return sparql_dialogue.selected(answer)
 
     def ask(self, case: Case, query: str, select: Select) -> dict[str, Json]:
-        """What is noted of the result that ``select`` (an endpoint) gives for ``query``."""
+        """The infos to record about the result of ``query`` from ``select`` (an endpoint)."""
         return sparql_dialogue.asked(case, query, self.vocabulary, select)
 
     def prepare(self) -> None:
-        """Read what judging needs, for a process that cannot do so later."""
+        """Load files for judging processes, which cannot open files."""
         sparql_dialogue.prepare()
 
 
 class QueryFixTask(QueryTask):
-    """The task class that asks to correct a query."""
+    """A task class in which a query must be corrected."""
 
     def prompt(self, case: Case) -> str:
-        """The faulty query of ``case`` and what the parser says of it."""
+        """The faulty query of ``case``, with the parser's message."""
         return texts.filled(
-            self._frame,
+            self._prompt_class,
             "prompt.txt",
             query=case.data["testSparql"],
             message=case.data["errorMessage"].strip(),
         )
 
 
-def _shown(case: Case, kind: str) -> str:
+def _shown_data(case: Case, kind: str) -> str:
     value = next((case.data[key] for key in _KEYS[kind] if case.data.get(key)), None)
     if value is None:
         raise TaskError(

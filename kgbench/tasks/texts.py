@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The texts that lie beside declarations of tasks: prompts, documents, cases.
+"""Reader of the text files of task classes: prompts, documents, cases.
 
-Texts of one task class lie in its folder; what several classes share lies in a folder of
-``tasks`` that declares none. A file may be encrypted (``NAME.enc``, :mod:`kgbench.tasks.sealing`)
-and may begin with a canary (:mod:`kgbench.tasks.canary`): readers get the plain text without it.
+Files of one task class are in its folder; files that several classes share are in a folder of
+``tasks`` without a declaration. A file may be encrypted (``NAME.enc``,
+:mod:`kgbench.tasks.sealing`) and may begin with a canary (:mod:`kgbench.tasks.canary`); callers get
+the plain text without the canary.
 """
 
 from __future__ import annotations
@@ -50,9 +51,9 @@ def shared_structure(folder: str, name: str) -> Json:
 
 
 def forget() -> None:
-    """Read the files anew when they are next asked for."""
-    for remembered in (_read, _structure):
-        remembered.cache_clear()
+    """Clear the caches, so that files are read again."""
+    for cached in (_read, _structure):
+        cached.cache_clear()
 
 
 @cache

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which tools a case offers, and the first prompt that tells a model of tools and budget."""
+"""The tools that a case offers, and the first prompt with tools and budget."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ _FOLDER = "tools"
 
 
 def may_offer(task_class: str) -> bool:
-    """Whether cases of a task class can offer tools: its module has the function ``tools``."""
+    """Whether cases of a task class can offer tools, by a function ``tools`` in its module."""
     return hasattr(catalogue.module(task_class), "tools")
 
 
 def tools_of(case: Case) -> tuple[Tool, ...]:
-    """The tools that ``case`` offers; none for most."""
+    """The tools that ``case`` offers; most cases offer none."""
     if not may_offer(case.task_class):
         return ()
     return tuple(cast("ToolModule", catalogue.module(case.task_class)).tools(case))
 
 
 def prompt(case: Case, asked: str, tools: Sequence[Tool], *, native: bool) -> str:
-    """The prompt ``asked`` about ``case``, with the budget, and with ``tools`` unless ``native``.
+    """The prompt ``asked`` of ``case``, with the budget, and with ``tools`` unless ``native``.
 
-    In the provider's own tool calling the tools are sent beside the messages.
+    With native tool calling, the tools are sent separately from the messages.
     """
     limits = budget.of(case.parameters).left(0, Spent())
     if native:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scores of how a dialogue used its tools, from what was asked of them and what they gave."""
+"""Scores of the use of tools in a dialogue, from the tool calls and their results."""
 
 from __future__ import annotations
 
@@ -14,70 +14,73 @@ from kgbench.tools import wording
 from kgbench.vocab import OWL, RDF, RDFS, XSD
 
 COUNTED: Final = ("search", "describe", "schema", "query")
-"""The tools whose calls are counted apart."""
+"""The tools whose calls are counted separately."""
 
 _IRI: Final = re.compile(r"<([^<>\s]+)>")
 _PREFIX: Final = re.compile(r"\bPREFIX\s+([\w-]*):\s*<([^<>\s]*)>", re.IGNORECASE)
 _SHORT: Final = re.compile(r"(?<![\w:-])([A-Za-z][\w-]*+|):([A-Za-z0-9_][\w-]*)")
-# Terms that every model may know. No graph has to show them.
+# Standard vocabularies, which models know without seeing them in a graph.
 _STANDARD: Final = tuple(str(one) for one in (RDF, RDFS, OWL, XSD))
 
 
 def usage(
     prompts: Sequence[str], answers: Sequence[str], query: str | None, prefixes: Mapping[str, str]
 ) -> dict[str, float]:
-    """Numbers of calls, errors, empty results and repeats, and how much of ``query`` was shown.
+    """Counts of calls, errors, empty results and repeats, and the shares of IRIs that were shown.
 
-    ``prompts`` were given before each of ``answers``; ``prefixes`` are those that the query may
-    use undeclared. ``grounded`` and ``shown`` are absent where the query names nothing of a graph.
+    ``prompts`` come before each of ``answers``; ``prefixes`` are those that the query may use
+    undeclared. ``grounded`` is the share of IRIs in ``query`` that results showed, ``shown`` that
+    results or the first prompt showed; both are absent if the query names no IRI of a graph.
     """
     calls = [call for answer in answers[:-1] for call in wording.calls(answer)]
     results = [result for prompt in prompts[1:] for result in wording.told(prompt)[0]]
     outcomes = Counter(result.outcome for result in results)
     tools = Counter(result.tool for result in results)
-    asked = Counter((call.name, call.arguments) for call in calls)
+    call_counts = Counter((call.name, call.arguments) for call in calls)
     scores = {
         "toolCalls": float(len(results)),
         **{f"{name}Calls": float(tools[name]) for name in COUNTED},
         "toolErrors": float(outcomes[ToolOutcome.ERROR] + outcomes[ToolOutcome.REFUSED]),
         "toolEmpties": float(outcomes[ToolOutcome.EMPTY]),
-        "toolRepeats": float(sum(times - 1 for times in asked.values())),
+        "toolRepeats": float(sum(times - 1 for times in call_counts.values())),
     }
     if query is None:
         return scores
-    named = {one for one in _of_query(query, prefixes) if not one.startswith(_STANDARD)}
-    if named:
-        by_tools = {iri for result in results for iri in _shown(result.text)}
-        scores["grounded"] = len(named & by_tools) / len(named)
-        by_any = by_tools.union(*(map(_shown, prompts[:1])))
-        scores["shown"] = len(named & by_any) / len(named)
+    query_iris = {
+        iri_text for iri_text in _query_iris(query, prefixes) if not iri_text.startswith(_STANDARD)
+    }
+    if query_iris:
+        shown_by_tools = {iri for result in results for iri in _shown_iris(result.text)}
+        scores["grounded"] = len(query_iris & shown_by_tools) / len(query_iris)
+        shown_at_all = shown_by_tools.union(*(map(_shown_iris, prompts[:1])))
+        scores["shown"] = len(query_iris & shown_at_all) / len(query_iris)
     return scores
 
 
 def is_out_of_budget(prompts: Sequence[str], answer: str) -> bool:
-    """Whether ``answer``, which neither answers nor gives up, came when nothing was left."""
+    """Whether the budget was used up before ``answer``, which has no query and does not give up."""
     return bool(answer.strip()) and len(prompts) > 1 and "Left: " not in prompts[-1]
 
 
-def _of_query(query: str, prefixes: Mapping[str, str]) -> set[str]:
+def _query_iris(query: str, prefixes: Mapping[str, str]) -> set[str]:
     """The IRIs that a query names, in full or by a prefix that is known or declared."""
-    known = {**prefixes, "rdf": str(RDF), **dict(_PREFIX.findall(query))}
-    found = set()
+    namespaces = {**prefixes, "rdf": str(RDF), **dict(_PREFIX.findall(query))}
+    iris = set()
     for name in query_names.names(query, {}):
         prefix, _, local = name.partition(":")
         if name.startswith("<"):
-            found.add(name[1:-1])
-        elif prefix in known:  # else the query fails
-            found.add(known[prefix] + local)
-    return found
+            iris.add(name[1:-1])
+        elif prefix in namespaces:  # a query with an unknown prefix fails anyway
+            iris.add(namespaces[prefix] + local)
+    return iris
 
 
-def _shown(text: str) -> set[str]:
+def _shown_iris(text: str) -> set[str]:
     """The IRIs in a prompt or result, in full or by a prefix that the text declares."""
-    known = dict(_PREFIX.findall(text))
+    namespaces = dict(_PREFIX.findall(text))
     body = _PREFIX.sub(" ", text)
-    found = set(_IRI.findall(body))
-    if known:
+    iris = set(_IRI.findall(body))
+    if namespaces:
         names = _SHORT.findall(_IRI.sub(" ", body))
-        found |= {known[prefix] + local for prefix, local in names if prefix in known}
-    return found
+        iris |= {namespaces[prefix] + local for prefix, local in names if prefix in namespaces}
+    return iris

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Turtle that answers consist of: the first fenced block, read by the executor."""
+"""Answers that are Turtle documents in the first fenced block."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ ROUNDS = 3
 
 
 class Read(NamedTuple):
-    """The document of an answer, and its triples (``None``: it has none, and ``error`` says why).
+    """The document in an answer and its triples, or ``None`` and the ``error``.
 
-    ``text`` is ``None`` where the answer has no fenced block.
+    ``text`` is ``None`` if the answer has no fenced block.
     """
 
     text: str | None
@@ -27,11 +27,11 @@ class Read(NamedTuple):
 
     @property
     def feedback(self) -> tuple[str, str]:
-        """The prompt after an answer without a document, or one that does not parse; its kind."""
+        """The feedback on an answer without a document, or one that does not parse; its kind."""
         if self.text is None:
             return texts.shared(FOLDER, "feedback-no-block.txt"), "format"
-        said = texts.shared_filled(FOLDER, "feedback-syntax.txt", message=self.error or "")
-        return said, "syntax"
+        prompt = texts.shared_filled(FOLDER, "feedback-syntax.txt", message=self.error or "")
+        return prompt, "syntax"
 
 
 def read(answer: str, executor: Executor) -> Read:
@@ -47,19 +47,19 @@ def read(answer: str, executor: Executor) -> Read:
 
 
 def triples(lines: tuple[str, ...]) -> tuple[ox.Triple, ...]:
-    """The triples of lines of N-Triples."""
+    """Parse lines of N-Triples."""
     quads = ox.parse("\n".join(lines), ox.RdfFormat.N_TRIPLES)
     return tuple(quad.triple for quad in quads)
 
 
 def outcome(answer: str, *, usable: bool) -> Outcome:
-    """How an answer ended whose document can be used, or cannot."""
+    """The outcome of an answer, by whether its document is usable."""
     if usable:
         return Outcome.SCORED
     return Outcome.UNPARSABLE if answer.strip() else Outcome.EMPTY
 
 
 def prepare() -> None:
-    """Read the feedback prompts, for a process that cannot do so later."""
+    """Read the feedback prompts for judging processes, which cannot open files."""
     for name in ("feedback-no-block.txt", "feedback-syntax.txt"):
         texts.shared(FOLDER, name)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TurtleErrorsStatic: correct a Turtle document, the forerunner of RdfSyntaxFixList.
+"""TurtleErrorsStatic: correct a Turtle document, the predecessor of RdfSyntaxFixList.
 
-Scores: Frey et al., How Well Do LLMs Speak Turtle?, DL4KG 2023, section 3.2. What it leaves open
-is decided in ``task.ttl``.
+Scores: Frey et al., How Well Do LLMs Speak Turtle?, DL4KG 2023, section 3.2. ``task.ttl`` decides
+the points that it leaves open.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kgbench.tasks import catalogue, normal_triples, organisation, texts, tolera
 NAME = "TurtleErrorsStatic"
 NEEDED = ("optimal",)  # not published with every case
 
-# The faults of the one case; each fits exactly one place of the organisational graph.
+# The faults of the only case; each fits exactly one place of the organisational graph.
 _FAULTS = (
     ('vcard:country-name "UK" ] .', 'vcard:country-name "UK" ]'),
     (":marketingDep a org:OrganizationalUnit ;", ":marketingDep a org:OrganizationalUnit"),
@@ -26,7 +26,7 @@ _FAULTS = (
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG001 - static
-    """The one case: the organisational graph with a missing dot and a missing semicolon."""
+    """The only case: the organisational graph with a missing dot and a missing semicolon."""
     optimal = organisation.turtle()
     faulty = optimal
     for find, put in _FAULTS:
@@ -42,30 +42,30 @@ def prompt(case: Case) -> str:
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
-    """Compare the answer, and the triples that can be saved from it, with the correct document."""
+    """Compare the answer, and the triples recovered from it, with the correct document."""
     answer = answers[-1]
-    wanted = normal_triples.expected(case, executor)
+    expected_triples = normal_triples.expected(case, executor)
     optimal: str = case.data["optimal"]
     question = ratio(case.data["task"].strip(), optimal.strip())
-    found = tolerant_parsing.parse(answer, executor)
-    raw = ratio(found.text.strip(), optimal)
+    repaired = tolerant_parsing.parse(answer, executor)
+    raw = ratio(repaired.text.strip(), optimal)
     nothing = Agreement(0.0, 0.0, 0.0)
-    content = compare_graphs(wanted, found.triples) if found.triples else nothing
+    content = compare_graphs(expected_triples, repaired.triples) if repaired.triples else nothing
     scores = {
-        "onlyTurtle": 1 / (1 + found.removed),
+        "onlyTurtle": 1 / (1 + repaired.removed),
         "diffRatioRaw": raw,
         "diffRatio": (raw - question) / (1 - question),
         **content.named("normAnswer", f1="F1Score"),
-        "normDiffRatio": normal_triples.text_similarity(found.triples, wanted),
-        "parsableTripleRatio": len(found.triples) / len(wanted),
+        "normDiffRatio": normal_triples.text_similarity(repaired.triples, expected_triples),
+        "parsableTripleRatio": len(repaired.triples) / len(expected_triples),
     }
     infos = {
         "diffRatioQuestion": question,
-        "parsableTriplesCount": len(found.triples),
-        "removedLines": found.lines,
-        "syntaxError": found.error,
+        "parsableTriplesCount": len(repaired.triples),
+        "removedLines": repaired.lines,
+        "syntaxError": repaired.error,
     }
-    return Verdict(scores, infos, outcome(answer, found))
+    return Verdict(scores, infos, outcome(answer, repaired))
 
 
 def reference(case: Case) -> str:
@@ -73,8 +73,8 @@ def reference(case: Case) -> str:
     return str(case.data["optimal"])
 
 
-def outcome(answer: str, found: tolerant_parsing.Repaired) -> Outcome:
-    """Whether there was an answer, and something in it that parses."""
+def outcome(answer: str, repaired: tolerant_parsing.Repaired) -> Outcome:
+    """The outcome of an answer: empty, without triples, or scored."""
     if not answer.strip():
         return Outcome.EMPTY
-    return Outcome.SCORED if found.triples else Outcome.UNPARSABLE
+    return Outcome.SCORED if repaired.triples else Outcome.UNPARSABLE

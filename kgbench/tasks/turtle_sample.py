@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TurtleSampleGeneration: generate a graph of persons that know each other.
+"""TurtleSampleGeneration: generate a graph of persons who know each other.
 
-Scores: Frey et al., How Well Do LLMs Speak Turtle?, DL4KG 2023, section 3.3. What it leaves open
-is decided in ``task.ttl``.
+Scores: Frey et al., How Well Do LLMs Speak Turtle?, DL4KG 2023, section 3.3. ``task.ttl`` decides
+the points that it leaves open.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TYPE, _PERSON, _KNOWS = f"<{RDF.type}>", f"<{FOAF.Person}>", f"<{FOAF.knows}>"
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG001 - static
-    """The one case: the number of persons that ``task`` asks for."""
+    """The only case: the number of persons in the parameters of ``task``."""
     data = {"graphFormat": "turtle", "n": task.parameters["size"]}
     return [catalogue.make_case(suite, NAME, task.parameters, data)][:count]
 
@@ -34,18 +34,18 @@ def prompt(case: Case) -> str:
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
-    """Count the persons of the answer, and whom each of them knows."""
+    """Count the persons in the answer and the persons whom each of them knows."""
     answer = answers[-1]
     n: int = case.data["n"]
-    found = tolerant_parsing.parse(answer, executor)
-    triples = [terms(line) for line in found.triples]
+    repaired = tolerant_parsing.parse(answer, executor)
+    triples = [terms(line) for line in repaired.triples]
     persons = {t.subject for t in triples if t.predicate == _TYPE and t.object == _PERSON}
     friends: dict[str, set[str]] = {}
     for t in triples:
         if t.predicate == _KNOWS and t.subject in persons:
             friends.setdefault(t.subject, set()).add(t.object)
-    # Where nobody knows anybody, both bounds are taken as violated, as published.
-    counts = [len(known) for known in friends.values()] or [0, n]
+    # If nobody knows anybody, both bounds count as violated, as in the published scores.
+    counts = [len(friends_of_one) for friends_of_one in friends.values()] or [0, n]
     error = (len(persons) - n) / n
     scores = {
         "persons_agreement": max(0.0, 1 - abs(error)),
@@ -57,10 +57,10 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     infos = {
         "n_persons": n,
         "personsFound": len(persons),
-        "removedLines": found.lines,
-        "syntaxError": found.error,
+        "removedLines": repaired.lines,
+        "syntaxError": repaired.error,
     }
-    return Verdict(scores, infos, outcome(answer, found))
+    return Verdict(scores, infos, outcome(answer, repaired))
 
 
 def reference(case: Case) -> str:
@@ -68,6 +68,6 @@ def reference(case: Case) -> str:
     n: int = case.data["n"]
     lines = ["@prefix : <http://example.org/people/> .", f"@prefix foaf: <{FOAF}> .", ""]
     for k in range(n):
-        known = " , ".join(f":p{(k + step) % n}" for step in range(1, _FEWEST + 1))
-        lines.append(f":p{k} a foaf:Person ; foaf:knows {known} .")
+        friends = " , ".join(f":p{(k + step) % n}" for step in range(1, _FEWEST + 1))
+        lines.append(f":p{k} a foaf:Person ; foaf:knows {friends} .")
     return "\n".join(lines)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generated twins of published cases: the same prompts and judges, other names.
+"""Generated twins of published cases: the same prompts and judges with other names in the data.
 
-One object for each task class (see :class:`kgbench.model.TaskModule`). A twin has the name
-(``uid``) of its case, so that both can be compared as a pair. The cases of a plan go through all
-published ones, then through all of them again under further names.
+There is one object for each task class (see :class:`kgbench.model.TaskModule`). A twin has the
+``uid`` of its case, so that both can be compared as a pair. The cases of a plan are twins of all
+published cases, then twins of all of them again with further names.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ _FAULTY: Final = ("uid", "refSparql", "refResultSet", "testSparql", "errorMessag
 @cache
 def questions(name: str) -> Source:
     """The published questions about the graph called ``name``."""
-    asked = texts.shared_structure(name, "questions.json")
-    return _source(name, [{key: one[key] for key in _ASKED} for one in asked])
+    published = texts.shared_structure(name, "questions.json")
+    return _source(name, [{key: question[key] for key in _ASKED} for question in published])
 
 
 @cache
 def faulty_queries() -> Source:
-    """The published queries with a fault, which are about the economy."""
+    """The published faulty queries, which are about the economic graph."""
     return _source("economy", [{k: d[k] for k in _FAULTY} for d in own_cases.faulty_queries({})])
 
 
@@ -75,7 +75,7 @@ def twins(key: str, names: str, seed: int, lap: int) -> Sequence[Mapping[str, Js
 
 
 def source(key: str) -> Source:
-    """The cases that a task has twins of, by the name of their graph or the kind of cases."""
+    """The originals of twins, by the name of their graph or the kind of cases."""
     return _SOURCES[key]() if key in _SOURCES else questions(key)
 
 
@@ -83,7 +83,7 @@ _SOURCES: Final = {"faulty-queries": faulty_queries, "connection": connection}
 
 
 def _number(key: str) -> int:
-    """How many cases a task has twins of."""
+    """The number of originals."""
     if key == bestiary_twins.NAME:
         return len(own_cases.bestiary_cases(bestiary_twins.SHOWN))
     return len(source(key).cases)
@@ -91,33 +91,33 @@ def _number(key: str) -> int:
 
 def _cases(task: Task, suite: str, seed: int, count: int, key: str) -> Sequence[Case]:
     """``count`` twins of the cases of a source."""
-    number, chosen = _number(key), task.parameters
+    number, parameters = _number(key), task.parameters
 
-    def made(place: int) -> Case:
-        lap, which = divmod(place, number)
-        data = dict(twins(key, chosen["names"], seed, lap)[which])
-        if "graphFormat" in chosen:
-            data["graphFormat"] = chosen["graphFormat"]
-        return catalogue.make_case(suite, task.task_class, chosen, data, uid=data["uid"])
+    def make(iteration: int) -> Case:
+        lap, index = divmod(iteration, number)
+        data = dict(twins(key, parameters["names"], seed, lap)[index])
+        if "graphFormat" in parameters:
+            data["graphFormat"] = parameters["graphFormat"]
+        return catalogue.make_case(suite, task.task_class, parameters, data, uid=data["uid"])
 
-    return OnDemand(count, made)
+    return OnDemand(count, make)
 
 
 class TwinQueries(QueryTask):
-    """Questions about renamed graphs, answered with a query."""
+    """The task class of questions about renamed graphs, answered with a query."""
 
     def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-        """Twins of the questions about the graph that ``task`` names."""
+        """Twins of the questions about the graph in the parameters of ``task``."""
         return _cases(task, suite, seed, count, task.parameters["graph"])
 
     def prepare(self) -> None:
-        """Read what judging and renamed graphs need, for a process that cannot do so later."""
+        """Load files and lists of names for judging processes, which cannot open files."""
         super().prepare()
         bestiary_twins.prepare()
 
 
 class TwinFaults(QueryFixTask):
-    """Renamed queries with a fault, to be corrected."""
+    """The task class of renamed faulty queries, to be corrected."""
 
     def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
         """Twins of the faulty queries."""
@@ -125,7 +125,7 @@ class TwinFaults(QueryFixTask):
 
 
 class TwinAnswers(AnswerList):
-    """Questions or queries about the renamed organisational graph, answered with values."""
+    """A task class about the renamed organisational graph, answered with values."""
 
     def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
         """Twins of the questions about the organisational graph, in the format of ``task``."""
@@ -133,7 +133,7 @@ class TwinAnswers(AnswerList):
 
 
 class Delegated:
-    """A task class that asks and judges as the ``published`` one does."""
+    """A task class with the prompts and the judge of the ``published`` class."""
 
     def __init__(self, name: str, published: ModuleType) -> None:
         self.NAME = name
@@ -141,56 +141,56 @@ class Delegated:
         self._published = published
 
     def prompt(self, case: Case) -> str:
-        """As the published class asks."""
+        """The prompt of the published class."""
         return str(self._published.prompt(case))
 
     def judge(self, case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
-        """As the published class judges."""
+        """Judge as the published class does."""
         verdict: Verdict = self._published.judge(case, answers, executor)
         return verdict
 
     def reference(self, case: Case) -> str:
-        """As the published class answers."""
+        """The reference answer of the published class."""
         return str(self._published.reference(case))
 
 
 class TwinConnection(Delegated):
-    """The connection of two persons in the renamed organisational graph."""
+    """The task class about the connection of two persons in the renamed organisational graph."""
 
     def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-        """Twins of the one case, in the format of ``task``."""
-        chosen = task.parameters
+        """Twins of the only case, in the format of ``task``."""
+        parameters = task.parameters
 
-        def made(place: int) -> Case:
-            data = dict(twins("connection", chosen["names"], seed, place)[0])
-            shown = organisation.in_format(data.pop("graphTurtle"), chosen["graphFormat"])
-            data |= {"graphFormat": chosen["graphFormat"], "graph": shown}
-            return catalogue.make_case(suite, self.NAME, chosen, data, uid=data["uid"])
+        def make(iteration: int) -> Case:
+            data = dict(twins("connection", parameters["names"], seed, iteration)[0])
+            graph = organisation.in_format(data.pop("graphTurtle"), parameters["graphFormat"])
+            data |= {"graphFormat": parameters["graphFormat"], "graph": graph}
+            return catalogue.make_case(suite, self.NAME, parameters, data, uid=data["uid"])
 
-        return OnDemand(count, made)
+        return OnDemand(count, make)
 
 
 class TwinDocuments(Delegated):
-    """Renamed documents: those with faults, and a data sheet. ``about`` is what they are about."""
+    """A task class of renamed documents; ``about`` is the key of their kinds of names."""
 
     def __init__(self, name: str, published: ModuleType, about: str) -> None:
         super().__init__(name, published)
         self._about = about
 
     def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-        """Twins of the published documents, in the format of ``task`` where there are several."""
-        given = {key: value for key, value in task.parameters.items() if key != "names"}
-        newer = catalogue.make_task(self._published.NAME, task.label, given)
-        originals: Sequence[Case] = self._published.cases(newer, suite, seed, _ALL)
+        """Twins of the published documents, in the format of ``task`` if it has that parameter."""
+        parameters = {key: value for key, value in task.parameters.items() if key != "names"}
+        published_task = catalogue.make_task(self._published.NAME, task.label, parameters)
+        originals: Sequence[Case] = self._published.cases(published_task, suite, seed, _ALL)
 
-        def made(place: int) -> Case:
-            lap, which = divmod(place, len(originals))
-            original = originals[which]
-            one = Source(self._about, original.data["optimal"], [original.data])
-            data = renaming.natural(one, seed, lap)[0]
+        def make(iteration: int) -> Case:
+            lap, index = divmod(iteration, len(originals))
+            original = originals[index]
+            document = Source(self._about, original.data["optimal"], [original.data])
+            data = renaming.natural(document, seed, lap)[0]
             return catalogue.make_case(suite, self.NAME, task.parameters, data, uid=original.uid)
 
-        return OnDemand(count, made)
+        return OnDemand(count, make)
 
 
 _ALL: Final = 1_000  # more than there are published cases

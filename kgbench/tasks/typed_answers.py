@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judging a query by its typed result under a comparison policy.
+"""Judge of queries by their typed results under a comparison policy.
 
-Any task class can be judged so whose module has ``query(answer)`` (the query of an answer) and
-whose cases have a reference query. Both queries are executed on the graph of the case, unless their
-results are recorded: the expected one as ``refResult`` (SPARQL-JSON; ``refTies`` says which of its
-rows tie) or ``publishedResultSet``
-(values with weights, as TEXT2SPARQL publishes them), those of answers among ``recordedResults``.
+It applies to every task class whose module has ``query(answer)`` (the query in an answer) and whose
+cases have a reference query. Both queries are executed on the graph of the case, unless their
+results are recorded: the expected result as ``refResult`` (SPARQL-JSON, with the ties of its rows
+in ``refTies``) or as ``publishedResultSet`` (values with weights, as published by TEXT2SPARQL), the
+results of answers in ``recordedResults``.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ from kgbench.policies.terms import Term, written
 from kgbench.tasks import catalogue, graphs, sparql_dialogue
 
 Ties = Callable[[str, str, Mapping[str, str], Executor, bool], Reference]
-"""Executes a reference query on a graph, with prefixes, and finds which rows tie."""
+"""Executes a reference query on a graph, with prefixes, and finds rows that tie."""
 SHOWN: Final = 20  # rows of a result that the infos of a verdict hold
 NO_QUERY: Final = "there is no query in the answer"
 _TRUE: Final = "true"
 
 
 class AnswersWithQueries(Protocol):
-    """What a module offers whose answers are judged by the results of queries."""
+    """The interface of task modules whose answers are judged by the results of queries."""
 
     def query(self, answer: str) -> str | None:
-        """The query of an answer, if there is one."""
+        """The query in an answer; ``None`` if there is none."""
         ...
 
     def graph_name(self, case: Case) -> str | None:
-        """The installed graph that queries run on, where the case carries none."""
+        """The installed graph for queries; ``None`` if the case contains its graph."""
         ...
 
 
 def why_not(
     case: Case, module: TaskModule, *, has_endpoint: bool = False, on_variants: bool = False
 ) -> str | None:
-    """Why answers to ``case`` cannot be judged under a policy, or ``None``.
+    """The reason why answers to ``case`` cannot be judged under a policy, or ``None``.
 
-    With ``has_endpoint`` an endpoint executes queries about graphs that are not at hand;
-    ``on_variants`` says that they are to be judged on variants of their graph.
+    With ``has_endpoint``, an endpoint executes queries about graphs that are not available; with
+    ``on_variants``, answers are judged on variants of their graph.
     """
     if writes(module) and not on_variants:
         return f"answers to {case.task_class} write triples, which no policy compares"
@@ -57,18 +57,18 @@ def why_not(
         return f"answers to {case.task_class} are no queries"
     if not any(case.data.get(key) for key in ("refSparql", "refResult", "publishedResultSet")):
         return f"cases of {case.task_class} without a reference query or result"
-    own = cast("AnswersWithQueries", module)
-    if own.graph_name(case) is None or has_endpoint:
+    answering = cast("AnswersWithQueries", module)
+    if answering.graph_name(case) is None or has_endpoint:
         return None
     try:
-        graph_of(case, own)
+        graph_of(case, answering)
     except EvaluationError as error:
         return str(error)
     return None
 
 
 def writes(module: object) -> bool:
-    """Whether answers write triples, so that not rows are compared but what is written."""
+    """Whether answers write triples, so that these are compared instead of rows."""
     return bool(getattr(module, "WRITES", False))
 
 
@@ -77,23 +77,23 @@ def executable(
     todo: Sequence[tuple[Dialogue, Case]],
     pass_over: Callable[[str, int], None],
 ) -> list[tuple[Dialogue, Case]]:
-    """Those of ``todo`` that ``policy`` can judge; ``pass_over`` is told why others cannot be.
+    """The items of ``todo`` that ``policy`` can judge; ``pass_over`` gets reasons for the others.
 
     A policy needs a graph to run queries on, or recorded results of answer and reference.
     """
-    lacks = [_lack(policy, case, dialogue.answers) for dialogue, case in todo]
-    for why in filter(None, lacks):
-        pass_over(why, 1)
-    return [one for one, lack in zip(todo, lacks, strict=True) if lack is None]
+    obstacles = [_obstacle(policy, case, dialogue.answers) for dialogue, case in todo]
+    for reason in filter(None, obstacles):
+        pass_over(reason, 1)
+    return [item for item, obstacle in zip(todo, obstacles, strict=True) if obstacle is None]
 
 
-def _lack(policy: Policy, case: Case, answers: Sequence[str]) -> str | None:
-    own = cast("AnswersWithQueries", catalogue.module(case.task_class))
-    if sparql_dialogue.graph_text(case) or own.graph_name(case) is not None:
+def _obstacle(policy: Policy, case: Case, answers: Sequence[str]) -> str | None:
+    answering = cast("AnswersWithQueries", catalogue.module(case.task_class))
+    if sparql_dialogue.graph_text(case) or answering.graph_name(case) is not None:
         return None
     if not (is_published(policy, case) or "refResult" in case.data):
         return f"cases of {case.task_class} without a graph to run the reference query on"
-    query = own.query(answers[-1])
+    query = answering.query(answers[-1])
     if query is None or query in (case.data.get("recordedResults") or {}):
         return None
     return f"answers to {case.task_class} without a graph to run them on, or a published result"
@@ -108,35 +108,35 @@ def judge(
     *,
     ties: Ties | None = None,
 ) -> Verdict:
-    """The verdict of ``policy`` on the last of ``answers``: scores, and in the infos the reason.
+    """Judge the last of ``answers`` by ``policy``; the infos contain the reason for the scores.
 
-    ``result`` among the infos is the typed result of the answer, cut off after :data:`SHOWN` rows;
-    ``resultLength`` and ``referenceLength`` count rows, and ``ordered`` says whether their order
-    matters. ``tieAtLimit`` names the queries whose LIMIT cuts through rows that tie. ``ties`` finds
-    such rows; without it none tie. Raises :class:`~kgbench.errors.EvaluationError` where the
-    expected result cannot be had.
+    ``result`` in the infos is the typed result of the answer, cut off after :data:`SHOWN` rows;
+    ``resultLength`` and ``referenceLength`` are numbers of rows, and ``ordered`` is true if their
+    order matters. ``tieAtLimit`` names the queries whose LIMIT cuts through rows that tie; ``ties``
+    finds such rows, and without it no rows tie. Raises :class:`~kgbench.errors.EvaluationError` if
+    the expected result is not available.
     """
-    own = cast("AnswersWithQueries", module)
-    query = own.query(answers[-1])
+    answering = cast("AnswersWithQueries", module)
+    query = answering.query(answers[-1])
     prefixes = prefixes_of(case, module)
-    expected = _expected(policy, case, executor, own, prefixes, ties=ties)
-    result = None if query is None else _result(query, case, executor, own, prefixes)
-    found = compare(policy, expected, result, prefixes_of(case, module, "of"))
-    infos: dict[str, Json] = {"policy": policy.name, "sparql": query, "reason": found.reason}
-    if tied := _tied(case, query, executor, own, prefixes, ties):
+    expected = _expected(policy, case, executor, answering, prefixes, ties=ties)
+    result = None if query is None else _result(query, case, executor, answering, prefixes)
+    comparison = compare(policy, expected, result, prefixes_of(case, module, "of"))
+    infos: dict[str, Json] = {"policy": policy.name, "sparql": query, "reason": comparison.reason}
+    if tied := _tied_queries(case, query, executor, answering, prefixes, ties):
         infos["tieAtLimit"] = tied
     if result is not None:
-        infos |= {"result": to_json(_shown(result)), "resultLength": _length(result)}
+        infos |= {"result": to_json(_truncated(result)), "resultLength": _length(result)}
     infos |= {"referenceLength": _length(expected.result), "ordered": expected.ordered}
-    return Verdict(found.scores, infos, _outcome(answers[-1], result))
+    return Verdict(comparison.scores, infos, _outcome(answers[-1], result))
 
 
 def parsed_and_judged(
     policy: Policy, case: Case, answers: Sequence[str], executor: Executor, module: TaskModule
 ) -> Verdict:
-    """The verdict of ``policy`` with ``answerParse``: whether the last answer has a valid query.
+    """Judge by ``policy``, with the score ``answerParse`` for a valid query in the last answer.
 
-    Without one all scores are 0, and ``parseError`` among the infos says why.
+    Without a valid query all scores are 0, and the infos contain the ``parseError``.
     """
     answer = answers[-1]
     query = cast("AnswersWithQueries", module).query(answer)
@@ -167,17 +167,19 @@ def _expected(
     if is_published(policy, case):
         return Reference(from_weights(case.data["publishedResultSet"]), ordered)
     if (recorded := case.data.get("refResult")) is not None:
-        found = Reference(from_json(recorded), ordered, _groups(policy, case))
+        reference = Reference(from_json(recorded), ordered, _groups(policy, case))
     elif ties is not None and policy.order == "demanded":
-        found = ties(case.data["refSparql"], graph_of(case, module), prefixes, executor, ordered)
+        reference = ties(
+            case.data["refSparql"], graph_of(case, module), prefixes, executor, ordered
+        )
     else:
         query = case.data["refSparql"]
-        found = Reference(executor.results(query, graph_of(case, module), prefixes), ordered)
-    if found.result.error is not None:
+        reference = Reference(executor.results(query, graph_of(case, module), prefixes), ordered)
+    if reference.result.error is not None:
         raise EvaluationError(
-            f"the reference query of {case.iri} cannot be executed: {found.result.error}"
+            f"the reference query of {case.iri} cannot be executed: {reference.result.error}"
         )
-    return found
+    return reference
 
 
 def is_published(policy: Policy, case: Case) -> bool:
@@ -186,11 +188,11 @@ def is_published(policy: Policy, case: Case) -> bool:
 
 
 def _groups(policy: Policy, case: Case) -> tuple[TieGroup, ...] | None:
-    """The rows that tie in a recorded result, where they are recorded with it."""
+    """The tie groups of a recorded result; ``None`` if they are not recorded or not needed."""
     recorded = case.data.get("refTies")
     if recorded is None or policy.order != "demanded":
         return None
-    return tuple(TieGroup(tuple(map(tuple, rows)), places) for rows, places in recorded)
+    return tuple(TieGroup(tuple(map(tuple, rows)), place_count) for rows, place_count in recorded)
 
 
 def _result(
@@ -200,17 +202,17 @@ def _result(
     module: AnswersWithQueries,
     prefixes: Mapping[str, str],
 ) -> QueryResult:
-    noted = (case.data.get("recordedResults") or {}).get(query)
-    if noted is None:
+    recorded = (case.data.get("recordedResults") or {}).get(query)
+    if recorded is None:
         return executor.results(query, graph_of(case, module), prefixes)
-    if "result" in noted:
-        return from_json(noted["result"])
-    if "publishedResultSet" in noted:
-        return from_weights(noted["publishedResultSet"])
+    if "result" in recorded:
+        return from_json(recorded["result"])
+    if "publishedResultSet" in recorded:
+        return from_weights(recorded["publishedResultSet"])
     raise EvaluationError(f"the recorded result of the query about {case.iri} has no types")
 
 
-def _tied(  # noqa: PLR0917 - what queries run on
+def _tied_queries(  # noqa: PLR0917 - what queries run on
     case: Case,
     query: str | None,
     executor: Executor,
@@ -218,28 +220,28 @@ def _tied(  # noqa: PLR0917 - what queries run on
     prefixes: Mapping[str, str],
     ties: Ties | None,
 ) -> list[str]:
-    """Which of the two queries has a LIMIT that cuts through rows that tie, as executed here."""
-    found: list[str] = []
-    ordered = True  # so that ties are looked for
+    """The queries, ``reference`` or ``answer``, whose LIMIT cuts through rows that tie."""
+    tied_queries: list[str] = []
+    ordered = True  # makes `ties` look for ties
     for name, text in (("reference", case.data.get("refSparql")), ("answer", query)):
         if ties is None or text is None or "LIMIT" not in text.upper():
             continue
         with contextlib.suppress(EvaluationError):  # there is no graph, only a recorded result
             groups = ties(text, graph_of(case, module), prefixes, executor, ordered).groups
             if any(group.places < len(group.rows) for group in groups or ()):
-                found.append(name)
-    return found
+                tied_queries.append(name)
+    return tied_queries
 
 
 def from_weights(weights: Mapping[str, int]) -> QueryResult:
     """A published result set of TEXT2SPARQL as one column of texts, or as a truth value."""
     if set(weights) == {_TRUE}:
         return QueryResult(boolean=bool(weights[_TRUE]))
-    return QueryResult(("value",), tuple((written(Term("literal", one)),) for one in weights))
+    return QueryResult(("value",), tuple((written(Term("literal", text)),) for text in weights))
 
 
 def has_graph(case: Case, module: TaskModule) -> bool:
-    """Whether the document that queries about ``case`` run on is at hand."""
+    """Whether the graph for queries about ``case`` is available."""
     try:
         graph_of(case, cast("AnswersWithQueries", module))
     except EvaluationError:
@@ -248,13 +250,13 @@ def has_graph(case: Case, module: TaskModule) -> bool:
 
 
 def graph_of(case: Case, module: AnswersWithQueries) -> str:
-    """The document that queries about ``case`` run on.
+    """The graph for queries about ``case``, as Turtle.
 
-    Raises :class:`~kgbench.errors.EvaluationError` where there is none at hand.
+    Raises :class:`~kgbench.errors.EvaluationError` if it is not available.
     """
-    carried = sparql_dialogue.graph_text(case)
-    if carried:
-        return carried
+    own_graph = sparql_dialogue.graph_text(case)
+    if own_graph:
+        return own_graph
     name = module.graph_name(case)
     if name is None:
         raise EvaluationError(
@@ -266,13 +268,13 @@ def graph_of(case: Case, module: AnswersWithQueries) -> str:
 def prefixes_of(case: Case, module: object, which: str = "for_queries") -> dict[str, str]:
     """The prefixes that queries about ``case`` may use undeclared.
 
-    ``which`` is ``for_queries``, or ``of`` for the prefixes by which values are written.
+    ``which`` is ``for_queries``, or ``of`` for the prefixes that shorten values.
     """
     vocabulary = getattr(module, "vocabulary", None)
     return {} if vocabulary is None else getattr(vocabulary, which)(case)
 
 
-def _shown(result: QueryResult) -> QueryResult:
+def _truncated(result: QueryResult) -> QueryResult:
     return QueryResult(
         result.variables,
         result.rows[:SHOWN],

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""W3cRdf12: the W3C tests of RDF 1.2 and SPARQL 1.2, of syntax and of evaluation.
+"""W3cRdf12: the W3C tests of syntax and evaluation of RDF 1.2 and SPARQL 1.2.
 
-They are those of the installed data set ``rdf-tests``. What W3C expects is the reference, also
-where the engine that judges other tasks does otherwise: nothing is executed here.
+They come from the installed data set ``rdf-tests``. The W3C's expected results are the reference,
+even where the engine of other tasks deviates from them: nothing is executed here.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NAMES: Final = {
 
 
 class Read(NamedTuple):
-    """What an answer to a test of evaluation holds: rows, or the parser's message."""
+    """The content of an answer to an evaluation test: rows, or the parser's message."""
 
     rows: frozenset[Row] | None
     error: str | None = None
@@ -49,7 +49,7 @@ class Read(NamedTuple):
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG001 - static
     """The tests of the kind and the language of ``task``, at most ``count``.
 
-    Raises :class:`~kgbench.errors.TaskError` where the data set is not installed, or has none.
+    Raises :class:`~kgbench.errors.TaskError` if the data set is not installed, or has no such test.
     """
     kind, language = task.parameters["kind"], task.parameters["language"]
     chosen = [
@@ -72,7 +72,7 @@ def case(task: Task, suite: str, test: W3cTest) -> Case:
 
 
 def prompt(case: Case) -> str:
-    """The text with what is asked about it."""
+    """The question about the text of the test."""
     language, text = case.parameters["language"], case.data["text"].strip("\n")
     if case.parameters["kind"] == SYNTAX:
         return texts.filled(NAME, "prompt-syntax.txt", language=_NAMES[language], text=text)
@@ -83,8 +83,8 @@ def prompt(case: Case) -> str:
         )
     data = "(The dataset is empty.)"
     if "data" in case.data:
-        named = _NAMES[case.data["dataLanguage"]]
-        data = f"{named}:\n```\n{case.data['data'].strip(chr(10))}\n```"
+        language_name = _NAMES[case.data["dataLanguage"]]
+        data = f"{language_name}:\n```\n{case.data['data'].strip(chr(10))}\n```"
     name = "update" if language == "update" else case.data["form"]
     return texts.filled(NAME, f"prompt-{name}.txt", base=base, text=text, data=data)
 
@@ -102,21 +102,21 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
         outcome = Outcome.UNPARSABLE if answer.strip() else Outcome.EMPTY
         return Verdict(scores, {"parseError": given.error}, outcome)
     compared = compare_rows(expected.rows, given.rows)
-    right = not compared.missing and not compared.surplus
-    f1 = 1.0 if right else compared.agreement.f1
-    scores = {"correct": float(right), "answerParse": 1.0, "f1": f1}
+    is_right = not compared.missing and not compared.surplus
+    f1 = 1.0 if is_right else compared.agreement.f1
+    scores = {"correct": float(is_right), "answerParse": 1.0, "f1": f1}
     return Verdict(scores, _differences(compared))
 
 
 def _judged_verdict(case: Case, answer: str) -> Verdict:
-    named = set(_WORD.findall(answer.lower()))
-    said = named.pop() if len(named) == 1 else None
-    right = case.data["expected"]
-    correct = float(said == right)
-    scores = {"correct": correct, "answerParse": float(said is not None)}
-    scores["validFound" if right == "valid" else "invalidFound"] = correct
-    infos = {"verdict": said, "expected": right}
-    if said is not None:
+    words = set(_WORD.findall(answer.lower()))
+    verdict = words.pop() if len(words) == 1 else None
+    expected = case.data["expected"]
+    correct = float(verdict == expected)
+    scores = {"correct": correct, "answerParse": float(verdict is not None)}
+    scores["validFound" if expected == "valid" else "invalidFound"] = correct
+    infos = {"verdict": verdict, "expected": expected}
+    if verdict is not None:
         return Verdict(scores, infos)
     return Verdict(scores, infos, Outcome.UNPARSABLE if answer.strip() else Outcome.EMPTY)
 
@@ -131,7 +131,7 @@ def written(answer: str) -> str:
 
 
 def read(form: str, text: str) -> Read:
-    """The rows of ``text``: N-Quads where ``form`` is ``graph``, else a result in SPARQL JSON."""
+    """Read ``text`` as rows: N-Quads if ``form`` is ``graph``, else a result in SPARQL JSON."""
     if _is_too_deep(text):
         return Read(None, f"brackets are nested deeper than {_DEEPEST} levels")
     try:
@@ -140,14 +140,14 @@ def read(form: str, text: str) -> Read:
             return Read(frozenset(rows(quads)))
         result = ox.parse_query_results(text.encode("utf-8"), ox.QueryResultsFormat.JSON)
         return Read(frozenset(solutions(result)))
-    except (SyntaxError, ValueError) as error:  # halves of characters are ValueErrors, too
+    except (SyntaxError, ValueError) as error:  # lone surrogates raise ValueError
         return Read(None, str(error.msg if isinstance(error, SyntaxError) else error))
 
 
 def _is_too_deep(text: str) -> bool:
     """Whether brackets are nested so deeply that a parser would exhaust its stack.
 
-    Brackets within strings count, too, so the limit is far above what any test expects.
+    Brackets within strings count, too, so the limit is far above the depth of any test.
     """
     depth = 0
     for match in _BRACKET.finditer(text):
@@ -158,14 +158,15 @@ def _is_too_deep(text: str) -> bool:
 
 
 def rows(quads: Iterable[ox.Quad]) -> Iterator[Row]:
-    """Quads as rows of terms, in which each part of a triple term has a cell of its own."""
+    """Quads as rows of terms, with a separate cell for each part of a triple term."""
     return (tuple(cells(*quad.triple, quad.graph_name)) for quad in quads)
 
 
 def solutions(result: ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples) -> Iterator[Row]:
-    """The solutions of a result as rows: variables and terms, and how often each has come.
+    """The solutions of a result as rows: variables and terms, and the number of the duplicate.
 
-    The truth value of an ASK is a row of its own. The triples of a CONSTRUCT are those of a graph.
+    The truth value of an ASK becomes a single row; the triples of a CONSTRUCT become rows as in
+    :func:`rows`.
     """
     if isinstance(result, ox.QueryBoolean):
         yield (str(bool(result)).lower(),)
@@ -192,6 +193,6 @@ def reference(case: Case) -> str:
 
 
 def prepare() -> None:
-    """Load what comparing needs, for a process that cannot do so later."""
+    """Load libraries for judging processes, which cannot open files."""
     read("graph", "")
     compare_rows({("_:a",)}, {("_:b",)})

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """AlignmentWorld: say which classes and properties of two ontologies are the same.
 
-Ontologies follow from the seed of the plan (:mod:`kgbench.worlds.alignments`). An answer is Turtle
-with ``owl:equivalentClass`` and ``owl:equivalentProperty``. Its axioms are put between the two
-ontologies, and the reasoner (:mod:`kgbench.reasoning.coherence`) tries the whole.
+Ontologies are generated from the seed of the plan (:mod:`kgbench.worlds.alignments`). An answer is
+Turtle with ``owl:equivalentClass`` and ``owl:equivalentProperty``. The reasoner
+(:mod:`kgbench.reasoning.coherence`) checks both ontologies together with these axioms.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _FEEDBACK: Final = ("no-correspondences", "unknown", "twice", "incoherent", "too
 
 
 class Given(NamedTuple):
-    """Correspondences of an answer as lines of N-Triples, and the other triples that it has.
+    """Correspondences in an answer as lines of N-Triples, and the other triples in it.
 
     In correspondences, the name of the first ontology comes first.
     """
@@ -55,19 +55,19 @@ class Given(NamedTuple):
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """``count`` pairs of ontologies with parts of the schema of the world of a seed."""
-    chosen = task.parameters
+    """``count`` pairs of ontologies with parts of the schema of the seed's world."""
+    parameters = task.parameters
     world = world_of(task, seed)
 
     def data(iteration: int) -> Mapping[str, Json]:
-        found = alignments.alignment(world, chosen["level"], iteration)
+        pair = alignments.alignment(world, parameters["level"], iteration)
         return {
             "version": alignments.VERSION,
-            "first": found.texts[0],
-            "second": found.texts[1],
-            "triples": [list(rows) for rows in found.triples],
-            "axioms": list(found.axioms),
-            "misleading": list(found.misleading),
+            "first": pair.texts[0],
+            "second": pair.texts[1],
+            "triples": [list(rows) for rows in pair.triples],
+            "axioms": list(pair.axioms),
+            "misleading": list(pair.misleading),
         }
 
     return catalogue.generated(task, suite, count, data)
@@ -80,21 +80,21 @@ def prompt(case: Case) -> str:
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
-    """Compare the correspondences in the last answer with the right ones, and try them."""
+    """Compare the correspondences in the last answer with the right ones; check coherence."""
     answer = answers[-1]
     read = turtle_answers.read(answer, executor)
-    given = _given(case, read.triples or ())
+    given = _correspondences(case, read.triples or ())
     expected = set(case.data["axioms"])
-    hits, number = len(expected & given.axioms), len(given.axioms) + len(given.others)
-    agreed = agreement(hits, number, len(expected), precision_of_nothing=0.0)
-    twice = _twice(given.axioms)
-    clash, too_much = _tried(case, given.axioms)
+    hits, given_count = len(expected & given.axioms), len(given.axioms) + len(given.others)
+    agreed = agreement(hits, given_count, len(expected), precision_of_nothing=0.0)
+    repeated = _repeated_names(given.axioms)
+    clash, too_much = _incoherence(case, given.axioms)
     usable = bool(given.axioms)
     exact = given.axioms == expected and not given.others
     scores = {
         "answerParse": float(read.triples is not None),
         **agreed.named(),
-        "oneToOne": float(usable and not twice),
+        "oneToOne": float(usable and not repeated),
         "coherent": float(usable and clash is None and not too_much),
         "exact": float(exact),
     }
@@ -110,14 +110,14 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     if exact or len(answers) >= turtle_answers.ROUNDS:
         return verdict
     if read.triples is None:
-        said = read.feedback
-    elif not number:
-        said = texts.text(NAME, "feedback-no-correspondences.txt"), "format"
-    elif (wrong := _wrong(given, twice, clash, too_much=too_much)) is not None:
-        said = wrong, "content"
+        feedback = read.feedback
+    elif not given_count:
+        feedback = texts.text(NAME, "feedback-no-correspondences.txt"), "format"
+    elif (fault_feedback := _fault_feedback(given, repeated, clash, too_much=too_much)) is not None:
+        feedback = fault_feedback, "content"
     else:
         return verdict
-    return Verdict(scores, infos, verdict.outcome, *said)
+    return Verdict(scores, infos, verdict.outcome, *feedback)
 
 
 def reference(case: Case) -> str:
@@ -126,52 +126,54 @@ def reference(case: Case) -> str:
 
 
 def prepare() -> None:
-    """Read the feedback prompts, for a process that cannot do so later."""
+    """Read the feedback prompts for judging processes, which cannot open files."""
     turtle_answers.prepare()
     for name in _FEEDBACK:
         texts.text(NAME, f"feedback-{name}.txt")
 
 
-def _given(case: Case, triples: Iterable[ox.Triple]) -> Given:
-    """The correspondences among triples, which are between names of the same sort."""
+def _correspondences(case: Case, triples: Iterable[ox.Triple]) -> Given:
+    """Split triples into correspondences, which relate names of the same sort, and others."""
     first, second = (_sorts(rows) for rows in case.data["triples"])
     axioms, others = set[str](), set[str]()
-    for one in triples:
-        if one.predicate.value == RDF.type:  # declarations are no correspondences
+    for triple in triples:
+        if triple.predicate.value == RDF.type:  # declarations are ignored
             continue
-        names = [str(one.subject), str(one.object)]
+        names = [str(triple.subject), str(triple.object)]
         if names[0] in second and names[1] in first:
             names.reverse()
         sort = first.get(names[0])
         if (
             sort is not None
             and second.get(names[1]) == sort
-            and one.predicate.value == _AXIOMS[sort]
+            and triple.predicate.value == _AXIOMS[sort]
         ):
-            axioms.add(f"{names[0]} {one.predicate} {names[1]}")
+            axioms.add(f"{names[0]} {triple.predicate} {names[1]}")
         else:
-            others.add(str(one))
+            others.add(str(triple))
     return Given(frozenset(axioms), frozenset(others))
 
 
 def _sorts(rows: Sequence[str]) -> dict[str, str]:
-    """Of what sort the classes and properties of an ontology are, by name as N-Triples has it."""
-    found = {}
+    """The sorts of the classes and properties of an ontology, by name in N-Triples syntax."""
+    sorts = {}
     for row in rows:
         subject, predicate, value = row.split(" ", 2)
         if predicate == f"<{RDF.type}>" and value[1:-1] in _AXIOMS:
-            found[subject] = value[1:-1]
-    return found
+            sorts[subject] = value[1:-1]
+    return sorts
 
 
-def _twice(axioms: Iterable[str]) -> list[str]:
-    """The names that stand in more than one correspondence."""
+def _repeated_names(axioms: Iterable[str]) -> list[str]:
+    """The names that occur in more than one correspondence."""
     counts = Counter(name for row in axioms for name in row.split(" ")[::2])
     return sorted(name for name, number in counts.items() if number > 1)
 
 
-def _tried(case: Case, axioms: frozenset[str]) -> tuple[tuple[str, tuple[Atom, ...]] | None, bool]:
-    """Why both ontologies are incoherent with axioms, and whether that takes too long to find."""
+def _incoherence(
+    case: Case, axioms: frozenset[str]
+) -> tuple[tuple[str, tuple[Atom, ...]] | None, bool]:
+    """The reason why the ontologies with ``axioms`` are incoherent; whether this takes too long."""
     if not axioms:
         return None, False
     lines = [*case.data["triples"][0], *case.data["triples"][1], *sorted(axioms)]
@@ -181,34 +183,34 @@ def _tried(case: Case, axioms: frozenset[str]) -> tuple[tuple[str, tuple[Atom, .
         return None, True
 
 
-def _wrong(
+def _fault_feedback(
     given: Given,
-    twice: Sequence[str],
+    repeated: Sequence[str],
     clash: tuple[str, tuple[Atom, ...]] | None,
     *,
     too_much: bool,
 ) -> str | None:
-    """The feedback about what an engine can find wrong."""
+    """The feedback on faults that an engine can find; ``None`` if there are none."""
     if given.others:
-        quoted = _quoted([one[:_LONGEST] for one in sorted(given.others)])
+        quoted = _quoted([item[:_LONGEST] for item in sorted(given.others)])
         return texts.filled(NAME, "feedback-unknown.txt", triples=quoted)
-    if twice:
-        quoted = _quoted([_readable(name) for name in twice])
+    if repeated:
+        quoted = _quoted([_readable(name) for name in repeated])
         return texts.filled(NAME, "feedback-twice.txt", names=quoted)
     if clash is not None:
         rule, premises = clash
-        lines = "\n".join(f"* {' '.join(map(_readable, one))}" for one in premises)
+        lines = "\n".join(f"* {' '.join(map(_readable, item))}" for item in premises)
         return texts.filled(NAME, "feedback-incoherent.txt", rule=rule, premises=lines)
     return texts.text(NAME, "feedback-too-much.txt") if too_much else None
 
 
 def _quoted(lines: Sequence[str]) -> str:
     more = ["* and more"] if len(lines) > _SHOWN else []
-    return "\n".join([*(f"* {one}" for one in lines[:_SHOWN]), *more])
+    return "\n".join([*(f"* {line}" for line in lines[:_SHOWN]), *more])
 
 
 def _readable(term: str) -> str:
-    """A term as people read it."""
+    """A term in readable form, with prefixes."""
     for iri, prefix in _SHORT.items():
         if term.startswith(f"<{iri}"):
             return prefix + term[len(iri) + 1 : -1]

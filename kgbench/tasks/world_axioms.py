@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OwlWritingWorld: write axioms for sentences, judged by what follows from them and facts.
+"""OwlWritingWorld: write axioms for sentences, judged by what they entail together with facts.
 
-Sentences and probes follow from the seed of the plan (:mod:`kgbench.worlds.owl_probes`). The
+Sentences and probes are generated from the seed of the plan (:mod:`kgbench.worlds.owl_probes`). The
 reasoner (:mod:`kgbench.reasoning`) has a limit of steps for all probes of an answer.
 """
 
@@ -27,25 +27,25 @@ _NOTHING: Final = {"entailed": 0.0, "refrained": 0.0, "balancedAccuracy": 0.0, "
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     """``count`` sets of sentences."""
-    chosen = task.parameters
+    parameters = task.parameters
     source = owl_cases.seed_of(seed)
 
     def data(iteration: int) -> Mapping[str, Json]:
-        found = owl_probes.sentences(source, chosen["names"], chosen["level"], iteration)
+        exercise = owl_probes.sentences(source, parameters["names"], parameters["level"], iteration)
         return {
             "version": owl_cases.VERSION,
-            "sentences": found.words,
-            "labels": readable(found.labels),
-            "declarations": declarations(signature(found.axioms)),
-            "axioms": [one.turtle for one in found.axioms],
+            "sentences": exercise.words,
+            "labels": readable(exercise.labels),
+            "declarations": declarations(signature(exercise.axioms)),
+            "axioms": [item.turtle for item in exercise.axioms],
             "probes": [
                 {
-                    "about": one.about,
-                    "facts": [fact.turtle for fact in one.facts],
-                    "goal": None if one.goal is None else one.goal.turtle,
-                    "follows": one.follows,
+                    "about": item.about,
+                    "facts": [fact.turtle for fact in item.facts],
+                    "goal": None if item.goal is None else item.goal.turtle,
+                    "follows": item.follows,
                 }
-                for one in found.probes
+                for item in exercise.probes
             ],
         }
 
@@ -54,64 +54,64 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 def prompt(case: Case) -> str:
     """The names with their labels, and the sentences."""
-    said = "\n".join(f"{n}. {words}" for n, words in enumerate(case.data["sentences"], 1))
+    sentences = "\n".join(f"{n}. {words}" for n, words in enumerate(case.data["sentences"], 1))
     shown = {
         "labels": "\n".join(case.data["labels"]),
         "declarations": "\n".join(case.data["declarations"]),
-        "sentences": said,
+        "sentences": sentences,
     }
     return texts.filled(NAME, "prompt.txt", **shown)
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
-    """Try the axioms of the last answer; ask again where they cannot be used."""
+    """Test the axioms of the last answer; ask again if they are unusable or inconsistent."""
     answer = answers[-1]
     read = turtle_answers.read(answer, executor)
     goes_on = len(answers) < turtle_answers.ROUNDS
     scores = {"answerParse": float(read.triples is not None), "consistent": 0.0, **_NOTHING}
     infos: dict[str, Json] = {"parseError": read.error, "reasoningError": None}
     if not read.triples or not ontology_answers.says_something(read.triples):
-        said = (texts.text(NAME, "feedback-no-axioms.txt"), "format")
+        feedback = (texts.text(NAME, "feedback-no-axioms.txt"), "format")
         if read.triples is None:
-            said = read.feedback
+            feedback = read.feedback
         outcome = turtle_answers.outcome(answer, usable=False)
-        return Verdict(scores, infos, outcome, *(said if goes_on else (None, None)))
+        return Verdict(scores, infos, outcome, *(feedback if goes_on else (None, None)))
     budget = Budget(MOST_STEPS)
     try:
         alone = Closure(read.triples, budget=budget)
-        found = _tried(case, read.triples, budget)
+        result = _test_probes(case, read.triples, budget)
     except TooMuchWork as error:
         infos["reasoningError"] = str(error)
         text = texts.filled(NAME, "feedback-too-much.txt", message=str(error))
-        told = (text, "content") if goes_on else (None, None)
-        return Verdict(scores, infos, Outcome.UNPARSABLE, *told)
+        feedback_if_any = (text, "content") if goes_on else (None, None)
+        return Verdict(scores, infos, Outcome.UNPARSABLE, *feedback_if_any)
     scores |= {
         "consistent": float(alone.consistent),
-        "entailed": found.refused,
-        "refrained": found.accepted,
-        "balancedAccuracy": found.balanced_accuracy,
-        "informedness": found.informedness,
-        "exact": float(found.accepted == found.refused == 1),
+        "entailed": result.refused,
+        "refrained": result.accepted,
+        "balancedAccuracy": result.balanced_accuracy,
+        "informedness": result.informedness,
+        "exact": float(result.accepted == result.refused == 1),
     }
-    infos["balancedAccuracyByKind"] = found.accuracies
+    infos["balancedAccuracyByKind"] = result.accuracies
     if alone.consistent or not goes_on:
         return Verdict(scores, infos, Outcome.SCORED)
-    said = texts.text(NAME, "feedback-inconsistent.txt"), "content"
-    return Verdict(scores, infos, Outcome.SCORED, *said)
+    feedback = texts.text(NAME, "feedback-inconsistent.txt"), "content"
+    return Verdict(scores, infos, Outcome.SCORED, *feedback)
 
 
 def reference(case: Case) -> str:
-    """The axioms that say the same as the sentences."""
+    """The axioms that express the sentences."""
     return ontology_answers.fenced([*case.data["declarations"], *case.data["axioms"]])
 
 
 def prepare() -> None:
-    """Read the feedback prompts, for a process that cannot do so later."""
+    """Read the feedback prompts for judging processes, which cannot open files."""
     turtle_answers.prepare()
 
 
-def _tried(case: Case, axioms: Sequence[ox.Triple], budget: Budget) -> Discrimination:
-    """What follows from axioms and the facts of each probe."""
+def _test_probes(case: Case, axioms: Sequence[ox.Triple], budget: Budget) -> Discrimination:
+    """Check for each probe whether axioms and facts entail its goal, as they should or not."""
     refrained: list[bool] = []
     missed: list[tuple[str, bool]] = []
     for probe in case.data["probes"]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ClaimCheckWorld: say whether a part of a generated world entails a claim, or contradicts it.
+"""ClaimCheckWorld: decide whether a part of a generated world entails or contradicts a claim.
 
-Worlds and claims follow from the seed of the plan (:mod:`kgbench.worlds`).
+Worlds and claims are generated from the seed of the plan (:mod:`kgbench.worlds`).
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _PREFIXES: Final = {
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """``count`` claims about the world of a seed, each about another part of it."""
-    chosen = task.parameters
+    """``count`` claims about the seed's world, each about another part of it."""
+    parameters = task.parameters
     world = world_of(task, seed)
 
     def data(iteration: int) -> Mapping[str, Json]:
-        claim = claims.drawn(world, chosen["level"], iteration, chosen["things"])
+        claim = claims.drawn(world, parameters["level"], iteration, parameters["things"])
         lines = "\n".join([*generator.schema(generator.made(world)), *claim.shown])
         triples = [quad.triple for quad in ox.parse(lines, ox.RdfFormat.N_TRIPLES)]
         return {
@@ -47,23 +47,23 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 
 def prompt(case: Case) -> str:
-    """The claim with the graph that it is about."""
+    """The claim, with its part of the world."""
     return texts.filled(NAME, "prompt.txt", claim=case.data["claim"], graph=case.data["graph"])
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  # noqa: ARG001 - no parsing
-    """Compare the verdict that the last answer names with the right one."""
+    """Compare the verdict in the last answer with the right one."""
     answer = answers[-1]
-    named = set(_WORD.findall(answer.lower()))
-    said = named.pop() if len(named) == 1 else None
-    right = case.data["verdict"]
+    words = set(_WORD.findall(answer.lower()))
+    verdict = words.pop() if len(words) == 1 else None
+    expected = case.data["verdict"]
     scores = {
-        "correct": float(said == right),
-        "overclaiming": float(right == claims.UNKNOWN and said not in {None, right}),
-        "abstaining": float(right != claims.UNKNOWN and said == claims.UNKNOWN),
+        "correct": float(verdict == expected),
+        "overclaiming": float(expected == claims.UNKNOWN and verdict not in {None, expected}),
+        "abstaining": float(expected != claims.UNKNOWN and verdict == claims.UNKNOWN),
     }
-    infos = {"verdict": said, "expected": right}
-    if said is not None:
+    infos = {"verdict": verdict, "expected": expected}
+    if verdict is not None:
         return Verdict(scores, infos, Outcome.SCORED)
     return Verdict(scores, infos, Outcome.UNPARSABLE if answer.strip() else Outcome.EMPTY)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """OwlRepairWorld: make a generated ontology consistent by removing as few axioms as possible.
 
-Ontologies and their inconsistencies follow from the seed of the plan
-(:mod:`kgbench.worlds.owl_faults`). The reasoner (:mod:`kgbench.reasoning`) tries what is kept.
+Ontologies and their inconsistencies are generated from the seed of the plan
+(:mod:`kgbench.worlds.owl_faults`). The reasoner (:mod:`kgbench.reasoning`) checks the kept axioms.
 """
 
 from __future__ import annotations
@@ -23,16 +23,18 @@ _SHORT: Final = {ONTOLOGY: "o:", str(OWL): "owl:", str(RDFS): "rdfs:", str(RDF):
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     """``count`` inconsistent ontologies."""
-    chosen = task.parameters
+    parameters = task.parameters
     source = owl_cases.seed_of(seed)
 
     def data(iteration: int) -> Mapping[str, Json]:
-        found = owl_faults.inconsistent(source, chosen["names"], chosen["level"], iteration)
+        exercise = owl_faults.inconsistent(
+            source, parameters["names"], parameters["level"], iteration
+        )
         return {
             "version": owl_cases.VERSION,
-            "ontology": document(found.axioms),
-            "axioms": [one.turtle for one in found.axioms],
-            "removed": [one.turtle for one in found.axioms if one in found.removed],
+            "ontology": document(exercise.axioms),
+            "axioms": [axiom.turtle for axiom in exercise.axioms],
+            "removed": [axiom.turtle for axiom in exercise.axioms if axiom in exercise.removed],
         }
 
     return catalogue.generated(task, suite, count, data)
@@ -44,7 +46,7 @@ def prompt(case: Case) -> str:
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
-    """Try the axioms that the last answer keeps, and count those that it removes and adds."""
+    """Check the axioms that the last answer keeps, and count removed and added ones."""
     answer = answers[-1]
     read = turtle_answers.read(answer, executor)
     kept, added = ontology_answers.named(case, read.triples or ())
@@ -58,16 +60,16 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
         "exact": 0.0,
     }
     if not kept:
-        said = (texts.text(NAME, "feedback-no-axioms.txt"), "format")
+        feedback = (texts.text(NAME, "feedback-no-axioms.txt"), "format")
         if read.triples is None:
-            said = read.feedback
-        return Verdict(scores, infos, outcome, *(said if goes_on else (None, None)))
+            feedback = read.feedback
+        return Verdict(scores, infos, outcome, *(feedback if goes_on else (None, None)))
     closure = Closure(ontology_answers.parsed(kept))
     least = len(case.data["removed"])
     changed = len(case.data["axioms"]) - len(kept) + added
     if not closure.consistent:
-        said = (_told(closure), "content")
-        return Verdict(scores, infos, Outcome.SCORED, *(said if goes_on else (None, None)))
+        feedback = (_inconsistency_feedback(closure), "content")
+        return Verdict(scores, infos, Outcome.SCORED, *(feedback if goes_on else (None, None)))
     scores |= {
         "consistent": 1.0,
         "needless": float(changed - least),
@@ -78,26 +80,26 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 
 def reference(case: Case) -> str:
-    """The ontology without as few axioms as make it consistent."""
+    """The ontology without a minimal set of axioms whose removal makes it consistent."""
     kept = [line for line in case.data["axioms"] if line not in case.data["removed"]]
     return ontology_answers.fenced(reversed(kept))
 
 
 def prepare() -> None:
-    """Read the feedback prompts, for a process that cannot do so later."""
+    """Read the feedback prompts for judging processes, which cannot open files."""
     turtle_answers.prepare()
 
 
-def _told(closure: Closure) -> str:
-    """The feedback about an inconsistency."""
+def _inconsistency_feedback(closure: Closure) -> str:
+    """The feedback on an inconsistency."""
     assert closure.clash is not None
     rule, premises = closure.clash
-    lines = "\n".join(f"* {' '.join(map(_short, one))}" for one in premises)
+    lines = "\n".join(f"* {' '.join(map(_readable, premise))}" for premise in premises)
     return texts.filled(NAME, "feedback-inconsistent.txt", rule=rule, premises=lines)
 
 
-def _short(term: str) -> str:
-    """A term of a closure as people read it; names of blank nodes say nothing."""
+def _readable(term: str) -> str:
+    """A term of a closure in readable form, with prefixes; blank nodes without labels."""
     if term.startswith("_:"):
         return "[]"
     for iri, prefix in _SHORT.items():

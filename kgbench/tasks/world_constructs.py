@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text2ConstructWorld: graphs to be built from a generated world with a CONSTRUCT query.
+"""Text2ConstructWorld: build graphs from a generated world with a CONSTRUCT query.
 
-World and graphs follow from the seed of the plan (:mod:`kgbench.worlds`). The graph that a query
-builds is compared with that of the reference, up to the names of blank nodes.
+World and graphs are generated from the seed of the plan (:mod:`kgbench.worlds`). The graph that a
+query builds is compared with that of the reference, up to the names of blank nodes.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from kgbench.worlds import constructs
 
 NAME: Final = "Text2ConstructWorld"
 WRITES: Final = True
-"""Answers are compared by what they write (:func:`kgbench.tasks.typed_answers.writes`)."""
+"""Answers are compared by the triples that they write (:func:`.typed_answers.writes`)."""
 _WORD: Final = re.compile(r"\bCONSTRUCT\b", re.IGNORECASE)
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """``count`` different graphs from the world of a seed (:func:`world_writing.cases`)."""
+    """``count`` different graphs from the seed's world (:func:`world_writing.cases`)."""
     return world_writing.cases(task, suite, seed, count, constructs.sheet)
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
-    """Compare the graph of the last answer; ask again where there is none, or an empty one."""
-    of = world_writing.written(case, answers[-1], executor, _WORD, update=False)
-    said = None if len(answers) >= world_writing.ROUNDS else world_writing.asked_again(of)
-    if said is None:
-        return of.verdict
-    return replace(of.verdict, next_prompt=said[0], feedback=said[1])
+    """Compare the graph of the last answer; ask again if it is missing or empty."""
+    compared = world_writing.written(case, answers[-1], executor, _WORD, update=False)
+    feedback = None if len(answers) >= world_writing.ROUNDS else world_writing.asked_again(compared)
+    if feedback is None:
+        return compared.verdict
+    return replace(compared.verdict, next_prompt=feedback[0], feedback=feedback[1])
 
 
 def query(answer: str) -> str | None:
-    """The text of SPARQL in an answer, if there is one."""
+    """The SPARQL text in an answer; ``None`` if there is none."""
     return world_writing.selected(answer, _WORD)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JsonLdContextWorld: write the JSON-LD context that makes a JSON document mean a given graph.
+"""JsonLdContextWorld: write the JSON-LD context with which a JSON document means a given graph.
 
-Documents and graphs follow from the seed of the plan (:mod:`kgbench.worlds.documents`). The graphs
-have no blank nodes, so that sets of triples are compared.
+Documents and graphs are generated from the seed of the plan (:mod:`kgbench.worlds.documents`). The
+graphs have no blank nodes, so they are compared as sets of triples.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ _LONGEST: Final = 500  # characters of one triple that is quoted
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """``count`` different documents about the world of a seed.
+    """``count`` different documents about the seed's world.
 
-    Raises :class:`~kgbench.errors.TaskError` where the world is too small for so many, once the
-    first that is too much is asked for.
+    If the world is too small for so many, accessing the first surplus case raises
+    :class:`~kgbench.errors.TaskError`.
     """
-    chosen = task.parameters
-    sheet = documents.sheet(world_of(task, seed), chosen["level"])
+    parameters = task.parameters
+    sheet = documents.sheet(world_of(task, seed), parameters["level"])
 
     def data(iteration: int) -> Mapping[str, Json]:
         document = sheet.document(iteration)
@@ -65,20 +65,20 @@ def prompt(case: Case) -> str:
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  # noqa: ARG001 - PyLD
-    """Compare what the document says with the context in the last answer with the graph."""
+    """Compare the document, read with the context in the last answer, with the graph."""
     answer = answers[-1]
     read = json_ld_answers.read(answer)
     expected = json_ld.known(case.data["triples"])
-    error, found = read.error, frozenset[str]()
+    error, given = read.error, frozenset[str]()
     if read.document is not None:
         try:
-            found = _meant(case, read.document[CONTEXT])
+            given = _document_triples(case, read.document[CONTEXT])
         except KeyError:
             error = 'the JSON object has no "@context"'
         except IllFormedJsonLd as refused:
             error = str(refused)
-    agreed = agreement(len(expected & found), len(found), len(expected), precision_of_nothing=0.0)
-    missing, surplus = sorted(expected - found), sorted(found - expected)
+    agreed = agreement(len(expected & given), len(given), len(expected), precision_of_nothing=0.0)
+    missing, surplus = sorted(expected - given), sorted(given - expected)
     scores = {
         "answerParse": float(error is None),
         **agreed.named(),
@@ -94,10 +94,10 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
         return Verdict(scores, infos, outcome)
     if error is None:
         return Verdict(scores, infos, outcome, _differences(missing, surplus), "content")
-    said = json_ld_answers.feedback(read, error)
+    feedback = json_ld_answers.feedback(read, error)
     if read.document is not None and CONTEXT not in read.document:
-        said = texts.text(NAME, "feedback-no-context.txt"), "format"
-    return Verdict(scores, infos, outcome, *said)
+        feedback = texts.text(NAME, "feedback-no-context.txt"), "format"
+    return Verdict(scores, infos, outcome, *feedback)
 
 
 def reference(case: Case) -> str:
@@ -106,20 +106,20 @@ def reference(case: Case) -> str:
 
 
 def prepare() -> None:
-    """Read the feedback prompts, for a process that cannot do so later."""
+    """Read the feedback prompts for judging processes, which cannot open files."""
     json_ld_answers.prepare()
 
 
-def _meant(case: Case, context: Json) -> frozenset[str]:
+def _document_triples(case: Case, context: Json) -> frozenset[str]:
     return json_ld.rows({CONTEXT: context, **json.loads(case.data["document"])})
 
 
 def _differences(missing: Sequence[str], surplus: Sequence[str]) -> str:
-    """The feedback about a context with which the document says something else."""
+    """The feedback on a context with which the document means another graph."""
     lines = [
-        f"* {what}: {row[:_LONGEST]}"
-        for what, found in (("missing", missing), ("should not be there", surplus))
-        for row in found[:_SHOWN]
+        f"* {kind}: {row[:_LONGEST]}"
+        for kind, rows in (("missing", missing), ("should not be there", surplus))
+        for row in rows[:_SHOWN]
     ]
     if len(lines) < len(missing) + len(surplus):
         lines.append("* and more")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DifferenceWorld: say which triples differ in two graphs, up to the names of blank nodes.
+"""DifferenceWorld: list the triples that differ between two graphs, up to names of blank nodes.
 
-Graphs and changes follow from the seed of the plan (:mod:`kgbench.worlds.differences`). An answer
-is a list of triples that are removed (``-``) and added (``+``). Blank nodes are put in IRIs before
-it is parsed, because parsers do not keep their labels.
+Graphs and changes are generated from the seed of the plan (:mod:`kgbench.worlds.differences`). An
+answer lists removed (``-``) and added (``+``) triples. Blank nodes are converted to IRIs before
+parsing, because parsers do not keep their labels.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from kgbench.worlds.matching import Row, isomorphic
 
 NAME: Final = "DifferenceWorld"
 SAME: Final = "same"
-"""What an answer says of graphs without differences."""
+"""The answer for graphs without differences."""
 _BLANK: Final = "urn:x-kgbench-blank-node:"
-# Texts and IRIs come first, so that what looks like a blank node within them is left as it is.
+# Texts and IRIs are matched first, so that text within them is not taken for blank nodes.
 _TOKEN: Final = re.compile(
     r""""(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'|<[^<>\s]*+>|_:(\w(?:[\w.-]*\w)?)"""
 )
@@ -38,7 +38,7 @@ _FEEDBACK: Final = ("no-block", "syntax", "unknown", "not-equal", "needless")
 
 
 class Change(NamedTuple):
-    """Triples that an answer removes and adds, or why it cannot be used.
+    """The triples that an answer removes and adds, or the error if it is unusable.
 
     ``error`` is ``None`` for a usable answer; ``has_block`` is false without a fenced block.
     """
@@ -50,25 +50,25 @@ class Change(NamedTuple):
 
     @property
     def signed(self) -> frozenset[str]:
-        """All triples, with what happens to them."""
+        """All triples, each with its sign."""
         return _signed(self.removed, self.added)
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """``count`` pairs of graphs, each with other things of the world of a seed."""
-    chosen = task.parameters
+    """``count`` pairs of graphs, each about other resources of the seed's world."""
+    parameters = task.parameters
     world = world_of(task, seed)
 
     def data(iteration: int) -> Mapping[str, Json]:
-        found = differences.pair(world, chosen["level"], iteration)
+        pair = differences.pair(world, parameters["level"], iteration)
         return {
             "version": differences.VERSION,
-            "first": found.texts[0],
-            "second": found.texts[1],
-            "triples": [list(rows) for rows in found.triples],
-            "removed": list(found.removed),
-            "added": list(found.added),
-            "features": list(found.features),
+            "first": pair.texts[0],
+            "second": pair.texts[1],
+            "triples": [list(rows) for rows in pair.triples],
+            "removed": list(pair.removed),
+            "added": list(pair.added),
+            "features": list(pair.features),
         }
 
     return catalogue.generated(task, suite, count, data)
@@ -81,10 +81,10 @@ def prompt(case: Case) -> str:
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
-    """Compare the triples in the last answer with those that were changed."""
+    """Compare the triples in the last answer with the changed ones."""
     answer = answers[-1]
     change = _read(answer, executor)
-    expected = _signed(*(_normal(case.data[name]) for name in ("removed", "added")))
+    expected = _signed(*(_canonical(case.data[name]) for name in ("removed", "added")))
     given = change.signed
     usable = change.error is None
     agreed = Agreement(0.0, 0.0, 0.0)
@@ -93,14 +93,16 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
         agreed = agreement(
             len(expected & given), len(given), len(expected), precision_of_nothing=nothing
         )
-    first, second = (_normal(rows) for rows in case.data["triples"])
+    first, second = (_canonical(rows) for rows in case.data["triples"])
     unknown = sorted(_signed(change.removed - first, change.added - second))
-    leads = usable and not unknown and _equal(first - change.removed, second - change.added)
+    leads_to_second = (
+        usable and not unknown and _equal(first - change.removed, second - change.added)
+    )
     scores = {
         "answerParse": float(usable),
         **agreed.named(),
         "exact": float(usable and given == expected),
-        "leads": float(leads),
+        "leads": float(leads_to_second),
         "verdict": float(usable and bool(given) == bool(expected)),
     }
     infos: dict[str, Json] = {
@@ -111,41 +113,41 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     outcome = turtle_answers.outcome(answer, usable=usable)
     if scores["exact"] or len(answers) >= turtle_answers.ROUNDS:
         return Verdict(scores, infos, outcome)
-    return Verdict(scores, infos, outcome, *_said(change, unknown, leads=leads))
+    return Verdict(scores, infos, outcome, *_feedback(change, unknown, leads=leads_to_second))
 
 
 def reference(case: Case) -> str:
-    """The triples that were changed."""
+    """The changed triples."""
     lines = [f"- {row} ." for row in case.data["removed"]]
     lines += [f"+ {row} ." for row in case.data["added"]]
     return "\n".join(["```diff", *(lines or [SAME]), "```"])
 
 
 def prepare() -> None:
-    """Read the feedback prompts, for a process that cannot do so later."""
+    """Read the feedback prompts for judging processes, which cannot open files."""
     for name in _FEEDBACK:
         texts.text(NAME, f"feedback-{name}.txt")
 
 
 def _read(answer: str, executor: Executor) -> Change:
-    """The changes in the first fenced block of an answer."""
+    """Read the changes in the first fenced block of an answer."""
     blocks = fenced_blocks(answer)
     if not blocks:
         return Change(error="there is no fenced block in the answer", has_block=False)
     try:
-        return _listed([line.strip() for line in blocks[0].body.split("\n")], executor)
+        return _parse_lines([line.strip() for line in blocks[0].body.split("\n")], executor)
     except _UnreadableError as error:
         return Change(error=str(error))
 
 
 class _UnreadableError(ValueError):
-    """Lines that are no list of triples; the message says why."""
+    """Lines are not a list of triples; the message gives the reason."""
 
 
-def _listed(lines: Sequence[str], executor: Executor) -> Change:
-    """The changes that lines tell of. Raises :class:`_UnreadableError`."""
-    told = [line for line in lines if line and not line.startswith("#")]
-    if told == [SAME]:
+def _parse_lines(lines: Sequence[str], executor: Executor) -> Change:
+    """Parse the changes in lines. Raises :class:`_UnreadableError`."""
+    content = [line for line in lines if line and not line.startswith("#")]
+    if content == [SAME]:
         return Change()
     for number, line in enumerate(lines, start=1):
         if line[:1] not in {"", "#", "+", "-"} and not _DIRECTIVE.match(line):
@@ -157,8 +159,8 @@ def _listed(lines: Sequence[str], executor: Executor) -> Change:
 
 
 def _with_sign(sign: str, lines: Sequence[str], executor: Executor) -> frozenset[str]:
-    """The triples behind a sign. Raises :class:`_UnreadableError`."""
-    # The lines that are left out stay as empty ones, so that messages have the right numbers.
+    """The triples in lines with a sign. Raises :class:`_UnreadableError`."""
+    # Other lines are replaced by empty ones, so that error messages have the right line numbers.
     text = "\n".join(
         f" {line[1:]}" if line[:1] == sign else line if _DIRECTIVE.match(line) else ""
         for line in lines
@@ -166,15 +168,15 @@ def _with_sign(sign: str, lines: Sequence[str], executor: Executor) -> frozenset
     parsed = executor.parse(_TOKEN.sub(_as_iri, text), "turtle")
     if parsed.triples is None:
         raise _UnreadableError(f"lines with {sign}: {parsed.error}")
-    return _normal([line.removesuffix(" .") for line in parsed.triples])
+    return _canonical([line.removesuffix(" .") for line in parsed.triples])
 
 
 def _as_iri(match: re.Match[str]) -> str:
     return match[0] if match[1] is None else f"<{_BLANK}{match[1]}>"
 
 
-def _normal(rows: Sequence[str]) -> frozenset[str]:
-    """Triples as texts in which equal ones are alike; blank nodes are IRIs."""
+def _canonical(rows: Sequence[str]) -> frozenset[str]:
+    """Triples in a canonical form, with IRIs for blank nodes."""
     text = "\n".join(f"{_TOKEN.sub(_as_iri, row)} ." for row in rows)
     return frozenset(str(quad.triple) for quad in ox.parse(text, ox.RdfFormat.N_TRIPLES))
 
@@ -185,7 +187,7 @@ def _signed(removed: frozenset[str], added: frozenset[str]) -> frozenset[str]:
 
 
 def _equal(first: frozenset[str], second: frozenset[str]) -> bool:
-    """Whether two parts of the graphs of a case are the same up to blank nodes."""
+    """Whether two sets of triples are isomorphic."""
     return isomorphic(*(frozenset(map(_row, rows)) for rows in (first, second))) is True
 
 
@@ -198,8 +200,8 @@ def _row(line: str) -> Row:
     return subject, predicate, value
 
 
-def _said(change: Change, unknown: Sequence[str], *, leads: bool) -> tuple[str, str]:
-    """The feedback about an answer that is not right, and its kind."""
+def _feedback(change: Change, unknown: Sequence[str], *, leads: bool) -> tuple[str, str]:
+    """The feedback on a wrong answer, and its kind."""
     if not change.has_block:
         return texts.text(NAME, "feedback-no-block.txt"), "format"
     if change.error is not None:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OwlEntailmentWorld: say which statements follow from a generated ontology.
+"""OwlEntailmentWorld: select the statements that a generated ontology entails.
 
-Ontologies and statements follow from the seed of the plan (:mod:`kgbench.worlds.owl_cases`). What
-follows is what the rules of OWL 2 RL say (:mod:`kgbench.reasoning`).
+Ontologies and statements are generated from the seed of the plan
+(:mod:`kgbench.worlds.owl_cases`). Entailment is defined by the rules of OWL 2 RL
+(:mod:`kgbench.reasoning`).
 """
 
 from __future__ import annotations
@@ -22,16 +23,22 @@ _MOST: Final = 50  # statements of a kind that the infos list; all are scored
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     """``count`` ontologies with statements."""
-    chosen = task.parameters
+    parameters = task.parameters
     source = owl_cases.seed_of(seed)
 
     def data(iteration: int) -> Mapping[str, Json]:
-        found = owl_cases.entailments(source, chosen["names"], chosen["level"], iteration)
+        exercise = owl_cases.entailments(
+            source, parameters["names"], parameters["level"], iteration
+        )
         return {
             "version": owl_cases.VERSION,
-            "ontology": document(found.axioms),
-            "statements": [one.turtle for one in found.statements],
-            "entailed": [one.turtle for one in found.statements if one in found.entailed],
+            "ontology": document(exercise.axioms),
+            "statements": [statement.turtle for statement in exercise.statements],
+            "entailed": [
+                statement.turtle
+                for statement in exercise.statements
+                if statement in exercise.entailed
+            ],
         }
 
     return catalogue.generated(task, suite, count, data)
@@ -45,46 +52,46 @@ def prompt(case: Case) -> str:
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
-    """Compare the statements in the last answer with those that follow."""
+    """Compare the statements in the last answer with the entailed ones."""
     answer = answers[-1]
     read = turtle_answers.read(answer, executor)
-    offered = _told(case.data["statements"])
-    right = _told(case.data["entailed"])
-    found = ontology_answers.labels(read.triples or ())
-    agreement = compare_sets(right, found)
-    wrong = offered - right
-    refrained = len(wrong - found) / len(wrong)
+    offered = _statement_labels(case.data["statements"])
+    entailed = _statement_labels(case.data["entailed"])
+    given = ontology_answers.labels(read.triples or ())
+    agreement = compare_sets(entailed, given)
+    wrong = offered - entailed
+    refrained = len(wrong - given) / len(wrong)
     scores = {
         "answerParse": float(read.triples is not None),
-        "precision": agreement.precision if found else 0.0,
+        "precision": agreement.precision if given else 0.0,
         "recall": agreement.recall,
         "f1": agreement.f1,
-        "informedness": max(0.0, agreement.recall + refrained - 1) if found else 0.0,
-        "exact": float(found == right),
+        "informedness": max(0.0, agreement.recall + refrained - 1) if given else 0.0,
+        "exact": float(given == entailed),
     }
     infos: dict[str, Json] = {
         "parseError": read.error,
-        "missed": sorted(right - found),
-        "invented": sorted(found - right)[:_MOST],
+        "missed": sorted(entailed - given),
+        "invented": sorted(given - entailed)[:_MOST],
     }
-    verdict = Verdict(scores, infos, turtle_answers.outcome(answer, usable=bool(found & offered)))
+    verdict = Verdict(scores, infos, turtle_answers.outcome(answer, usable=bool(given & offered)))
     if verdict.outcome is Outcome.SCORED or len(answers) >= turtle_answers.ROUNDS:
         return verdict
-    said = (texts.text(NAME, "feedback-no-statements.txt"), "format")
+    feedback = (texts.text(NAME, "feedback-no-statements.txt"), "format")
     if read.triples is None:
-        said = read.feedback
-    return Verdict(scores, infos, verdict.outcome, *said)
+        feedback = read.feedback
+    return Verdict(scores, infos, verdict.outcome, *feedback)
 
 
 def reference(case: Case) -> str:
-    """The statements that follow."""
+    """The entailed statements."""
     return ontology_answers.fenced(reversed(case.data["entailed"]))
 
 
 def prepare() -> None:
-    """Read the feedback prompts, for a process that cannot do so later."""
+    """Read the feedback prompts for judging processes, which cannot open files."""
     turtle_answers.prepare()
 
 
-def _told(lines: Sequence[str]) -> set[str]:
+def _statement_labels(lines: Sequence[str]) -> set[str]:
     return ontology_answers.labels(ontology_answers.parsed(lines))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JsonLdFrameWorld: write the JSON-LD frame that makes a wanted tree of a graph.
+"""JsonLdFrameWorld: write the JSON-LD frame that turns a graph into a given tree.
 
-Graphs and trees follow from the seed of the plan (:mod:`kgbench.worlds.trees`).
+Graphs and trees are generated from the seed of the plan (:mod:`kgbench.worlds.trees`).
 """
 
 from __future__ import annotations
@@ -27,37 +27,37 @@ _MOST: Final = 4_000  # characters of a tree that feedback shows
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """``count`` different trees from the world of a seed.
+    """``count`` different trees from the seed's world.
 
-    Raises :class:`~kgbench.errors.TaskError` where the world is too small for so many, once the
-    first that is too much is asked for.
+    If the world is too small for so many, accessing the first surplus case raises
+    :class:`~kgbench.errors.TaskError`.
     """
-    chosen = task.parameters
-    sheet = trees.sheet(world_of(task, seed), chosen["level"])
+    parameters = task.parameters
+    sheet = trees.sheet(world_of(task, seed), parameters["level"])
 
     def data(iteration: int) -> Mapping[str, Json]:
-        wanted = sheet.tree(iteration)
-        triples = turtle_answers.triples(wanted.triples)
+        exercise = sheet.tree(iteration)
+        triples = turtle_answers.triples(exercise.triples)
         return {
             "graph": serialising.serialise(triples, "turtle", PREFIXES),
-            "triples": list(wanted.triples),
-            "context": _written(wanted.context),
-            "tree": _written(wanted.tree),
-            "frame": _written(wanted.frame),
-            "features": [wanted.form],
+            "triples": list(exercise.triples),
+            "context": _written(exercise.context),
+            "tree": _written(exercise.tree),
+            "frame": _written(exercise.frame),
+            "features": [exercise.form],
         }
 
     return catalogue.generated(task, suite, count, data)
 
 
 def prompt(case: Case) -> str:
-    """The graph, the context, and the tree that is wanted."""
+    """The graph, the context, and the expected tree."""
     shown = {name: case.data[name] for name in ("graph", "context", "tree")}
     return texts.filled(NAME, "prompt.txt", **shown)
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  # noqa: ARG001 - PyLD
-    """Compare the tree that the frame in the last answer makes with the one that is wanted."""
+    """Compare the tree made by the frame in the last answer with the expected tree."""
     answer = answers[-1]
     read = json_ld_answers.read(answer)
     error, tree = read.error, dict[str, Any]()
@@ -68,15 +68,15 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
             tree = json_ld.framed(nodes, {**read.document, CONTEXT: context})
         except IllFormedJsonLd as refused:
             error = str(refused)
-    wanted = json.loads(case.data["tree"])
-    expected, found = set(json_ld.leaves(wanted)), set(json_ld.leaves(tree) if tree else ())
-    agreed = agreement(len(expected & found), len(found), len(expected), precision_of_nothing=0.0)
-    exact = json_ld.ordered(tree) == json_ld.ordered(wanted)
+    expected_tree = json.loads(case.data["tree"])
+    expected, given = set(json_ld.leaves(expected_tree)), set(json_ld.leaves(tree) if tree else ())
+    agreed = agreement(len(expected & given), len(given), len(expected), precision_of_nothing=0.0)
+    exact = json_ld.ordered(tree) == json_ld.ordered(expected_tree)
     scores = {"answerParse": float(error is None), **agreed.named(), "exact": float(exact)}
     infos: dict[str, Json] = {
         "parseError": error,
-        "missing": [one[:_LONGEST] for one in sorted(expected - found)[:_LISTED]],
-        "surplus": [one[:_LONGEST] for one in sorted(found - expected)[:_LISTED]],
+        "missing": [leaf[:_LONGEST] for leaf in sorted(expected - given)[:_LISTED]],
+        "surplus": [leaf[:_LONGEST] for leaf in sorted(given - expected)[:_LISTED]],
     }
     outcome = turtle_answers.outcome(answer, usable=error is None)
     if exact or len(answers) >= turtle_answers.ROUNDS:
@@ -85,8 +85,8 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
         return Verdict(scores, infos, outcome, *json_ld_answers.feedback(read, error))
     text = _written(tree)
     shown = text if len(text) <= _MOST else f"{text[:_MOST]}\n... and more"
-    said = texts.filled(NAME, "feedback-tree.txt", tree=shown)
-    return Verdict(scores, infos, outcome, said, "content")
+    feedback = texts.filled(NAME, "feedback-tree.txt", tree=shown)
+    return Verdict(scores, infos, outcome, feedback, "content")
 
 
 def reference(case: Case) -> str:
@@ -95,7 +95,7 @@ def reference(case: Case) -> str:
 
 
 def prepare() -> None:
-    """Read the feedback prompts, for a process that cannot do so later."""
+    """Read the feedback prompts for judging processes, which cannot open files."""
     json_ld_answers.prepare()
 
 

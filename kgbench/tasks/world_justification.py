@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OwlJustificationWorld: list axioms that entail a statement, with none to spare.
+"""OwlJustificationWorld: list a minimal set of axioms that entail a statement.
 
-Ontologies and statements follow from the seed of the plan (:mod:`kgbench.worlds.owl_cases`). There
-may be several justifications: the reasoner (:mod:`kgbench.reasoning`) tries what is listed.
+Ontologies and statements are generated from the seed of the plan
+(:mod:`kgbench.worlds.owl_cases`). As there may be several justifications, the reasoner
+(:mod:`kgbench.reasoning`) checks the listed axioms.
 """
 
 from __future__ import annotations
@@ -21,18 +22,20 @@ NAME: Final = "OwlJustificationWorld"
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """``count`` ontologies with a statement that follows from each."""
-    chosen = task.parameters
+    """``count`` ontologies, each with an entailed statement."""
+    parameters = task.parameters
     source = owl_cases.seed_of(seed)
 
     def data(iteration: int) -> Mapping[str, Json]:
-        found = owl_cases.justified(source, chosen["names"], chosen["level"], iteration)
+        exercise = owl_cases.justified(source, parameters["names"], parameters["level"], iteration)
         return {
             "version": owl_cases.VERSION,
-            "ontology": document(found.axioms),
-            "axioms": [one.turtle for one in found.axioms],
-            "statement": found.goal.turtle,
-            "justification": [one.turtle for one in found.axioms if one in found.justification],
+            "ontology": document(exercise.axioms),
+            "axioms": [axiom.turtle for axiom in exercise.axioms],
+            "statement": exercise.goal.turtle,
+            "justification": [
+                axiom.turtle for axiom in exercise.axioms if axiom in exercise.justification
+            ],
         }
 
     return catalogue.generated(task, suite, count, data)
@@ -45,7 +48,7 @@ def prompt(case: Case) -> str:
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
-    """Try the axioms in the last answer, and then what is left without each of them."""
+    """Check that the listed axioms entail the statement, and that none of them is needless."""
     answer = answers[-1]
     read = turtle_answers.read(answer, executor)
     given, others = ontology_answers.named(case, read.triples or ())
@@ -70,8 +73,8 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
         return Verdict(scores, infos, outcome, *read.feedback)
     name = "no-axioms" if not given else "spare" if holds else "not-entailed"
     kind = "content" if given else "format"
-    said = texts.filled(NAME, f"feedback-{name}.txt", number=str(spare + others))
-    return Verdict(scores, infos, outcome, said, kind)
+    feedback = texts.filled(NAME, f"feedback-{name}.txt", number=str(spare + others))
+    return Verdict(scores, infos, outcome, feedback, kind)
 
 
 def reference(case: Case) -> str:
@@ -80,7 +83,7 @@ def reference(case: Case) -> str:
 
 
 def prepare() -> None:
-    """Read the feedback prompts, for a process that cannot do so later."""
+    """Read the feedback prompts for judging processes, which cannot open files."""
     turtle_answers.prepare()
 
 
@@ -90,10 +93,10 @@ def _entails(case: Case, axioms: Sequence[str]) -> bool:
 
 
 def _needed(case: Case, axioms: Sequence[str]) -> tuple[str, ...]:
-    """Axioms that entail the statement, without those that can be left out one after the other."""
+    """The axioms that remain when needless ones are removed one by one."""
     kept = list(axioms)
-    for one in axioms:
-        rest = [other for other in kept if other != one]
-        if _entails(case, rest):
-            kept = rest
+    for axiom in axioms:
+        remaining = [other for other in kept if other != axiom]
+        if _entails(case, remaining):
+            kept = remaining
     return tuple(kept)

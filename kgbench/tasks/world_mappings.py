@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RmlMappingWorld: write the mapping that makes a graph of files or tables about a world.
+"""RmlMappingWorld: write the mapping that turns files or tables about a world into a graph.
 
-Sources, descriptions and graphs follow from the seed of the plan (:mod:`kgbench.worlds.mappings`).
-A mapping is executed on the sources that were shown and on others, which tell of other things.
+Sources, descriptions and graphs are generated from the seed of the plan
+(:mod:`kgbench.worlds.mappings`). A mapping is executed on the sources in the prompt and on hidden
+ones with other data.
 """
 
 from __future__ import annotations
@@ -45,14 +46,14 @@ _PREFIXES: Final = {
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """``count`` different sources about the world of a seed.
+    """``count`` different sources about the seed's world.
 
-    Raises :class:`~kgbench.errors.TaskError` where the world is too small for so many, once the
-    first that is too much is asked for.
+    If the world is too small for so many, accessing the first surplus case raises
+    :class:`~kgbench.errors.TaskError`.
     """
-    chosen = task.parameters
+    parameters = task.parameters
     world = world_questions.world_of(task, seed)
-    sheet = mappings.sheet(world, chosen["level"], chosen["format"])
+    sheet = mappings.sheet(world, parameters["level"], parameters["format"])
 
     def data(iteration: int) -> Mapping[str, Json]:
         exercise = sheet.exercise(iteration)
@@ -81,68 +82,72 @@ def _schema(world: World, extra: tuple[tuple[str, str], ...]) -> str:
 
 
 def prompt(case: Case) -> str:
-    """The sources, what to make of them, and the schema."""
+    """The sources, the description of the graph, and the schema."""
     form = case.parameters["format"]
     shown = {
         "words": "\n".join(f"* {line}" for line in case.data["words"]),
         "schema": case.data["schema"],
-        "sources": "\n\n".join(_shown(form, name, of) for name, of in case.data[SHOWN].items()),
+        "sources": "\n\n".join(
+            _shown_source(form, name, source) for name, source in case.data[SHOWN].items()
+        ),
     }
     if form == TABLE:
         return texts.filled(NAME, "prompt-tables.txt", **shown)
     return texts.filled(NAME, "prompt-files.txt", formulation=FORMULATION_OF[form], **shown)
 
 
-def _shown(form: str, name: str, source: Any) -> str:
+def _shown_source(form: str, name: str, source: Any) -> str:
     if form == TABLE:
         return f"```sql\n{as_sql(name, source)}\n```"
     return mapping_answers.file_block(name, form, source)
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
-    """Execute the mapping of the last answer on both kinds of data; ask again where they differ."""
+    """Execute the mapping of the last answer on shown and hidden data; ask again if it is wrong."""
     data = {name: _data(case, name) for name in (SHOWN, HIDDEN)}
-    made = mapping_answers.made(answers[-1], executor, data)
+    result = mapping_answers.made(answers[-1], executor, data)
     compared = {
         name: compare_rows((tuple(row) for row in case.data["expected"][name]), rows)
-        for name, rows in made.rows.items()
+        for name, rows in result.rows.items()
     }
-    exact = all(not one.missing and not one.surplus for one in compared.values())
+    exact = all(
+        not comparison.missing and not comparison.surplus for comparison in compared.values()
+    )
     scores = {
-        **made.scores,
+        **result.scores,
         **compared[HIDDEN].agreement.named(),
         **compared[SHOWN].agreement.named(SHOWN, f1="F1"),
         "exact": float(exact),
     }
-    infos = made.infos(compared[SHOWN])
-    told = None if exact else partial(_differences, compared)
-    return mapping_answers.verdict(made, answers, scores, infos, told)
+    infos = result.infos(compared[SHOWN])
+    feedback = None if exact else partial(_differences, compared)
+    return mapping_answers.verdict(result, answers, scores, infos, feedback)
 
 
 def _data(case: Case, name: str) -> Data:
-    """The sources of a case, as mappings read them."""
+    """The sources of a case, in the form for executing mappings."""
     sources = case.data[name]
     if case.parameters["format"] != TABLE:
         return Data(sources, {})
-    return Data({}, {table: _table(of) for table, of in sources.items()})
+    return Data({}, {table: _table(content) for table, content in sources.items()})
 
 
-def _table(of: Mapping[str, Any]) -> Table:
+def _table(content: Mapping[str, Any]) -> Table:
     return Table(
-        tuple((column, kind) for column, kind in of["columns"]),
-        tuple(tuple(row) for row in of["rows"]),
+        tuple((column, kind) for column, kind in content["columns"]),
+        tuple(tuple(row) for row in content["rows"]),
     )
 
 
 def _differences(compared: Mapping[str, Compared]) -> str:
-    """The feedback about a mapping that makes another graph."""
+    """The feedback on a mapping that produces a wrong graph."""
     if compared[SHOWN].missing or compared[SHOWN].surplus:
         return mapping_answers.differences(compared[SHOWN])
     return texts.filled(NAME, "feedback-hidden.txt", **mapping_answers.counts(compared[HIDDEN]))
 
 
 def reference(case: Case) -> str:
-    """The mapping from which nothing is missing."""
+    """The complete mapping."""
     return mapping_answers.fenced(case.data["mapping"])
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Text2SparqlWorld: questions about a generated world, answered with a query.
 
-World and questions follow from the seed of the plan (:mod:`kgbench.worlds`). Results are compared
-under the policy ``rows``; a query that does not parse or finds nothing is asked for again.
+World and questions are generated from the seed of the plan (:mod:`kgbench.worlds`). Results are
+compared under the policy ``rows``; the model is asked again if a query does not parse or finds
+nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _SEED: Final = 16  # hex digits
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The ``prefixes`` that texts of SPARQL about every world may use undeclared."""
+    """The ``prefixes`` that SPARQL texts about any world may use undeclared."""
 
     prefixes: Mapping[str, str]
 
@@ -48,14 +49,14 @@ vocabulary: Final = Vocabulary(questions.PREFIXES)
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """``count`` different questions about the world of a seed.
+    """``count`` different questions about the seed's world.
 
-    Raises :class:`~kgbench.errors.TaskError` where the world is too small for so many, once the
-    first that is too much is asked for.
+    If the world is too small for so many, accessing the first surplus case raises
+    :class:`~kgbench.errors.TaskError`.
     """
-    chosen = task.parameters
+    parameters = task.parameters
     world = world_of(task, seed)
-    sheet = questions.sheet(world, chosen["level"])
+    sheet = questions.sheet(world, parameters["level"])
 
     def data(iteration: int) -> Mapping[str, Json]:
         question = sheet.question(iteration)
@@ -71,21 +72,21 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 
 def world_of(task: Task, seed: int) -> World:
-    """The world of the seed of a plan, with the size and the names that a task asks for."""
+    """The world of a plan's seed, with the size and the kind of names in the task's parameters."""
     source = hashlib.sha256(str(seed).encode()).hexdigest()[:_SEED]
     return World(source, task.parameters["instances"], task.parameters["names"])
 
 
 def check(task: Task) -> None:
-    """Refuse a world that is too small for every class to have instances."""
-    chosen = task.parameters
-    generator.made(World("", chosen["instances"], chosen["names"]))
+    """Check that the world is large enough for every class to have instances."""
+    parameters = task.parameters
+    generator.made(World("", parameters["instances"], parameters["names"]))
 
 
 def prompt(case: Case, **prefixes: str) -> str:
-    """What is asked, with the schema of its world, which declares further ``prefixes``, too.
+    """The question, with the schema of its world, which also declares further ``prefixes``.
 
-    Raises :class:`~kgbench.errors.TaskError` where the world cannot be made any more.
+    Raises :class:`~kgbench.errors.TaskError` if the world is of another version of the generator.
     """
     world = generator.named(case.data["graphName"])
     if world is None:
@@ -93,33 +94,33 @@ def prompt(case: Case, **prefixes: str) -> str:
             f"the case {case.iri} is about a world of another version of the generator than "
             f"{generator.VERSION}, so nothing can be asked about it"
         )
-    asked = {"question": case.data["question"], "schema": schema(world, **prefixes)}
-    return texts.filled(case.task_class, "prompt.txt", **asked)
+    values = {"question": case.data["question"], "schema": schema(world, **prefixes)}
+    return texts.filled(case.task_class, "prompt.txt", **values)
 
 
 @lru_cache(maxsize=4)
 def schema(world: World, **prefixes: str) -> str:
-    """The schema of a world in Turtle, which declares further ``prefixes``, too."""
+    """The schema of a world in Turtle, which also declares further ``prefixes``."""
     lines = "\n".join(generator.schema(generator.made(world)))
     triples = [quad.triple for quad in ox.parse(lines, ox.RdfFormat.N_TRIPLES)]
-    known = {**questions.PREFIXES, **prefixes, "owl": str(OWL)}
-    return serialising.serialise(triples, "turtle", known)
+    all_prefixes = {**questions.PREFIXES, **prefixes, "owl": str(OWL)}
+    return serialising.serialise(triples, "turtle", all_prefixes)
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
-    """Compare the result of the last answer's query; ask again where there is none, or no row."""
-    this = cast("TaskModule", sys.modules[__name__])
-    verdict = typed_answers.parsed_and_judged(policy(POLICY), case, answers, executor, this)
+    """Compare the result of the last answer's query; ask again without a query or a result."""
+    this_module = cast("TaskModule", sys.modules[__name__])
+    verdict = typed_answers.parsed_and_judged(policy(POLICY), case, answers, executor, this_module)
     if len(answers) >= sparql_dialogue.ROUNDS:
         return verdict
     if verdict.outcome in {Outcome.UNPARSABLE, Outcome.EMPTY}:
         error = None if verdict.infos["sparql"] is None else verdict.infos["parseError"]
-        said = sparql_dialogue.syntax_feedback(verdict.infos["sparql"], error)
+        feedback = sparql_dialogue.syntax_feedback(verdict.infos["sparql"], error)
     elif not verdict.infos["resultLength"]:
-        said = sparql_dialogue.empty_feedback()
+        feedback = sparql_dialogue.empty_feedback()
     else:
         return verdict
-    return replace(verdict, next_prompt=said[0], feedback=said[1])
+    return replace(verdict, next_prompt=feedback[0], feedback=feedback[1])
 
 
 query = sparql_dialogue.selected
@@ -132,13 +133,13 @@ def graph_name(case: Case) -> str:
 
 
 def needs_recorded_results(case: Case) -> bool:  # noqa: ARG001 - none does
-    """Whether only recorded results say what queries find: worlds are made again."""
+    """Return ``False``: worlds are generated, so queries can be executed."""
     return False
 
 
 def prepare() -> None:
-    """Read what judging needs, for a process that cannot do so later."""
+    """Load files and libraries for judging processes, which cannot open files."""
     sparql_dialogue.prepare()
     declared()
     rows = QueryResult(("a", "b"), (("<urn:a>", "<urn:b>"), ("<urn:b>", "<urn:a>")))
-    compare(policy(POLICY), Reference(rows, ordered=True), rows)  # imports what comparing needs
+    compare(policy(POLICY), Reference(rows, ordered=True), rows)  # imports lazily loaded modules

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """ShaclRepairWorld: repair a part of a generated world so that it conforms to shapes again.
 
-Graphs, shapes and faults follow from the seed of the plan (:mod:`kgbench.worlds.shape_cases`).
+Graphs, shapes and faults are generated from the seed of the plan
+(:mod:`kgbench.worlds.shape_cases`).
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from kgbench.worlds import shape_cases
 
 NAME: Final = "ShaclRepairWorld"
 LOADS: Final = ("pySHACL",)
-_MOST: Final = 10  # violations that feedback tells of
+_MOST: Final = 10  # violations in feedback
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """``count`` graphs with faults, each another part of the world of a seed."""
-    chosen = task.parameters
+    """``count`` faulty graphs, each from another part of the seed's world."""
+    parameters = task.parameters
     world = world_of(task, seed)
 
     def data(iteration: int) -> Mapping[str, Json]:
-        faulty = shape_cases.faulty(world, chosen["level"], iteration)
+        faulty = shape_cases.faulty(world, parameters["level"], iteration)
         return {
             "shapes": faulty.rules.text,
             "graph": _written(faulty.scene.triples),
@@ -48,65 +49,65 @@ prompt = world_violations.prompt
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
-    """Validate the graph in the last answer, and count what it changes without need."""
+    """Validate the graph in the last answer, and count its needless changes."""
     answer = answers[-1]
     read = turtle_answers.read(answer, executor)
     if not read.triples:
         scores = {"answerParse": float(read.triples is not None)}
         scores |= {"conforms": 0.0, "mended": 0.0, "repair": 0.0, "exact": 0.0}
-        said = (texts.text(NAME, "feedback-no-triples.txt"), "format")
+        feedback = (texts.text(NAME, "feedback-no-triples.txt"), "format")
         if read.triples is None:
-            said = read.feedback
+            feedback = read.feedback
         infos: dict[str, Json] = {"parseError": read.error}
         outcome = turtle_answers.outcome(answer, usable=False)
-        return Verdict(scores, infos, outcome, *(said if _goes_on(answers) else (None, None)))
-    left = _shapes(case, executor).findings(read.triples)
+        return Verdict(scores, infos, outcome, *(feedback if _goes_on(answers) else (None, None)))
+    findings = _shapes(case, executor).findings(read.triples)
     needless = _needless(case, read.triples, executor)
     least = sum(fault["least"] for fault in case.data["faults"])
-    conforms = float(not left)
-    before = {(focus, component) for focus, component in case.data["violations"]}
+    conforms = float(not findings)
+    expected = {(focus, component) for focus, component in case.data["violations"]}
     scores = {
         "answerParse": 1.0,
         "conforms": conforms,
-        "mended": len(before - {one.pair for one in left}) / len(before),
+        "mended": len(expected - {finding.pair for finding in findings}) / len(expected),
         "needless": float(needless),
         "repair": conforms * least / (least + needless),
-        "exact": float(not left and not needless),
+        "exact": float(not findings and not needless),
     }
     infos = {
         "parseError": None,
-        "violations": sorted({f"{focus} {component}" for focus, component in map(_pair, left)})[
+        "violations": sorted({f"{focus} {component}" for focus, component in map(_pair, findings)})[
             :50
         ],
     }
-    if not left or not _goes_on(answers):
+    if not findings or not _goes_on(answers):
         return Verdict(scores, infos, Outcome.SCORED)
-    return Verdict(scores, infos, Outcome.SCORED, _told(left), "content")
+    return Verdict(scores, infos, Outcome.SCORED, _violation_feedback(findings), "content")
 
 
 def reference(case: Case) -> str:
-    """The graph with as few changes as are needed."""
+    """The graph with the fewest changes that make it conform."""
     return f"```turtle\n{case.data['repaired']}\n```"
 
 
 def prepare() -> None:
-    """Load what judging needs, for a process that cannot do so later."""
+    """Load files and libraries for judging processes, which cannot open files."""
     turtle_answers.prepare()
     load_core()
 
 
 def _needless(case: Case, given: Sequence[ox.Triple], executor: Executor) -> int:
-    """How many triples differ from the graph that was shown beyond what its faults need."""
+    """The number of changed triples beyond those that the faults require."""
     changed = set(given) ^ set(_parsed(case, "graph", executor))
-    places = {
+    sites = {
         (subject, predicate): number
         for number, fault in enumerate(case.data["faults"])
         for subject, predicate in fault["sites"]
     }
     allowed = [fault["least"] for fault in case.data["faults"]]
     needless = 0
-    for one in changed:
-        number = places.get((str(one.subject), one.predicate.value))
+    for triple in changed:
+        number = sites.get((str(triple.subject), triple.predicate.value))
         if number is not None and allowed[number]:
             allowed[number] -= 1
         else:
@@ -132,20 +133,21 @@ def _goes_on(answers: Sequence[str]) -> bool:
     return len(answers) < turtle_answers.ROUNDS
 
 
-def _pair(found: Finding) -> tuple[str, str]:
-    return found.pair
+def _pair(finding: Finding) -> tuple[str, str]:
+    return finding.pair
 
 
-def _told(left: Sequence[Finding]) -> str:
-    """The feedback about the violations that are left."""
+def _violation_feedback(findings: Sequence[Finding]) -> str:
+    """The feedback on remaining violations."""
     lines = sorted(
-        f"* {one.focus}{'' if one.path is None else f', {one.path}'}: {one.message} "
-        f"(sh:{one.component}ConstraintComponent)"
-        for one in left
+        f"* {finding.focus}{'' if finding.path is None else f', {finding.path}'}: "
+        f"{finding.message} "
+        f"(sh:{finding.component}ConstraintComponent)"
+        for finding in findings
     )
-    more = [f"* and {len(lines) - _MOST} more"] if len(lines) > _MOST else []
-    said = "\n".join([*lines[:_MOST], *more])
-    return texts.filled(NAME, "feedback-violations.txt", violations=said)
+    remaining = [f"* and {len(lines) - _MOST} more"] if len(lines) > _MOST else []
+    violations = "\n".join([*lines[:_MOST], *remaining])
+    return texts.filled(NAME, "feedback-violations.txt", violations=violations)
 
 
 def _written(triples: Sequence[ox.Triple]) -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text2ShaclWorld: write shapes for rules in words, judged by graphs that keep to them or do not.
+"""Text2ShaclWorld: write shapes for rules in words, judged by conforming and violating graphs.
 
-Rules and graphs follow from the seed of the plan (:mod:`kgbench.worlds.shape_cases`).
+Rules and graphs are generated from the seed of the plan (:mod:`kgbench.worlds.shape_cases`).
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ NAME: Final = "Text2ShaclWorld"
 LOADS: Final = ("pySHACL",)
 EVERYTHING, NOTHING, SOME = "refuses-everything", "refuses-nothing", "discriminates"
 _QUERIES: Final = {SH[name] for name in ("select", "ask", "construct")}
-_NOWHERE: Final = {"accepted": 0.0, "refused": 0.0, "balancedAccuracy": 0.0, "informedness": 0.0}
+_NO_SCORES: Final = {"accepted": 0.0, "refused": 0.0, "balancedAccuracy": 0.0, "informedness": 0.0}
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """``count`` different sets of rules about the world of a seed.
+    """``count`` different sets of rules about the seed's world.
 
-    Raises :class:`~kgbench.errors.TaskError` where the world is too small for so many, once the
-    first that is too much is asked for.
+    If the world is too small for so many, accessing the first surplus case raises
+    :class:`~kgbench.errors.TaskError`.
     """
-    chosen = task.parameters
+    parameters = task.parameters
     world = world_of(task, seed)
-    sets = shape_cases.assignments(world, chosen["level"])
+    sets = shape_cases.assignments(world, parameters["level"])
 
     def data(iteration: int) -> Mapping[str, Json]:
         draw = sets.draw(iteration)
-        rules = shape_cases.assigned(world, chosen["level"], draw)
+        rules = shape_cases.assigned(world, parameters["level"], draw)
         assert rules is not None
         return {
             "graphName": world.name,
@@ -61,73 +61,75 @@ def prompt(case: Case) -> str:
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
-    """Try the shapes of the last answer; ask again where they cannot be used or have no target."""
+    """Test the shapes of the last answer; ask again if they are unusable or have no target."""
     answer = answers[-1]
     goes_on = len(answers) < turtle_answers.ROUNDS
     read = turtle_answers.read(answer, executor)
-    scores = {"answerParse": float(read.triples is not None), "wellFormed": 0.0, **_NOWHERE}
+    scores = {"answerParse": float(read.triples is not None), "wellFormed": 0.0, **_NO_SCORES}
     infos: dict[str, Json] = {"parseError": read.error, "shapesError": None}
     if read.triples is None:
         outcome = turtle_answers.outcome(answer, usable=False)
         return Verdict(scores, infos, outcome, *(read.feedback if goes_on else (None, None)))
     try:
-        _refuse_queries_elsewhere(read.triples, executor)
+        _refuse_remote_queries(read.triples, executor)
         shapes = ForeignShapes(read.triples)
-        found = _tried(case, shapes)
+        result = _validate_graphs(case, shapes)
     except IllFormedShapes as error:
         infos["shapesError"] = str(error)
-        said = texts.filled(NAME, "feedback-shapes.txt", message=str(error))
-        feedback = (said, "content") if goes_on else (None, None)
+        prompt_text = texts.filled(NAME, "feedback-shapes.txt", message=str(error))
+        feedback = (prompt_text, "content") if goes_on else (None, None)
         return Verdict(scores, infos, Outcome.UNPARSABLE, *feedback)
-    everything = found.accepted == 0 and found.refused == 1
-    nothing = found.accepted == 1 and found.refused == 0
+    everything = result.accepted == 0 and result.refused == 1
+    nothing = result.accepted == 1 and result.refused == 0
     scores |= {
         "wellFormed": 1.0,
-        "accepted": found.accepted,
-        "refused": found.refused,
-        "balancedAccuracy": found.balanced_accuracy,
-        "informedness": found.informedness,
+        "accepted": result.accepted,
+        "refused": result.refused,
+        "balancedAccuracy": result.balanced_accuracy,
+        "informedness": result.informedness,
         "refusesEverything": float(everything),
         "refusesNothing": float(nothing),
     }
     infos |= {
         "shapesOutcome": EVERYTHING if everything else NOTHING if nothing else SOME,
-        "balancedAccuracyByComponent": found.accuracies,
+        "balancedAccuracyByComponent": result.accuracies,
         "engine": shapes.engine,
     }
     if shapes.have_targets or not goes_on:
         return Verdict(scores, infos, Outcome.SCORED)
-    said = texts.text(NAME, "feedback-no-targets.txt")
-    return Verdict(scores, infos, Outcome.SCORED, said, "content")
+    prompt_text = texts.text(NAME, "feedback-no-targets.txt")
+    return Verdict(scores, infos, Outcome.SCORED, prompt_text, "content")
 
 
 def reference(case: Case) -> str:
-    """The shapes that say the same as the rules."""
+    """The shapes that express the rules."""
     return f"```turtle\n{case.data['refShapes']}\n```"
 
 
 def prepare() -> None:
-    """Load what judging needs, for a process that cannot do so later."""
+    """Load files and libraries for judging processes, which cannot open files."""
     turtle_answers.prepare()
     foreign.load_core()
     declared()
 
 
-def _tried(case: Case, shapes: ForeignShapes) -> Discrimination:
-    """What shapes make of the graphs of a case."""
+def _validate_graphs(case: Case, shapes: ForeignShapes) -> Discrimination:
+    """Validate the graphs of a case with ``shapes``."""
     graphs = shape_cases.trial_graphs(_world(case), case.parameters["level"], case.data["draw"])
-    right = [not shapes.findings(one.triples) for one in graphs if one.broken is None]
+    accepted = [not shapes.findings(graph.triples) for graph in graphs if graph.broken is None]
     mutants = [
-        (one.broken, not shapes.findings(one.triples)) for one in graphs if one.broken is not None
+        (graph.broken, not shapes.findings(graph.triples))
+        for graph in graphs
+        if graph.broken is not None
     ]
-    return discrimination(right, mutants)
+    return discrimination(accepted, mutants)
 
 
-def _refuse_queries_elsewhere(triples: Sequence[ox.Triple], executor: Executor) -> None:
-    """Refuse queries in shapes that ask other servers, and all others that are never executed."""
-    for one in triples:
-        if one.predicate.value in _QUERIES and isinstance(one.object, ox.Literal):
-            result = executor.results(one.object.value, "", {})
+def _refuse_remote_queries(triples: Sequence[ox.Triple], executor: Executor) -> None:
+    """Refuse shapes with queries that are never executed, such as queries to other servers."""
+    for triple in triples:
+        if triple.predicate.value in _QUERIES and isinstance(triple.object, ox.Literal):
+            result = executor.results(triple.object.value, "", {})
             if result.refused:
                 raise IllFormedShapes(f"a query in the shapes is never executed: {result.error}")
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rdf12World: statements about statements of a generated world, and strings with a direction.
 
-A case asks for a graph in Turtle 1.2, which is compared up to the names of blank nodes, or for a
-SPARQL 1.2 query, which is executed on a graph of reports. All follows from the seed of the plan
-(:mod:`kgbench.worlds.statements`).
+A case requires a graph in Turtle 1.2, which is compared up to the names of blank nodes, or a
+SPARQL 1.2 query, which is executed on a graph of reports. Everything is generated from the seed of
+the plan (:mod:`kgbench.worlds.statements`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pyoxigraph as ox
 
 from kgbench.errors import EvaluationError
 from kgbench.model import Case, Executor, Json, Outcome, Task, TaskModule, Verdict
-from kgbench.policies.blank_nodes import Compared, Row, compare_rows
+from kgbench.policies.blank_nodes import Compared, Row, compare_rows, row_texts
 from kgbench.policies.policy import policy
 from kgbench.rdf.triple_terms import OPENS, cells
 from kgbench.tasks import (
@@ -45,23 +45,23 @@ _LONGEST: Final = 500  # characters of such a triple
 
 
 class _Queries(NamedTuple):
-    """What judging by results needs to know: graphs are carried by their cases."""
+    """The module for judging queries by results on graphs in the data of cases."""
 
     vocabulary: Vocabulary
 
     def query(self, answer: str) -> str | None:
-        """The query of an answer."""
+        """The query in an answer."""
         return sparql_dialogue.selected(answer)
 
     def graph_name(self, case: Case) -> None:
-        """Return ``None``: no case is about an installed graph."""
+        """Return ``None``, because no case uses an installed graph."""
 
 
 _QUERIES: Final = cast("TaskModule", _Queries(Vocabulary(statements.PREFIXES)))
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """``count`` cases of a skill and a level, about statements of the world of a seed."""
+    """``count`` cases of a skill and a level, about statements of the seed's world."""
     level, data_of = task.parameters["level"], _DATA[task.parameters["skill"]]
     world = world_of(task, seed)
     return catalogue.generated(task, suite, count, lambda k: data_of(world, level, k))
@@ -117,15 +117,15 @@ _DATA: Final[dict[str, Callable[[World, int, int], dict[str, Json]]]] = {
 
 
 def prompt(case: Case) -> str:
-    """What is asked for, with what is needed to write it."""
+    """The exercise, with the names and data that it needs."""
     shown = {key: case.data[key] for key in ("asked", "names", "question") if key in case.data}
     return texts.filled(NAME, f"prompt-{case.parameters['skill']}.txt", **shown)
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
-    """Compare the graph or the result of the last answer; ask again where there is none.
+    """Compare the graph or the result of the last answer; ask again if there is none.
 
-    Raises :class:`~kgbench.errors.EvaluationError` where the engine reads no RDF 1.2.
+    Raises :class:`~kgbench.errors.EvaluationError` if the engine does not support RDF 1.2.
     """
     if executor.parse(_PROBE, "turtle").triples is None:
         raise EvaluationError(
@@ -151,58 +151,58 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     verdict = Verdict(scores, infos, turtle_answers.outcome(answer, usable=usable))
     if usable or len(answers) >= turtle_answers.ROUNDS:
         return verdict
-    said = (texts.text(NAME, "feedback-no-triples.txt"), "format")
+    feedback = (texts.text(NAME, "feedback-no-triples.txt"), "format")
     if read.triples is None:
-        said = read.feedback
-    return replace(verdict, next_prompt=said[0], feedback=said[1])
+        feedback = read.feedback
+    return replace(verdict, next_prompt=feedback[0], feedback=feedback[1])
 
 
 def _judged_query(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
-    """Compare the result of the last answer's query with that of the reference."""
+    """Compare the result of the last answer's query with that of the reference query."""
     verdict = typed_answers.parsed_and_judged(policy(POLICY), case, answers, executor, _QUERIES)
     if len(answers) >= sparql_dialogue.ROUNDS:
         return verdict
     if verdict.outcome in {Outcome.UNPARSABLE, Outcome.EMPTY}:
         query = verdict.infos["sparql"]
         error = None if query is None else verdict.infos["parseError"]
-        said = sparql_dialogue.syntax_feedback(query, error)
+        feedback = sparql_dialogue.syntax_feedback(query, error)
     elif not verdict.infos["resultLength"]:
-        said = sparql_dialogue.empty_feedback()
+        feedback = sparql_dialogue.empty_feedback()
     else:
         return verdict
-    return replace(verdict, next_prompt=said[0], feedback=said[1])
+    return replace(verdict, next_prompt=feedback[0], feedback=feedback[1])
 
 
 def row(triple: ox.Triple) -> Row:
-    """A triple as a row of its terms, in which each part of a triple term has a cell of its own."""
+    """A triple as a row of terms, with a separate cell for each part of a triple term."""
     return tuple(cells(*triple))
 
 
 def _traps(gold: Iterable[Row], given: Iterable[Row], compared: Compared) -> dict[str, float]:
-    """How often an answer does what those do who know RDF-star or RDF 1.1."""
+    """Counts of typical mistakes from RDF-star and RDF 1.1."""
     expected = set(gold)
-    reported = {one[3:-1] for one in expected if len(one) > 3 and one[2] == OPENS}  # noqa: PLR2004 - after subject and predicate
-    undirected = {_undirected(one) for one in compared.surplus}
+    reported = {item[3:-1] for item in expected if len(item) > 3 and item[2] == OPENS}  # noqa: PLR2004 - after subject and predicate
+    undirected = {_undirected(item) for item in compared.surplus}
     counts = {
         "asserted": len((reported - expected) & compared.surplus),
         "unasserted": len((reported & expected) & compared.missing),
-        "misdirected": sum(_undirected(one) in undirected for one in compared.missing),
-        "outdated": sum(_is_outdated(one) for one in set(given)),
+        "misdirected": sum(_undirected(item) in undirected for item in compared.missing),
+        "outdated": sum(_is_outdated(item) for item in set(given)),
     }
     return {name: float(count) for name, count in counts.items()}
 
 
-def _undirected(one: Row) -> Row:
+def _undirected(row: Row) -> Row:
     return tuple(
         _DIRECTION.sub("", cell) if cell is not None and cell.startswith('"') else cell
-        for cell in one
+        for cell in row
     )
 
 
-def _is_outdated(one: Row) -> bool:
+def _is_outdated(row: Row) -> bool:
     return any(
         cell in _OUTDATED or (cell is not None and cell.rpartition('"')[2].startswith(_I18N))
-        for cell in one
+        for cell in row
     )
 
 
@@ -217,16 +217,11 @@ check = world_questions.check
 
 
 def prepare() -> None:
-    """Read what judging needs, for a process that cannot do so later."""
+    """Load files and libraries for judging processes, which cannot open files."""
     world_questions.prepare()
     turtle_answers.prepare()
     texts.text(NAME, "feedback-no-triples.txt")
 
 
 def _listed(rows: Iterable[Row]) -> list[str]:
-    """The first few rows as text, blank nodes without their labels."""
-    written = (
-        " ".join("_:" if cell.startswith("_:") else cell for cell in one if cell is not None)
-        for one in rows
-    )
-    return [line[:_LONGEST] for line in sorted(written)[:_SHOWN]]
+    return [line[:_LONGEST] for line in row_texts(rows)[:_SHOWN]]

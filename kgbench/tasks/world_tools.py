@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text2SparqlToolsWorld: questions about a generated world that tools give access to.
+"""Text2SparqlToolsWorld: questions about a generated world that is accessible by tools.
 
-World and questions follow from the seed of the plan (:mod:`kgbench.worlds`). Shares of the
-questions have an empty answer, or none, so that giving up is right for some and wrong for others.
+World and questions are generated from the seed of the plan (:mod:`kgbench.worlds`). Some questions
+have an empty result, and some have no answer, so that giving up is sometimes right.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from kgbench.worlds.naming import Chance
 
 
 class WorldTools(GraphQuestions):
-    """The task class; see the module."""
+    """The task class Text2SparqlToolsWorld."""
 
     def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-        """``count`` different questions about the world of a seed, the same in every condition.
+        """``count`` different questions about the seed's world, the same in every condition.
 
-        Raises :class:`~kgbench.errors.TaskError` where the world is too small for so many, once
-        the first that is too much is asked for.
+        If the world is too small for so many, accessing the first surplus case raises
+        :class:`~kgbench.errors.TaskError`.
         """
-        chosen = task.parameters
+        parameters = task.parameters
         world = world_of(task, seed)
         kinds = _Kinds(world, task)
 
-        def generated(iteration: int) -> Case:
+        def make(iteration: int) -> Case:
             kind, number = kinds.of(iteration)
-            question = hard_questions.sheet(world, chosen["level"], kind).question(number)
+            question = hard_questions.sheet(world, parameters["level"], kind).question(number)
             data: dict[str, Json] = {
-                "uid": f"{world.name}-{chosen['level']}-{kind}-{number + 1}",
+                "uid": f"{world.name}-{parameters['level']}-{kind}-{number + 1}",
                 "graphName": world.name,
                 "prefixes": questions.PREFIXES,
                 "question": question.words,
@@ -49,12 +49,12 @@ class WorldTools(GraphQuestions):
             }
             return self._case(task, suite, data)
 
-        return OnDemand(count, generated)
+        return OnDemand(count, make)
 
     def check(self, task: Task) -> None:
-        """Refuse shares that are more than the whole, and a world that is too small."""
-        chosen = task.parameters
-        if chosen["empty"] + chosen["unanswerable"] > _WHOLE:
+        """Check that the shares are at most 100 percent, and that the world is large enough."""
+        parameters = task.parameters
+        if parameters["empty"] + parameters["unanswerable"] > _WHOLE:
             raise TaskError(
                 f"task {task.label}: the parameters 'empty' and 'unanswerable' are together more "
                 f"than {_WHOLE} percent"
@@ -62,7 +62,7 @@ class WorldTools(GraphQuestions):
         generator.sizes(world_of(task, 0))
 
     def prepare(self) -> None:
-        """See :meth:`GraphQuestions.prepare`; worlds are made from their declaration, too."""
+        """Load files for judging processes, also the declaration of worlds."""
         super().prepare()
         declared()
 
@@ -71,27 +71,27 @@ _WHOLE: Final = 100  # percent
 
 
 class _Kinds:
-    """The kind of each question, and its number among those of its kind; drawn in order."""
+    """The kind of each question, and its number within the kind, drawn lazily in order."""
 
     def __init__(self, world: World, task: Task) -> None:
-        self._chosen = task.parameters
-        self._chance = Chance(generator.VERSION, world.seed, "kinds", self._chosen["level"])
-        self._seen: Counter[str] = Counter()
-        self._found: list[tuple[str, int]] = []
+        self._parameters = task.parameters
+        self._chance = Chance(generator.VERSION, world.seed, "kinds", self._parameters["level"])
+        self._counts: Counter[str] = Counter()
+        self._kinds: list[tuple[str, int]] = []
 
     def of(self, number: int) -> tuple[str, int]:
-        """Those of the question with a number; only as many are drawn as were asked for."""
-        while len(self._found) <= number:
-            kind = self._drawn()
-            self._found.append((kind, self._seen[kind]))
-            self._seen[kind] += 1
-        return self._found[number]
+        """Kind and number of a question; draws kinds up to this question."""
+        while len(self._kinds) <= number:
+            kind = self._draw()
+            self._kinds.append((kind, self._counts[kind]))
+            self._counts[kind] += 1
+        return self._kinds[number]
 
-    def _drawn(self) -> str:
-        drawn = self._chance.between(1, _WHOLE)
-        if drawn <= self._chosen["empty"]:
+    def _draw(self) -> str:
+        percent = self._chance.between(1, _WHOLE)
+        if percent <= self._parameters["empty"]:
             return hard_questions.EMPTY
-        if drawn <= self._chosen["empty"] + self._chosen["unanswerable"]:
+        if percent <= self._parameters["empty"] + self._parameters["unanswerable"]:
             return hard_questions.UNANSWERABLE
         return hard_questions.ANSWERED
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text2UpdateWorld: changes of a generated world, to be made with a SPARQL update.
+"""Text2UpdateWorld: change a generated world with a SPARQL update.
 
-World and changes follow from the seed of the plan (:mod:`kgbench.worlds`). The update runs on a
-copy of the world. What it changes is compared with what the reference changes, and so is the state
-that it leaves: the two states are isomorphic where the changes are.
+World and changes are generated from the seed of the plan (:mod:`kgbench.worlds`). The update runs
+on a copy of the world. Its changes are compared with those of the reference. This also compares the
+resulting states, which are isomorphic if the changes are.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kgbench.worlds import updates
 
 NAME: Final = "Text2UpdateWorld"
 WRITES: Final = True
-"""Answers are compared by what they write (:func:`kgbench.tasks.typed_answers.writes`)."""
+"""Answers are compared by the triples that they write (:func:`.typed_answers.writes`)."""
 _WORD: Final = re.compile(
     r"\b(?:INSERT|DELETE|LOAD|CLEAR|CREATE|DROP|COPY|MOVE|ADD)\b", re.IGNORECASE
 )
@@ -27,32 +27,36 @@ _REMOVED: Final = '"removed"'
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """``count`` different changes of the world of a seed (:func:`world_writing.cases`)."""
+    """``count`` different changes of the seed's world (:func:`world_writing.cases`)."""
     return world_writing.cases(task, suite, seed, count, updates.sheet)
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
-    """Compare what the last answer's update changes; ask again where it is to blame for more.
+    """Compare the changes of the last answer's update with the expected ones.
 
-    An update that does not parse, cannot be executed, changes nothing, or removes or adds triples
-    that it should not, is asked for again.
+    The model is asked again if the update does not parse, cannot be executed, changes nothing, or
+    removes or adds wrong triples.
     """
-    of = world_writing.written(case, answers[-1], executor, _WORD, update=True)
-    lost = sum(row[0] == _REMOVED for row in of.surplus)
-    added = len(of.surplus) - lost
-    scores = {**of.verdict.scores, "lost": float(lost), "added": float(added)}
-    verdict = replace(of.verdict, scores=scores)
+    compared = world_writing.written(case, answers[-1], executor, _WORD, update=True)
+    lost = sum(row[0] == _REMOVED for row in compared.surplus)
+    added = len(compared.surplus) - lost
+    scores = {**compared.verdict.scores, "lost": float(lost), "added": float(added)}
+    verdict = replace(compared.verdict, scores=scores)
     if len(answers) >= world_writing.ROUNDS:
         return verdict
-    said = world_writing.asked_again(of)
-    if said is None and of.surplus:
+    feedback = world_writing.asked_again(compared)
+    if feedback is None and compared.surplus:
         counts = {"lost": str(lost), "added": str(added)}
-        said = texts.filled(NAME, "feedback-surplus.txt", **counts), "content"
-    return verdict if said is None else replace(verdict, next_prompt=said[0], feedback=said[1])
+        feedback = texts.filled(NAME, "feedback-surplus.txt", **counts), "content"
+    return (
+        verdict
+        if feedback is None
+        else replace(verdict, next_prompt=feedback[0], feedback=feedback[1])
+    )
 
 
 def query(answer: str) -> str | None:
-    """The text of SPARQL in an answer, if there is one."""
+    """The SPARQL text in an answer; ``None`` if there is none."""
     return world_writing.selected(answer, _WORD)
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ShaclVerdictWorld: say which nodes of a part of a generated world violate which constraints.
+"""ShaclVerdictWorld: list the constraint violations in a part of a generated world.
 
-Graphs, shapes and faults follow from the seed of the plan (:mod:`kgbench.worlds.shape_cases`).
+Graphs, shapes and faults are generated from the seed of the plan
+(:mod:`kgbench.worlds.shape_cases`).
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ _MOST: Final = 200  # violations of one answer that the infos list; all are scor
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """``count`` graphs with faults, each another part of the world of a seed."""
-    chosen = task.parameters
+    """``count`` faulty graphs, each from another part of the seed's world."""
+    parameters = task.parameters
     world = world_of(task, seed)
 
     def data(iteration: int) -> Mapping[str, Json]:
-        faulty = shape_cases.faulty(world, chosen["level"], iteration)
+        faulty = shape_cases.faulty(world, parameters["level"], iteration)
         return {
             "shapes": faulty.rules.text,
             "graph": serialising.serialise(faulty.scene.triples, "turtle", shape_cases.PREFIXES),
@@ -48,44 +49,44 @@ def prompt(case: Case) -> str:
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
-    """Compare the results of the report in the last answer with the violations that there are."""
+    """Compare the results of the report in the last answer with the actual violations."""
     answer = answers[-1]
     read = turtle_answers.read(answer, executor)
-    found = reported(read.triples or ())
+    given = reported(read.triples or ())
     expected = {f"{focus} {component}" for focus, component in case.data["violations"]}
-    agreement = compare_sets(expected, found)
-    precision = agreement.precision if found else 0.0
+    agreement = compare_sets(expected, given)
+    precision = agreement.precision if given else 0.0
     scores = {
         "answerParse": float(read.triples is not None),
         "precision": precision,
         "recall": agreement.recall,
         "f1": agreement.f1,
-        "exact": float(found == expected),
+        "exact": float(given == expected),
     }
     infos: dict[str, Json] = {
         "parseError": read.error,
-        "missed": sorted(expected - found),
-        "invented": sorted(found - expected)[:_MOST],
+        "missed": sorted(expected - given),
+        "invented": sorted(given - expected)[:_MOST],
     }
-    verdict = Verdict(scores, infos, turtle_answers.outcome(answer, usable=bool(found)))
+    verdict = Verdict(scores, infos, turtle_answers.outcome(answer, usable=bool(given)))
     if verdict.outcome is Outcome.SCORED or len(answers) >= turtle_answers.ROUNDS:
         return verdict
-    said = (texts.text(NAME, "feedback-no-results.txt"), "format")
+    feedback = (texts.text(NAME, "feedback-no-results.txt"), "format")
     if read.triples is None:
-        said = read.feedback
-    return Verdict(scores, infos, verdict.outcome, *said)
+        feedback = read.feedback
+    return Verdict(scores, infos, verdict.outcome, *feedback)
 
 
 def reported(triples: Iterable[ox.Triple]) -> set[str]:
-    """Node and component of each result of a report that has one of both."""
+    """Node and component of each result in a report with exactly one of each."""
     foci: dict[object, set[str]] = {}
     components: dict[object, set[str]] = {}
-    for one in triples:
-        if one.predicate == _FOCUS:
-            foci.setdefault(one.subject, set()).add(str(one.object))
-        elif one.predicate == _COMPONENT and isinstance(one.object, ox.NamedNode):
-            name = one.object.value.removeprefix(str(SH)).removesuffix(_SUFFIX)
-            components.setdefault(one.subject, set()).add(name)
+    for triple in triples:
+        if triple.predicate == _FOCUS:
+            foci.setdefault(triple.subject, set()).add(str(triple.object))
+        elif triple.predicate == _COMPONENT and isinstance(triple.object, ox.NamedNode):
+            name = triple.object.value.removeprefix(str(SH)).removesuffix(_SUFFIX)
+            components.setdefault(triple.subject, set()).add(name)
     return {
         f"{min(focus)} {min(components[node])}"
         for node, focus in foci.items()
@@ -94,7 +95,7 @@ def reported(triples: Iterable[ox.Triple]) -> set[str]:
 
 
 def reference(case: Case) -> str:
-    """The report."""
+    """The complete validation report."""
     results = [
         f"[] a sh:ValidationResult ; sh:focusNode {focus} ; "
         f"sh:sourceConstraintComponent sh:{component}{_SUFFIX} ."
@@ -104,5 +105,5 @@ def reference(case: Case) -> str:
 
 
 def prepare() -> None:
-    """Read the feedback prompts, for a process that cannot do so later."""
+    """Read the feedback prompts for judging processes, which cannot open files."""
     turtle_answers.prepare()

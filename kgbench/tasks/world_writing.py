@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judging what a text of SPARQL writes: the triples that it adds to a generated world or removes.
+"""Judge of SPARQL texts that write: by the triples that they add to or remove from a world.
 
-An answer's change is compared with that of the reference query, triple by triple, as terms and up
-to the names of blank nodes.
+The changes of an answer are compared with those of the reference query, triple by triple, as terms
+and up to the names of blank nodes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from kgbench.errors import EvaluationError
 from kgbench.model import Case, Executor, Json, Outcome, QueryResult, Task, Verdict
-from kgbench.policies.blank_nodes import Row, compare_rows
+from kgbench.policies.blank_nodes import Row, compare_rows, row_texts
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.tasks import catalogue, graphs, texts, world_questions
 from kgbench.tasks.world_questions import graph_name, world_of
@@ -30,10 +30,10 @@ SheetOf = Callable[[World, int], WritingSheet]
 
 
 class Written(NamedTuple):
-    """The verdict on an answer without feedback, and what feedback tells.
+    """The verdict on an answer without feedback, and the data for the feedback.
 
-    ``text`` is the SPARQL of the answer, ``error`` why the engine did not execute it; ``surplus``
-    are the rows (:meth:`kgbench.model.Executor.changes`) that should not be there.
+    ``text`` is the SPARQL of the answer, ``error`` the engine's error if it was not executed;
+    ``surplus`` are the wrong rows (:meth:`kgbench.model.Executor.changes`).
     """
 
     verdict: Verdict
@@ -45,14 +45,14 @@ class Written(NamedTuple):
 
 
 def cases(task: Task, suite: str, seed: int, count: int, sheet_of: SheetOf) -> Sequence[Case]:
-    """``count`` different exercises about the world of a seed, from the sheet of its level.
+    """``count`` different exercises about the seed's world, from the sheet of its level.
 
-    Raises :class:`~kgbench.errors.TaskError` where the world is too small for so many, once the
-    first that is too much is asked for.
+    If the world is too small for so many, accessing the first surplus case raises
+    :class:`~kgbench.errors.TaskError`.
     """
-    chosen = task.parameters
+    parameters = task.parameters
     world = world_of(task, seed)
-    sheet = sheet_of(world, chosen["level"])
+    sheet = sheet_of(world, parameters["level"])
 
     def data(iteration: int) -> Mapping[str, Json]:
         exercise = sheet.question(iteration)
@@ -72,7 +72,7 @@ def prompt(case: Case) -> str:
 
 
 def selected(answer: str, word: re.Pattern[str]) -> str | None:
-    """The text in the first fenced block where ``word`` is found, trimmed."""
+    """The text of the first fenced block that contains ``word``, trimmed."""
     blocks = (block.body.strip() for block in fenced_blocks(answer))
     return next((body for body in blocks if word.search(body)), None)
 
@@ -80,10 +80,10 @@ def selected(answer: str, word: re.Pattern[str]) -> str | None:
 def written(
     case: Case, answer: str, executor: Executor, word: re.Pattern[str], *, update: bool
 ) -> Written:
-    """What the text of an answer writes, compared with what the reference of ``case`` writes.
+    """Compare the changes of the text in an answer with those of the reference of ``case``.
 
-    ``word`` is found in each text of the kind that is asked for, and ``update`` says that it is an
-    update. Raises :class:`~kgbench.errors.EvaluationError` where the reference cannot be executed.
+    ``word`` matches in each text of the requested kind; ``update`` is true if that is an update.
+    Raises :class:`~kgbench.errors.EvaluationError` if the reference cannot be executed.
     """
     text = selected(answer, word)
     error = NO_TEXT if text is None else executor.check(text, PREFIXES, update=update)
@@ -111,18 +111,18 @@ def written(
 vocabulary: Final = world_questions.Vocabulary(PREFIXES)
 
 
-def asked_again(of: Written) -> tuple[str, str] | None:
-    """The prompt after a text that does not parse, cannot be executed or writes nothing.
+def asked_again(comparison: Written) -> tuple[str, str] | None:
+    """The feedback on a text that does not parse, cannot be executed or writes nothing; its kind.
 
-    With its kind; ``None`` where something is written.
+    ``None`` if the text writes something.
     """
-    if of.text is None:
+    if comparison.text is None:
         return texts.shared(FOLDER, "feedback-no-text.txt"), "syntax"
-    if of.syntax_error is not None:
-        return _filled("syntax", of.syntax_error, of.text), "syntax"
-    if of.error is not None:
-        return _filled("error", of.error, of.text), "content"
-    if not of.writes:
+    if comparison.syntax_error is not None:
+        return _filled("syntax", comparison.syntax_error, comparison.text), "syntax"
+    if comparison.error is not None:
+        return _filled("error", comparison.error, comparison.text), "content"
+    if not comparison.writes:
         return texts.shared(FOLDER, "feedback-nothing.txt"), "empty-result"
     return None
 
@@ -133,7 +133,7 @@ def reference(case: Case) -> str:
 
 
 def prepare() -> None:
-    """Read what judging needs, for a process that cannot do so later."""
+    """Load files for judging processes, which cannot open files."""
     graphs.prepare()
     declared()
     for name in ("no-text", "syntax", "error", "nothing"):
@@ -141,8 +141,8 @@ def prepare() -> None:
 
 
 def _filled(name: str, message: str, text: str) -> str:
-    said = message[:_LONGEST]
-    return texts.shared_filled(FOLDER, f"feedback-{name}.txt", message=said, text=text)
+    shortened = message[:_LONGEST]
+    return texts.shared_filled(FOLDER, f"feedback-{name}.txt", message=shortened, text=text)
 
 
 def _infos(
@@ -162,9 +162,4 @@ def _infos(
 
 
 def _listed(rows: Iterable[Row]) -> list[str]:
-    """The first few rows as text, in an order of their own; blank nodes without their labels."""
-    written = (
-        " ".join("_:" if cell.startswith("_:") else cell for cell in row if cell is not None)
-        for row in rows
-    )
-    return [line[:_LONGEST] for line in sorted(written)[:_SHOWN]]
+    return [line[:_LONGEST] for line in row_texts(rows)[:_SHOWN]]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For the tests of others: the contract of a task class, and the scores of an answer.
+"""Tools for tests of task classes: the contract of a task class, and scores of answers.
 
-With pytest there are fixtures, too: :mod:`kgbench.pytest_plugin`.
+The same tools are pytest fixtures in :mod:`kgbench.pytest_plugin`.
 """
 
 from __future__ import annotations

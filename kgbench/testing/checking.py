@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that can be checked of task classes in a folder, for ``kgbench tasks check``.
+"""All checks of the task classes in a folder, for ``kgbench tasks check``.
 
-Judges run as in a benchmark: in a child process with limits. Nothing is asked of a model.
+Judges run as in a benchmark: in a child process with limits. No model is called.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ HOSTILE_ANSWERS = 200
 LIMITS = JudgeLimits(seconds=10.0)
 
 _MOST_CASES = 200  # of a task class
-_AGAIN = 30  # hostile answers that are judged twice
-_LISTED = 5  # files that a message lists at most
+_JUDGED_TWICE = 30  # hostile answers, to see whether verdicts are reproducible
+_LISTED = 5  # most files that a message lists
 _SHOWN = 40  # characters of an answer in a message
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check of a task class: what was looked at, and what is wrong.
+    """One check of a task class, with the faults that it revealed.
 
-    ``skipped`` says why nothing was looked at.
+    ``looked_at`` names the subject of the check; ``skipped`` is the reason if it was not made.
     """
 
     task_class: str
@@ -49,92 +49,92 @@ class Check:
 
 
 def check_folder(folder: Path, *, limits: JudgeLimits = LIMITS) -> Iterator[Check]:
-    """The checks of all task classes that are declared in ``folder``, one after the other.
+    """Check all task classes that are declared in ``folder``, and yield each check when it is done.
 
-    A class is used from the folder, be it installed or not. Raises
-    :class:`~kgbench.errors.ResourceError` where the folder declares none.
+    A class is imported from the folder, whether it is installed or not. Raises
+    :class:`~kgbench.errors.ResourceError` if the folder declares no task class.
     """
-    built = cache(_built)
+    build = cache(_build_wheel)
     for source in sources(folder):
         project = source.project
         wheel = None
         if project is not None and source.name in entry_points(project):
-            wheel = _wheel(source, built(project))
+            wheel = _check_wheel(source, build(project))
         with used(project):
             yield from _checks(source, limits, wheel)
 
 
-_OF_CODE = ("cases", "prompts", "reference answers", "hostile answers")
+_CODE_CHECKS = ("cases", "prompts", "reference answers", "hostile answers")
 
 
 def _checks(source: Source, limits: JudgeLimits, wheel: Check | None) -> Iterator[Check]:
     path = source.folder / catalogue.DECLARATION
-    made = partial(Check, source.name, file=path)
-    found = declared(path)
-    if found.syntax:
-        yield made("declaration", faults=tuple(found.syntax))
+    check = partial(Check, source.name, file=path)
+    declaration_faults = declared(path)
+    if declaration_faults.syntax:
+        yield check("declaration", faults=tuple(declaration_faults.syntax))
     else:
-        yield made("declaration", looked_at="shape", faults=tuple(found.shape))
-        yield made("vocabulary", looked_at="terms", faults=tuple(found.terms))
-        yield made("levels", looked_at="values", faults=tuple(found.levels))
+        yield check("declaration", looked_at="shape", faults=tuple(declaration_faults.shape))
+        yield check("vocabulary", looked_at="terms", faults=tuple(declaration_faults.terms))
+        yield check("levels", looked_at="values", faults=tuple(declaration_faults.levels))
     module, faults, skipped = _code(source)
     if faults or skipped is None:
-        yield made("code", looked_at="module", faults=faults)
+        yield check("code", looked_at="module", faults=faults)
     if wheel is not None:
         yield wheel
     if module is None:
-        why = skipped or "the class cannot be used"
-        yield from (made(name, skipped=why) for name in _OF_CODE)
+        reason = skipped or "the class cannot be used"
+        yield from (check(name, skipped=reason) for name in _CODE_CHECKS)
         return
     task_class = catalogue.task_class(source.name)
     faults = _collected(contract.faults_of_cases(task_class, module))
-    cases, more = _all_cases(task_class, module)
-    yield made("cases", looked_at=_count(len(cases), "case"), faults=(*faults, *more))
+    cases, case_faults = _all_cases(task_class, module)
+    yield check("cases", looked_at=_counted(len(cases), "case"), faults=(*faults, *case_faults))
     if not cases:
-        yield from (made(name, skipped="there are no cases") for name in _OF_CODE[1:])
+        yield from (check(name, skipped="there are no cases") for name in _CODE_CHECKS[1:])
         return
     judge = partial(judge_batch, limits=limits)
     references = partial(_references, path)
-    for name, look in (("prompts", _prompts), ("reference answers", references)):
-        faults = _collected(look(task_class, module, cases, judge))
-        yield made(name, looked_at=_count(len(cases), "case"), faults=faults)
+    for name, find_faults in (("prompts", _prompts), ("reference answers", references)):
+        faults = _collected(find_faults(task_class, module, cases, judge))
+        yield check(name, looked_at=_counted(len(cases), "case"), faults=faults)
     looked_at, faults = _hostile(task_class, module, cases, judge)
-    yield made("hostile answers", looked_at=looked_at, faults=faults)
+    yield check("hostile answers", looked_at=looked_at, faults=faults)
 
 
 def _code(source: Source) -> tuple[TaskModule | None, tuple[Fault, ...], str | None]:
-    """The module of a class, what is wrong with it, and why it is not looked at."""
+    """The module of a class, its faults, and the reason for not checking it."""
     name, project = source.name, source.project
     try:
         task_class, module = catalogue.task_class(name), catalogue.module(name)
-        place = catalogue.folder(name).resolve()
+        folder = catalogue.folder(name).resolve()
     except TaskError as error:
         if name in catalogue.unusable():
             return None, (Fault(str(error)),), None
         if project is None:
             return None, (), f"no {PROJECT} names its module, and it is not installed"
         hint = nearest(name, entry_points(project))
-        about = f"{project / PROJECT} names no module for {name} ({catalogue.GROUP}): {hint}"
-        return None, (Fault(about),), None
-    if place != source.folder:
-        return None, (), f"the class that is used under this name lies in {place}"
-    why = sealed_classes.why_sealed(name)
-    if why is not None:
-        return None, (), f"it is sealed: {why}"
-    said = getattr(module, "NAME", None)
-    lacks = [
-        each
-        for each in ("cases", "prompt", "judge", "reference")
-        if not callable(getattr(module, each, None))
+        message = f"{project / PROJECT} names no module for {name} ({catalogue.GROUP}): {hint}"
+        return None, (Fault(message),), None
+    if folder != source.folder:
+        return None, (), f"another class with this name is used, from {folder}"
+    sealed_reason = sealed_classes.why_sealed(name)
+    if sealed_reason is not None:
+        return None, (), f"it is sealed: {sealed_reason}"
+    declared_name = getattr(module, "NAME", None)
+    missing = [
+        function
+        for function in ("cases", "prompt", "judge", "reference")
+        if not callable(getattr(module, function, None))
     ]
-    faults = [Fault(f"the module has no function {each}()") for each in lacks]
-    if said != task_class.name:
-        faults.append(Fault(f"the module says NAME = {said!r} instead of {name!r}"))
-    return (None if lacks else module), tuple(faults), None
+    faults = [Fault(f"the module has no function {function}()") for function in missing]
+    if declared_name != task_class.name:
+        faults.append(Fault(f"the module says NAME = {declared_name!r} instead of {name!r}"))
+    return (None if missing else module), tuple(faults), None
 
 
-def _built(project: Path) -> Mapping[str, bytes] | Fault | str:
-    """The wheel of a project, or what is wrong with the project, or why no wheel is built."""
+def _build_wheel(project: Path) -> Mapping[str, bytes] | Fault | str:
+    """The files of a project's wheel, a fault of the project, or the reason for not building."""
     try:
         return wheels.contents(project)
     except wheels.FaultyPackageError as error:
@@ -143,31 +143,31 @@ def _built(project: Path) -> Mapping[str, bytes] | Fault | str:
         return f"no wheel is built: {error}"
 
 
-def _wheel(source: Source, wheel: Mapping[str, bytes] | Fault | str) -> Check:
-    """The wheel holds all of the task class, so that it works where it is installed."""
-    made = partial(Check, source.name, "wheel", file=(source.project or source.folder) / PROJECT)
+def _check_wheel(source: Source, wheel: Mapping[str, bytes] | Fault | str) -> Check:
+    """Check that the wheel contains the module, declaration and data of a task class."""
+    check = partial(Check, source.name, "wheel", file=(source.project or source.folder) / PROJECT)
     if isinstance(wheel, str):
-        return made(skipped=wheel)
+        return check(skipped=wheel)
     if isinstance(wheel, Fault):
-        return made(looked_at="wheel", faults=(wheel,))
+        return check(looked_at="wheel", faults=(wheel,))
     try:
         absent = list(wheels.lacking(source, wheel))
     except ResourceError:
-        return made(skipped="the declaration is broken")
-    shown = ", ".join(absent[:_LISTED]) + (
+        return check(skipped="the declaration is broken")
+    listed = ", ".join(absent[:_LISTED]) + (
         f" and {len(absent) - _LISTED} more" * (len(absent) > _LISTED)
     )
-    faults = [Fault(f"the wheel lacks {shown}: {PROJECT} must make it part of the package")]
-    looked_at = f"wheel: {_count(len(wheel), 'file')}"
-    return made(looked_at=looked_at, faults=tuple(faults if absent else ()))
+    faults = [Fault(f"the wheel lacks {listed}: {PROJECT} must make it part of the package")]
+    looked_at = f"wheel: {_counted(len(wheel), 'file')}"
+    return check(looked_at=looked_at, faults=tuple(faults if absent else ()))
 
 
 def _all_cases(task_class: TaskClass, module: TaskModule) -> tuple[list[Case], tuple[Fault, ...]]:
     try:
-        found = list(islice(contract.all_cases(task_class, module), _MOST_CASES))
-    except Exception as error:  # noqa: BLE001 - whatever the code of others raises
-        return [], (Fault(_raised("cases()", error)),)
-    return found, ()
+        cases = list(islice(contract.all_cases(task_class, module), _MOST_CASES))
+    except Exception as error:  # noqa: BLE001 - code of the author may raise anything
+        return [], (Fault(_raised_message("cases()", error)),)
+    return cases, ()
 
 
 def _prompts(
@@ -193,40 +193,40 @@ def _references(
 def _hostile(
     task_class: TaskClass, module: TaskModule, cases: Sequence[Case], judge: contract.Judge
 ) -> tuple[str, tuple[Fault, ...]]:
-    """The judge ends with an outcome whatever is answered, in the first round and in the last."""
+    """Check that the judge gives valid verdicts on hostile answers, in the first and last round."""
     try:
         references = [module.reference(case) for case in cases]
-    except Exception as error:  # noqa: BLE001 - whatever the code of others raises
-        return "0 answers", (Fault(_raised("reference()", error)),)
-    given = list(hostile.answers(references, HOSTILE_ANSWERS))
-    asked = [cases[number % len(cases)] for number in range(len(given))]
+    except Exception as error:  # noqa: BLE001 - code of the author may raise anything
+        return "0 answers", (Fault(_raised_message("reference()", error)),)
+    answers = list(hostile.answers(references, HOSTILE_ANSWERS))
+    asked_cases = [cases[number % len(cases)] for number in range(len(answers))]
     faults: dict[str, list[str]] = {}
     outcomes: Counter[str] = Counter()
-    for rounds in sorted({1, most := task_class.max_rounds}):
+    for rounds in sorted({1, last_round := task_class.max_rounds}):
         requests = [
             JudgeRequest(case, (text,) * rounds)
-            for case, (_, text) in zip(asked, given, strict=True)
+            for case, (_, text) in zip(asked_cases, answers, strict=True)
         ]
-        verdicts = judge([*requests, *requests[:_AGAIN]])
-        outcomes.update(str(verdict.outcome) for verdict in verdicts[: len(given)])
-        for number, ((kind, text), verdict) in enumerate(zip(given, verdicts, strict=False)):
-            found = list(_of_hostile(task_class, verdict, kind, text, rounds))
-            told = kind in hostile.NO_ANSWERS and verdict.next_prompt
-            if told and leaks.is_told(module, asked[number], told):
-                found.append("the feedback on it contains the reference answer")
-            if number < _AGAIN and _differ(verdict, verdicts[len(given) + number]):
-                found.append("the same answer is judged differently each time")
-            for fault in found:
-                faults.setdefault(fault, []).append(f"{kind}, {_start(text)}")
+        verdicts = judge([*requests, *requests[:_JUDGED_TWICE]])
+        outcomes.update(str(verdict.outcome) for verdict in verdicts[: len(answers)])
+        for number, ((kind, text), verdict) in enumerate(zip(answers, verdicts, strict=False)):
+            new_faults = list(_hostile_faults(task_class, verdict, kind, text, rounds))
+            feedback = kind in hostile.NO_ANSWERS and verdict.next_prompt
+            if feedback and leaks.is_told(module, asked_cases[number], feedback):
+                new_faults.append("the feedback on it contains the reference answer")
+            if number < _JUDGED_TWICE and _differ(verdict, verdicts[len(answers) + number]):
+                new_faults.append("the same answer is judged differently each time")
+            for fault in new_faults:
+                faults.setdefault(fault, []).append(f"{kind}, {_beginning(text)}")
     counts = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common())
-    about = _count(len(given), "answer") + (", 2 rounds" if most > 1 else "")
-    return f"{about}: {counts}", tuple(
-        Fault(f"{fault} ({_count(len(places), 'answer')}; the first: {places[0]})")
-        for fault, places in faults.items()
+    counted = _counted(len(answers), "answer") + (", 2 rounds" if last_round > 1 else "")
+    return f"{counted}: {counts}", tuple(
+        Fault(f"{fault} ({_counted(len(examples), 'answer')}; the first: {examples[0]})")
+        for fault, examples in faults.items()
     )
 
 
-def _of_hostile(
+def _hostile_faults(
     task_class: TaskClass, verdict: Verdict, kind: str, text: str, rounds: int
 ) -> Iterator[str]:
     if verdict.outcome is Outcome.EVALUATOR_ERROR:
@@ -247,31 +247,31 @@ def _of_hostile(
             yield f"what is no answer gets the best score ({metric.name} = {score})"
 
 
-def _differ(one: Verdict, other: Verdict) -> bool:
-    """Whether two verdicts differ for another reason than a limit, which machines reach or not."""
-    return one != other and Outcome.TIMEOUT not in {one.outcome, other.outcome}
+def _differ(first: Verdict, second: Verdict) -> bool:
+    """Whether two verdicts differ, unless one hit a time limit, which depends on the machine."""
+    return first != second and Outcome.TIMEOUT not in {first.outcome, second.outcome}
 
 
 def _collected(faults: Iterator[str]) -> tuple[Fault, ...]:
-    """The faults, each once, and the exception that ended the search where there was one."""
-    found: list[str] = []
+    """The distinct faults, and as the last one an exception that ended the search."""
+    messages: list[str] = []
     try:
-        found.extend(faults)
-    except Exception as error:  # noqa: BLE001 - whatever the code of others raises
-        found.append(_raised("the module", error))
-    return tuple(map(Fault, dict.fromkeys(found)))
+        messages.extend(faults)
+    except Exception as error:  # noqa: BLE001 - code of the author may raise anything
+        messages.append(_raised_message("the module", error))
+    return tuple(map(Fault, dict.fromkeys(messages)))
 
 
-def _raised(what: str, error: Exception) -> str:
-    """An exception of the code of others, with its place."""
+def _raised_message(raiser: str, error: Exception) -> str:
+    """A message about an exception in an author's code, with file and line."""
     frames = traceback.extract_tb(error.__traceback__)
-    place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
-    return f"{what} raises {type(error).__name__}: {error}{place}"
+    location = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    return f"{raiser} raises {type(error).__name__}: {error}{location}"
 
 
-def _start(text: str) -> str:
+def _beginning(text: str) -> str:
     return repr(text[:_SHOWN]) + ("..." if len(text) > _SHOWN else "")
 
 
-def _count(number: int, one: str) -> str:
-    return f"{number:,} {one if number == 1 else f'{one}s'}"
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun if number == 1 else f'{noun}s'}"

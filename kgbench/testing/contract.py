@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The contract of a task class, as functions that give its faults, one sentence each.
+"""The contract of task classes, as functions that yield violations, one sentence each.
 
-A package with a task class of its own calls :func:`check_task_class` in a test of its own;
-``kgbench tasks check`` looks at more (:mod:`kgbench.testing.checking`).
+A package with a task class calls :func:`check_task_class` in its tests; ``kgbench tasks check``
+makes further checks (:mod:`kgbench.testing.checking`).
 """
 
 from __future__ import annotations
@@ -21,49 +21,51 @@ from kgbench.testing.executor import PlainExecutor
 from kgbench.testing.hostile import NO_ANSWERS
 
 SUITE = "contract"
-FEW = 3  # cases that are looked at of each task
+FEW = 3  # cases of each task that are checked
 FEEDBACK = frozenset(("syntax", "content", "format", "empty-result"))
 
 #: Judges a batch of answers: one verdict for each, in order.
 Judge = Callable[[Sequence[JudgeRequest]], Sequence[Verdict]]
 
-_NEAR = 1e-9  # sums of weights may miss 1 by so much
+_TOLERANCE = 1e-9  # for scores that are rounded sums of weights
 
 
 def all_cases(task_class: TaskClass, module: TaskModule, count: int = 20) -> list[Case]:
     """The cases of all labelled tasks of a class, at most ``count`` of each task."""
-    return [c for task in tasks(task_class) for c in module.cases(task, SUITE, 7, count)]
+    return [case for task in tasks(task_class) for case in module.cases(task, SUITE, 7, count)]
 
 
 def tasks(task_class: TaskClass) -> Sequence[Task]:
-    """The labelled tasks of a class; where it has none, the one with the defaults."""
+    """The labelled tasks of a class; if it has none, a task with the default parameters."""
     return task_class.tasks or [labelled_task(task_class, task_class.name, {})]
 
 
 def judge_here(module: TaskModule, executor: Executor) -> Judge:
-    """The judge of a module in this process, without limits."""
-    return lambda batch: [module.judge(each.case, each.answers, executor) for each in batch]
+    """Return a judge that calls the module in this process, without limits."""
+    return lambda batch: [
+        module.judge(request.case, request.answers, executor) for request in batch
+    ]
 
 
 def faults_of_cases(task_class: TaskClass, module: TaskModule) -> Iterator[str]:
-    """Cases are the same for a seed, no more than asked for, JSON-shaped and all different."""
+    """Check that cases are reproducible, at most as many as requested, JSON-shaped and distinct."""
     for task in tasks(task_class):
-        found = list(module.cases(task, SUITE, 7, FEW))
-        if not found:
+        cases = list(module.cases(task, SUITE, 7, FEW))
+        if not cases:
             yield f"{task.label} has no cases"
-        if len(found) > FEW or len(module.cases(task, SUITE, 7, 1)) > 1:
+        if len(cases) > FEW or len(module.cases(task, SUITE, 7, 1)) > 1:
             yield f"{task.label}: cases() gives more cases than it was asked for"
-        same = found == list(module.cases(task, SUITE, 7, FEW))
-        if not same or found[:1] != list(module.cases(task, SUITE, 7, 1)):
+        same = cases == list(module.cases(task, SUITE, 7, FEW))
+        if not same or cases[:1] != list(module.cases(task, SUITE, 7, 1)):
             yield f"{task.label}: cases() gives other cases for the same seed"
-        if len({case.iri for case in found}) < len(found):
+        if len({case.iri for case in cases}) < len(cases):
             yield f"{task.label}: two cases are the same"
-        for case in found:
+        for case in cases:
             yield from faults_of_case(task, case)
 
 
 def faults_of_case(task: Task, case: Case) -> Iterator[str]:
-    """A case knows its task, and survives JSON unchanged."""
+    """Check that a case has the parameters of its task, and data that JSON preserves."""
     if (case.suite, case.task_class) != (SUITE, task.task_class):
         yield f"{_name(case)} has another suite or task class than it was asked for"
     if dict(case.parameters) != dict(task.parameters):
@@ -79,7 +81,7 @@ def faults_of_case(task: Task, case: Case) -> Iterator[str]:
 
 
 def faults_of_prompt(module: TaskModule, case: Case) -> Iterator[str]:
-    """A prompt is a text, the same each time, that does not give the answer away."""
+    """Check that a prompt is reproducible, not empty, and does not contain the answer."""
     text = module.prompt(case)
     if not text.strip():
         yield f"the prompt of {_name(case)} is empty"
@@ -95,26 +97,26 @@ def faults_of_prompt(module: TaskModule, case: Case) -> Iterator[str]:
 def faults_of_reference(
     task_class: TaskClass, module: TaskModule, case: Case, judge: Judge
 ) -> Iterator[str]:
-    """The reference answer has the best main score, and the dialogue is over after it."""
+    """Check that the reference answer gets the best main score and ends the dialogue."""
     (verdict,) = judge([JudgeRequest(case, (module.reference(case),))])
-    about = f"the reference answer of {_name(case)}"
+    subject = f"the reference answer of {_name(case)}"
     if verdict.outcome is not Outcome.SCORED:
-        why = verdict.infos.get("message", "")
-        yield f"{about} has the outcome {verdict.outcome}{f': {why}' if why else ''}"
+        message = verdict.infos.get("message", "")
+        yield f"{subject} has the outcome {verdict.outcome}{f': {message}' if message else ''}"
         return
-    yield from (f"{about}: {fault}" for fault in faults_of_verdict(task_class, verdict, 1))
+    yield from (f"{subject}: {fault}" for fault in faults_of_verdict(task_class, verdict, 1))
     if verdict.next_prompt is not None:
-        yield f"{about} gets feedback ({verdict.feedback}) instead of ending the dialogue"
+        yield f"{subject} gets feedback ({verdict.feedback}) instead of ending the dialogue"
     metric = task_class.metrics[task_class.main_metric]
     score = main_score(task_class, verdict)
     if score is None or not is_best(metric, score):
-        yield f"{about} gets {metric.name} = {score}, which is not the best value"
+        yield f"{subject} gets {metric.name} = {score}, which is not the best value"
 
 
 def faults_of_echo(
     task_class: TaskClass, module: TaskModule, case: Case, judge: Judge
 ) -> Iterator[str]:
-    """Whoever sends the prompt back has answered nothing, and does not get the best score."""
+    """Check that an answer that repeats the prompt does not get the best score."""
     metric = task_class.metrics[task_class.main_metric]
     (verdict,) = judge([JudgeRequest(case, (module.prompt(case),))])
     score = main_score(task_class, verdict)
@@ -123,23 +125,23 @@ def faults_of_echo(
 
 
 def main_score(task_class: TaskClass, verdict: Verdict) -> float | None:
-    """The main score of a dialogue that ends with its first answer."""
+    """The main score of a dialogue that ends with its first answer; ``None`` if undefined."""
     names = [task_class.main_metric] if task_class.max_rounds > 1 else []
     try:
         scores = dict(verdict.scores) | aggregate([verdict.scores], names, task_class.max_rounds)
-    except ValueError:  # the main metric is not called as an aggregate is
+    except ValueError:  # the main metric does not have the name of an aggregate
         return None
     return scores.get(task_class.main_metric)
 
 
 def is_best(metric: Metric, score: float) -> bool:
-    """Whether no value of the metric is better; true where its range has no end on that side."""
-    best = metric.maximum if metric.higher_is_better else metric.minimum
-    return best is None or abs(score - best) < _NEAR
+    """Whether no value of the metric is better; true if its range is unbounded on that side."""
+    bound = metric.maximum if metric.higher_is_better else metric.minimum
+    return bound is None or abs(score - bound) < _TOLERANCE
 
 
 def faults_of_verdict(task_class: TaskClass, verdict: Verdict, rounds: int) -> Iterator[str]:
-    """Every score is declared and in its declared range; what follows a last round is nothing."""
+    """Check that scores are declared and in range, infos are JSON, and feedback is consistent."""
     declared = task_class.answer_metrics
     for name, value in verdict.scores.items():
         metric = declared.get(name)
@@ -170,7 +172,7 @@ def _faults_of_feedback(task_class: TaskClass, verdict: Verdict, rounds: int) ->
 
 
 def faults_of_answer(task_class: TaskClass, case: Case, answer: str, judge: Judge) -> Iterator[str]:
-    """Whatever the answer is, it is judged, and judged alike each time, in every round."""
+    """Check that an answer gets valid and reproducible verdicts in every round."""
     rounds = range(1, task_class.max_rounds + 1)
     requests = [JudgeRequest(case, (answer,) * k) for k in rounds]
     *verdicts, last, again = judge([*requests, requests[-1]])
@@ -183,9 +185,10 @@ def faults_of_answer(task_class: TaskClass, case: Case, answer: str, judge: Judg
 
 
 def check_task_class(name: str, executor: Executor | None = None) -> None:
-    """Raise :class:`AssertionError` with the faults of the task class called ``name``, if any.
+    """Check the contract of the task class called ``name``.
 
-    ``executor`` parses and queries for the judge; by default a :class:`PlainExecutor`.
+    ``executor`` parses documents and runs queries for the judge; by default a
+    :class:`PlainExecutor`. Raises :class:`AssertionError` with all violations, one per line.
     """
     task_class, module = catalogue.task_class(name), catalogue.module(name)
     judge = judge_here(module, PlainExecutor() if executor is None else executor)

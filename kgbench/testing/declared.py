@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with a ``task.ttl``: its syntax, its terms, the levels it names, its shape."""
+"""Faults of a ``task.ttl``: its syntax, unknown terms, values that are not allowed, its shape."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from kgbench.shapes import Violation
 from kgbench.tasks import declaration
 from kgbench.vocab import KGB, RDF, RDFS, SKOS, compact
 
-_LONGEST = 300  # characters of a validator's message
+_LONGEST = 300  # characters of a validator's message that are shown
 _PREFIX = re.compile(
     rf"^\s*@?prefix\s+([\w-]*):\s*<{re.escape(KGB)}>", re.IGNORECASE | re.MULTILINE
 )
 
 
 class Fault(NamedTuple):
-    """What is wrong, and in which line (from 1) of the declaration; ``None`` where that is open."""
+    """A fault, with the line (from 1) of the declaration; ``None`` if the line is unknown."""
 
     message: str
     line: int | None = None
 
 
 class Declared(NamedTuple):
-    """The faults of a declaration, by what is looked at."""
+    """The faults of a declaration, by kind."""
 
     syntax: Sequence[Fault]
     terms: Sequence[Fault] = ()
@@ -42,7 +42,7 @@ class Declared(NamedTuple):
 
 
 def declared(path: Path) -> Declared:
-    """Everything that is wrong with the declaration of a task class at ``path``."""
+    """Find all faults of the declaration of a task class at ``path``."""
     try:
         text = path.read_text(encoding="utf-8")
         triples = [quad.triple for quad in quads(text.encode())]
@@ -54,18 +54,20 @@ def declared(path: Path) -> Declared:
     levels, shape = [], []
     for violation in shapes.validate(shapes.rdflib_graph(triples), "tasks"):
         if violation.path in {compact(iri) for iri in unknown}:
-            continue  # the term is a fault of its own
-        allowed = _levels().get(violation.path or "")
+            continue  # reported as an unknown term
+        allowed = _allowed_values().get(violation.path or "")
         if violation.component == "sh:InConstraintComponent" and allowed:
-            levels.append(_no_level(violation, allowed, text))
+            levels.append(_disallowed_value(violation, allowed, text))
         else:
-            shape.append(Fault(f"{_node(violation.focus, triples)}: {_said(violation)}"))
+            shape.append(
+                Fault(f"{_node_name(violation.focus, triples)}: {_violation_message(violation)}")
+            )
     if not (unknown or levels or shape):
         try:
             declaration.read(path)
         except ResourceError as error:
             shape.append(Fault(str(error.__cause__ or error)))
-    return Declared([], [_misspelt(iri, text) for iri in sorted(unknown)], levels, shape)
+    return Declared([], [_unknown_term(iri, text) for iri in sorted(unknown)], levels, shape)
 
 
 @cache
@@ -76,8 +78,8 @@ def terms() -> frozenset[str]:
 
 
 @cache
-def _levels() -> Mapping[str, tuple[str, ...]]:
-    """The values that the shapes allow for each of our properties, where they list them."""
+def _allowed_values() -> Mapping[str, tuple[str, ...]]:
+    """The allowed values of each kgbench property for which the shapes list them."""
     import rdflib
     from rdflib import SH
     from rdflib.collection import Collection
@@ -97,53 +99,55 @@ def _own_terms(triple: ox.Triple) -> Iterator[str]:
             yield node.value
 
 
-def _misspelt(iri: str, text: str) -> Fault:
-    written = compact(iri)
-    hint = nearest(written, map(compact, terms()))
-    declared_as = _PREFIX.search(text)
+def _unknown_term(iri: str, text: str) -> Fault:
+    term = compact(iri)
+    hint = nearest(term, map(compact, terms()))
+    prefix = _PREFIX.search(text)
     local = iri.removeprefix(KGB)
-    shown = f"{declared_as[1]}:{local}" if declared_as else iri
-    return Fault(f"the vocabulary has no term {written}: {hint}", _line(text, shown))
+    shown = f"{prefix[1]}:{local}" if prefix else iri
+    return Fault(f"the vocabulary has no term {term}: {hint}", _line_of(text, shown))
 
 
-def _no_level(violation: Violation, allowed: Sequence[str], text: str) -> Fault:
+def _disallowed_value(violation: Violation, allowed: Sequence[str], text: str) -> Fault:
     value = violation.value or ""
     hint = nearest(value.strip('"'), allowed)
-    return Fault(f"{violation.path} cannot be {value}: {hint}", _line(text, value.strip('"')))
+    return Fault(f"{violation.path} cannot be {value}: {hint}", _line_of(text, value.strip('"')))
 
 
-def _line(text: str, shown: str) -> int | None:
-    """The first line in which a term stands as a whole."""
-    found = re.search(rf"(?<![\w-]){re.escape(shown)}(?![\w-])", text)
-    return None if found is None else text.count("\n", 0, found.start()) + 1
+def _line_of(text: str, shown: str) -> int | None:
+    """The first line that contains a term as a whole word."""
+    match = re.search(rf"(?<![\w-]){re.escape(shown)}(?![\w-])", text)
+    return None if match is None else text.count("\n", 0, match.start()) + 1
 
 
-def _node(focus: str, triples: Sequence[ox.Triple]) -> str:
-    """A node as its author knows it: its class and its name, else its IRI."""
-    about = [triple for triple in triples if getattr(triple.subject, "value", None) == focus]
+def _node_name(focus: str, triples: Sequence[ox.Triple]) -> str:
+    """A node's class and name; its IRI if it has no name."""
+    triples_of_node = [
+        triple for triple in triples if getattr(triple.subject, "value", None) == focus
+    ]
     kinds = sorted(
         compact(triple.object.value)
-        for triple in about
+        for triple in triples_of_node
         if triple.predicate.value == RDF.type and isinstance(triple.object, ox.NamedNode)
     )
-    kind = next((each for each in kinds if each.startswith("kgb:")), "")
+    kind = next((name for name in kinds if name.startswith("kgb:")), "")
     names = [
         triple.object.value
-        for triple in about
+        for triple in triples_of_node
         if triple.predicate.value in {SKOS.notation, KGB.parameterName}
         and isinstance(triple.object, ox.Literal)
     ]
     return " ".join([kind, *names[:1]]) if kind and (names or "://" not in focus) else focus
 
 
-def _said(violation: Violation) -> str:
-    """What the validator says, where that is no dump of shapes."""
+def _violation_message(violation: Violation) -> str:
+    """A message for a violation; some of the validator's own messages contain whole shapes."""
     if violation.component == "sh:XoneConstraintComponent":
         return "it fits none, or more than one, of the alternatives that shapes/tasks.ttl allows"
     if violation.component == "sh:ClosedConstraintComponent":
         return f"it cannot have the property {violation.path}"
     if violation.component == "sh:MinCountConstraintComponent":
         return f"{violation.path} is missing"
-    found = "" if violation.value is None else f" (found: {violation.value})"
-    about = f"{violation.path}: " if violation.path else ""
-    return f"{about}{violation.message[:_LONGEST]}{found}"
+    value = "" if violation.value is None else f" (found: {violation.value})"
+    path = f"{violation.path}: " if violation.path else ""
+    return f"{path}{violation.message[:_LONGEST]}{value}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The smallest executor that judges can be tried with: pyoxigraph in this process, no limits."""
+"""A minimal executor for tests of judges: pyoxigraph in this process, without limits."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ FORMATS = {
 
 
 class PlainExecutor:
-    """Parses and queries without children, limits or refusals: for texts that a test has chosen."""
+    """An executor without child processes, limits or refusals, for trusted texts of a test."""
 
     def __init__(self) -> None:
         self._stores: dict[str, ox.Store] = {}
 
     def parse(self, text: str, rdf_format: str) -> ParsedGraph:
-        """N-Triples lines, or the parser's message."""
+        """Parse ``text`` into N-Triples lines, or return the parser's message."""
         try:
             quads = list(ox.parse(text.encode("utf-8"), FORMATS[rdf_format]))
         except (SyntaxError, ValueError) as error:
@@ -35,7 +35,7 @@ class PlainExecutor:
         return ParsedGraph(tuple(f"{quad.triple} ." for quad in quads))
 
     def check(self, query: str, prefixes: Mapping[str, str], *, update: bool = False) -> str | None:
-        """The syntax error that querying or updating an empty store shows."""
+        """Return the syntax error that an empty store reports, or ``None``."""
         try:
             if update and changing.refusal(query) in {None, changing.NO_CHANGE}:
                 ox.Store().update(query, prefixes=dict(prefixes))
@@ -48,38 +48,38 @@ class PlainExecutor:
         return None
 
     def select(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """Rows over the Turtle text ``graph``."""
+        """Run a SELECT over the Turtle text ``graph``."""
         result = self.results(query, graph, prefixes)
         assert result.boolean is None
         return result
 
     def results(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """Rows, or the truth value of an ASK, over the Turtle text ``graph``."""
+        """Run a SELECT or an ASK over the Turtle text ``graph``."""
         result = self.explore(query, graph, prefixes)
         assert result.variables != TRIPLE
         return result
 
     def explore(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """As :meth:`results`, and the triples of a CONSTRUCT."""
+        """Run a SELECT, an ASK or a CONSTRUCT over the Turtle text ``graph``."""
         try:
-            found = self._store(graph).query(query, prefixes=dict(prefixes))
-            if isinstance(found, ox.QueryBoolean):
-                return QueryResult(boolean=bool(found))
+            result = self._store(graph).query(query, prefixes=dict(prefixes))
+            if isinstance(result, ox.QueryBoolean):
+                return QueryResult(boolean=bool(result))
             variables = TRIPLE
-            if isinstance(found, ox.QuerySolutions):
-                variables = tuple(each.value for each in found.variables)
+            if isinstance(result, ox.QuerySolutions):
+                variables = tuple(variable.value for variable in result.variables)
             rows = tuple(
                 tuple(None if term is None else written(term) for term in solution)
-                for solution in found
+                for solution in result
             )
         except (SyntaxError, ValueError, OSError) as error:
             return QueryResult(error=str(error))
         return QueryResult(variables, rows)
 
     def changes(self, text: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """What an update or a CONSTRUCT changes."""
-        if (refused := changing.refusal(text)) is not None:
-            return QueryResult(error=refused, refused=True)
+        """Return the triples that an update or a CONSTRUCT adds and removes."""
+        if (reason := changing.refusal(text)) is not None:
+            return QueryResult(error=reason, refused=True)
         try:
             return changing.changes(self._store(graph), text, prefixes, {})
         except (SyntaxError, ValueError, OSError, RuntimeError) as error:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers that disturb judges: empty, huge, nested, endless, mutated.
+"""Hostile answers for tests of judges: empty, huge, deeply nested, malformed or mutated.
 
-:func:`answers` makes as many as are wanted, the same ones for the same seed. No judge may fail on
-any of them; most deserve no score at all.
+:func:`answers` makes any number of them, the same ones for the same seed. No judge may fail on
+any of them; most deserve no score.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Final
 
-#: Answers that models give when they do not give an answer; none of them deserves the best score.
+#: Texts that do not answer anything, by kind; none of them deserves the best score.
 NO_ANSWERS: Final = MappingProxyType(
     {
         "empty": "",
@@ -32,7 +32,7 @@ NO_ANSWERS: Final = MappingProxyType(
     }
 )
 
-#: Pieces of texts of models, of formats and of attacks that mutations begin with or put in.
+#: Fragments of model output, formats and attacks that mutations insert.
 FRAGMENTS: Final = (
     *("```", "~~~~", "````turtle\n", "\n```\n", "``` ```", "<think>", "</think>", "\x00"),
     *("\x1b[2J", "\ud800", "\U0010ffff", "\u202e", "\r\n", "\\u002B", "\\", '"""', "'''"),
@@ -42,34 +42,33 @@ FRAGMENTS: Final = (
     *("[]", "{}", "- &a [*a]", "!!python/object:os", "%"),
 )
 
-_NOWHERE = "http://127.0.0.1:9/"  # judges can open no socket, so nobody is asked there
+_NOWHERE = "http://127.0.0.1:9/"  # never contacted: judges cannot open sockets
 _TYPED = "`{}<>[]()\"'\\#@^;.,\x00\ud800"
 
 
 def answers(
     references: Sequence[str], count: int, *, seed: int = 0, url: str = _NOWHERE
 ) -> Iterator[tuple[str, str]]:
-    """``count`` hostile answers, each with its kind.
+    """Yield ``count`` pairs of a kind and a hostile answer.
 
     First come all of :data:`NO_ANSWERS`, then the attacks as they are, then mutations of attacks
-    and of the ``references`` in turn. ``url`` is where queries and documents try to reach.
+    and of the ``references`` in turn. ``url`` is the address that queries and documents try to
+    fetch.
     """
     return islice(_endless(references, random.Random(seed), url), count)  # noqa: S311 - no secret
 
 
-def _endless(
-    references: Sequence[str], chance: random.Random, url: str
-) -> Iterator[tuple[str, str]]:
+def _endless(references: Sequence[str], rng: random.Random, url: str) -> Iterator[tuple[str, str]]:
     yield from NO_ANSWERS.items()
     for number, attack in enumerate(attacks(url)):
         yield f"attack {number}", attack
     while True:
         for reference in references or ("",):
-            yield "mutation", mutated(reference, url, chance)
+            yield "mutation", mutated(reference, url, rng)
 
 
 def attacks(url: str) -> tuple[str, ...]:
-    """Queries and documents that would run for ever, nest without end, or fetch ``url``."""
+    """Queries and documents that run very long, nest very deeply, or fetch ``url``."""
     return (
         f"```sparql\nSELECT * {{ SERVICE <{url}> {{ ?s ?p ?o }} }}\n```",
         f"```sparql\nLOAD <{url}>\n```",
@@ -89,28 +88,28 @@ def attacks(url: str) -> tuple[str, ...]:
     )
 
 
-def mutated(reference: str, url: str, chance: random.Random) -> str:
-    """An answer that begins as the best one, or as an attack, and is changed at random."""
-    begun = (
+def mutated(reference: str, url: str, rng: random.Random) -> str:
+    """Return the reference answer or an attack with up to four random changes."""
+    originals = (
         reference,
         reference,
         *attacks(url)[:3],
         *attacks(url)[5:7],
-        "```turtle\n" + "[" * chance.randrange(1, 5000) + "\n```",
-        "(" * chance.randrange(1, 20_000) + reference,
-        chance.choice(FRAGMENTS) * chance.randrange(1, 20_000),
-        "".join(chr(chance.randrange(1, 0x3000)) for _ in range(chance.randrange(500))),
+        "```turtle\n" + "[" * rng.randrange(1, 5000) + "\n```",
+        "(" * rng.randrange(1, 20_000) + reference,
+        rng.choice(FRAGMENTS) * rng.randrange(1, 20_000),
+        "".join(chr(rng.randrange(1, 0x3000)) for _ in range(rng.randrange(500))),
     )
-    text = chance.choice(begun)
-    for _ in range(chance.randrange(5)):
-        place, end = sorted(chance.randrange(len(text) + 1) for _ in range(2))
-        kind = chance.randrange(4)
+    text = rng.choice(originals)
+    for _ in range(rng.randrange(5)):
+        start, end = sorted(rng.randrange(len(text) + 1) for _ in range(2))
+        kind = rng.randrange(4)
         if kind == 0:
-            text = text[:place] + text[min(end, place + 40) :]
+            text = text[:start] + text[min(end, start + 40) :]
         elif kind == 1:
-            text = text[:place] + chance.choice(FRAGMENTS) + text[place:]
+            text = text[:start] + rng.choice(FRAGMENTS) + text[start:]
         elif kind == 2:  # noqa: PLR2004 - the third of four kinds
-            text = text[:place] + text[place : place + 60] * chance.randrange(1, 30) + text[place:]
+            text = text[:start] + text[start : start + 60] * rng.randrange(1, 30) + text[start:]
         else:
-            text = text[:place] + chance.choice(_TYPED) + text[place + 1 :]
+            text = text[:start] + rng.choice(_TYPED) + text[start + 1 :]
     return text

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prompts that give the reference answer away.
+"""Detection of prompts and feedback that reveal the reference answer.
 
-A document that is shown may hold the answer: that is what questions about documents are. So it is
-no leak that names or values of the answer occur in a prompt. A leak is
+A prompt may show a document that contains the answer, so names or values of the answer in a prompt
+are no leak. A leak is
 
-* the whole reference answer, where it has several lines, or is long and stands outside of the
+* the whole reference answer, if it has several lines, or if it is long and occurs outside the
   texts of the case, which a prompt may show;
-* a field of the case that makes up the whole reference answer, and that the prompt shows: where
-  the field gets another value, both the answer and the prompt have it.
+* a field of the case that makes up the whole reference answer and that the prompt shows: if the
+  field is given another value, that value appears both in the answer and in the prompt.
 
-Fences around the reference answer are no part of it.
+Fences around the reference answer are ignored.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from kgbench.scoring.fences import fenced_blocks
 from kgbench.tasks import catalogue
 
 _LONG = 60  # characters; labels in graphs are shorter, queries and statements mostly longer
-_OTHER = "zqxleak"  # begins values that no prompt has
-_BETWEEN = re.compile(r"[\s,;.*•-]*")  # what may stand between the values of a list
+_MARKER = "zqxleak"  # prefix of replacement values, which occurs in no prompt
+_SEPARATORS = re.compile(r"[\s,;.*•-]*")  # between the values of a list
 
 
 def leak(module: TaskModule, case: Case) -> str | None:
-    """How the prompt of ``case`` gives the reference answer away; ``None`` where it does not."""
-    prompt, reference = module.prompt(case), _content(module.reference(case))
+    """How the prompt of ``case`` reveals the reference answer; ``None`` if it does not."""
+    prompt, reference = module.prompt(case), _unfenced(module.reference(case))
     if not reference:
         return None
     if "\n" in reference and reference in prompt:
@@ -36,25 +36,25 @@ def leak(module: TaskModule, case: Case) -> str | None:
     if len(reference) >= _LONG and reference in _without_texts(prompt, case, reference):
         return "contains the reference answer"
     for path, value in _fields(case.data):
-        if _makes_up(value, reference) and _is_shown(module, case, path, value):
+        if _is_whole_answer(value, reference) and _is_copied(module, case, path, value):
             return f"shows the field '{'/'.join(path)}' of the case, which is the reference answer"
     return None
 
 
 def is_told(module: TaskModule, case: Case, feedback: str) -> bool:
-    """Whether feedback on no answer contains the reference answer, of several lines or long."""
-    reference = _content(module.reference(case))
+    """Whether feedback contains the reference answer, if that is long or has several lines."""
+    reference = _unfenced(module.reference(case))
     return ("\n" in reference or len(reference) >= _LONG) and reference in feedback
 
 
-def _content(reference: str) -> str:
-    """A reference answer without white space around it, and without the fences around it all."""
+def _unfenced(reference: str) -> str:
+    """A reference answer without surrounding white space and fences."""
     blocks = list(fenced_blocks(reference))
     return (blocks[0].body if len(blocks) == 1 else reference).strip()
 
 
 def _without_texts(prompt: str, case: Case, reference: str) -> str:
-    """The prompt without the texts of the case that hold more than the reference answer."""
+    """The prompt without those texts of the case that contain the reference answer and more."""
     for text in sorted(map(str.strip, _texts(case.data)), key=len, reverse=True):
         if reference in text and text != reference:
             prompt = prompt.replace(text, "\0")
@@ -65,32 +65,32 @@ def _texts(value: Json) -> Iterator[str]:
     if isinstance(value, str) and value:
         yield value
     elif isinstance(value, Mapping):
-        for each in value.values():
-            yield from _texts(each)
+        for item in value.values():
+            yield from _texts(item)
     elif isinstance(value, list | tuple):
-        for each in value:
-            yield from _texts(each)
+        for item in value:
+            yield from _texts(item)
 
 
-def _makes_up(value: Json, reference: str) -> bool:
-    """Whether a field is the whole reference answer: one value, or those of a list."""
-    rest = reference
-    for each in sorted(map(str, _values(value)), key=len, reverse=True):
-        if not each.strip() or each.strip() not in rest:
+def _is_whole_answer(value: Json, reference: str) -> bool:
+    """Whether the value or values of a field make up the whole reference answer."""
+    remaining = reference
+    for part in sorted(map(str, _values(value)), key=len, reverse=True):
+        if not part.strip() or part.strip() not in remaining:
             return False
-        rest = rest.replace(each.strip(), "")
-    return rest != reference and _BETWEEN.fullmatch(rest) is not None
+        remaining = remaining.replace(part.strip(), "")
+    return remaining != reference and _SEPARATORS.fullmatch(remaining) is not None
 
 
 def _values(value: Json) -> list[Json]:
-    """A single value or those of a list; none of what holds other structures."""
+    """The values of a scalar or a list of scalars; empty for other structures."""
     values = value if isinstance(value, list) else [value]
-    plain = all(isinstance(each, str | int | float) for each in values)
-    return values if plain and not isinstance(value, bool) else []
+    are_scalars = all(isinstance(item, str | int | float) for item in values)
+    return values if are_scalars and not isinstance(value, bool) else []
 
 
 def _fields(data: Mapping[str, Json]) -> Iterator[tuple[tuple[str, ...], Json]]:
-    """The fields of a case with their paths, also those within other fields."""
+    """The fields of a case with their paths, nested fields included."""
     for name, value in data.items():
         if isinstance(value, Mapping):
             yield from (((name, *path), inner) for path, inner in _fields(value))
@@ -98,18 +98,18 @@ def _fields(data: Mapping[str, Json]) -> Iterator[tuple[tuple[str, ...], Json]]:
             yield (name,), value
 
 
-def _with(data: Mapping[str, Json], path: tuple[str, ...], value: Json) -> dict[str, Json]:
+def _with_value(data: Mapping[str, Json], path: tuple[str, ...], value: Json) -> dict[str, Json]:
     name, *rest = path
-    return {**data, name: _with(data[name], tuple(rest), value) if rest else value}
+    return {**data, name: _with_value(data[name], tuple(rest), value) if rest else value}
 
 
-def _is_shown(module: TaskModule, case: Case, path: tuple[str, ...], old: Json) -> bool:
-    """Whether other values of a field come into the answer and into the prompt, too."""
-    others = [f"{_OTHER}{number}" for number, _ in enumerate(_values(old))]
-    data = _with(case.data, path, others if isinstance(old, list) else others[0])
+def _is_copied(module: TaskModule, case: Case, path: tuple[str, ...], old: Json) -> bool:
+    """Whether a replaced value of a field appears in both the answer and the prompt."""
+    replacements = [f"{_MARKER}{number}" for number, _ in enumerate(_values(old))]
+    data = _with_value(case.data, path, replacements if isinstance(old, list) else replacements[0])
     changed = catalogue.make_case(case.suite, case.task_class, case.parameters, data, case.uid)
     try:
         prompt, reference = module.prompt(changed), module.reference(changed)
-    except Exception:  # noqa: BLE001 - the field is no text that could be put into a prompt
+    except Exception:  # noqa: BLE001 - the field cannot hold an arbitrary text
         return False
-    return all(each in prompt and each in reference for each in others)
+    return all(replacement in prompt and replacement in reference for replacement in replacements)

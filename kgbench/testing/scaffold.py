@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A new package with a task class that works as it stands, for authors to begin with."""
+"""Generator of a package with a working example of a task class, for authors to adapt."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kgbench.tasks.beginnings import Answers, Kind
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9]{0,63}")
-_WORDS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_WORD_BREAKS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 _OF_KIND: Final[Mapping[Kind, Mapping[str, str]]] = {
@@ -32,7 +32,7 @@ _OF_KIND: Final[Mapping[Kind, Mapping[str, str]]] = {
     Kind.DIALOGUE: {
         "rounds": "3",
         "main": "max_f1",
-        # The metrics of whole dialogues, max_f1 and last_f1, follow from it.
+        # Derives the metrics of whole dialogues, max_f1 and last_f1.
         "aggregations": '    kgb:aggregations "max" , "last" ;\n',
         "constants": "ROUNDS = 3  # kgb:maxRounds in task.ttl\n",
     },
@@ -58,12 +58,12 @@ _OF_ANSWERS: Final[Mapping[Answers, Mapping[str, str]]] = {
 
 
 def module_name(name: str) -> str:
-    """The Python package of a task class.
+    """The name of the Python package of a task class.
 
     >>> module_name("TurtleObjectList"), module_name("RDFLists2")
     ('turtle_object_list', 'rdf_lists2')
     """
-    return _WORDS.sub("_", name).lower()
+    return _WORD_BREAKS.sub("_", name).lower()
 
 
 def make(
@@ -73,30 +73,30 @@ def make(
     kind: Kind = Kind.ANSWER,
     answers: Answers = Answers.TEXT,
 ) -> list[Path]:
-    """Write the package of a new task class called ``name`` into ``folder``; the files of it.
+    """Write the package of a new task class called ``name`` into ``folder``; return its files.
 
-    Without a folder it is one of the current folder, called like the package. Raises
-    :class:`~kgbench.errors.TaskError` for a name that cannot be one or that is taken, and for a
-    folder that exists.
+    The default is a folder in the current one, named after the package. Raises
+    :class:`~kgbench.errors.TaskError` for a name that is invalid or already used, and for a folder
+    that exists.
     """
     module = module_name(name)
-    _refuse(name, module)
+    _check_name(name, module)
     project = module.replace("_", "-")
-    place = Path(project) if folder is None else folder
-    if place.exists() or place.is_symlink():
-        raise TaskError(f"{place} exists already: name another folder with --folder")
+    target = Path(project) if folder is None else folder
+    if target.exists() or target.is_symlink():
+        raise TaskError(f"{target} exists already: name another folder with --folder")
     written = []
     for path, text in _files(name, module, project, kind, answers).items():
-        files.write(place / path, text)
-        written.append(place / path)
+        files.write(target / path, text)
+        written.append(target / path)
     return written
 
 
-def _refuse(name: str, module: str) -> None:
+def _check_name(name: str, module: str) -> None:
     if not _NAME.fullmatch(name):
         raise TaskError(
-            f"'{name}' cannot be the name of a task class: it must begin with a letter and have "
-            f"letters and digits alone, 64 at most, such as TurtleObjectList"
+            f"'{name}' cannot be the name of a task class: a name begins with a letter and has "
+            f"only letters and digits, at most 64, such as TurtleObjectList"
         )
     labels = catalogue.labelled_tasks()
     if name in catalogue.task_classes() or name in catalogue.unusable() or name in labels:
@@ -106,7 +106,7 @@ def _refuse(name: str, module: str) -> None:
 
 
 def _is_module(name: str) -> bool:
-    """Whether a module or package is installed; a mere folder of this name is none."""
+    """Whether a module or package is installed; a folder without ``__init__.py`` does not count."""
     spec = find_spec(name)
     return spec is not None and spec.origin is not None
 
@@ -122,7 +122,7 @@ def _files(name: str, module: str, project: str, kind: Kind, answers: Answers) -
     }
     values["asking"] = _filled(f"{answers}/asking.py", values)
     values["judging"] = _filled(f"{kind}/judging.py", values)
-    found = {
+    texts = {
         "pyproject.toml": _filled("pyproject.toml", values),
         "README.md": _filled("README.md", values),
         f"test_{module}.py": _filled("test.py", values),
@@ -133,8 +133,8 @@ def _files(name: str, module: str, project: str, kind: Kind, answers: Answers) -
         f"{module}/cases.json": _text(f"{answers}/cases.json"),
     }
     if kind is Kind.DIALOGUE:
-        found[f"{module}/feedback.txt"] = _text("dialogue/feedback.txt")
-    return found
+        texts[f"{module}/feedback.txt"] = _text("dialogue/feedback.txt")
+    return texts
 
 
 def _imports(answers: Answers) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an answer scores: for tests of whatever makes the answers, outside of a benchmark run."""
+"""Scores of answers outside of a benchmark run, for tests of systems that give answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SUITE = "testing"
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A case of a task: what is asked about it, and an answer with the best score."""
+    """A case of a task, with its prompt and an answer that gets the best score."""
 
     case: Case
     prompt: str
@@ -28,11 +28,11 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """How answers were judged: ``scores`` by short name, those of a whole dialogue among them.
+    """The result of judging answers: ``scores`` by short name, also those of the whole dialogue.
 
-    ``outcome`` and ``infos`` are those of the last answer, ``feedback`` what a model would be told
-    next (``None`` where the dialogue is over). ``main`` is the most important score; it is ``None``
-    where the answer could not be judged.
+    ``outcome`` and ``infos`` are those of the last answer, and ``feedback`` is the next prompt to a
+    model (``None`` at the end of the dialogue). ``main`` is the most important score, ``None`` if
+    the answer could not be judged.
     """
 
     scores: Mapping[str, float]
@@ -43,9 +43,9 @@ class Scored:
 
 
 def example(label: str, case: int = 0, *, seed: int = 0) -> Example:
-    """Case number ``case`` (from 0) of the task called ``label``.
+    """Return case number ``case`` (from 0) of the task called ``label``.
 
-    Raises :class:`~kgbench.errors.TaskError` where there is no such task or case.
+    Raises :class:`~kgbench.errors.TaskError` if there is no such task or case.
 
     >>> asked = kgbench.example("RdfFriendCount-turtle-1")
     >>> kgbench.score("RdfFriendCount-turtle-1", asked.reference).main
@@ -53,10 +53,10 @@ def example(label: str, case: int = 0, *, seed: int = 0) -> Example:
     """
     task = _task(label)
     module = catalogue.module(task.task_class)
-    found = list(islice(module.cases(task, SUITE, seed, case + 1), case, case + 1))
-    if not found:
+    cases = list(islice(module.cases(task, SUITE, seed, case + 1), case, case + 1))
+    if not cases:
         raise TaskError(f"the task {label} has no case number {case} (from 0)")
-    return Example(found[0], module.prompt(found[0]), module.reference(found[0]))
+    return Example(cases[0], module.prompt(cases[0]), module.reference(cases[0]))
 
 
 def score(
@@ -66,11 +66,11 @@ def score(
     seed: int = 0,
     limits: JudgeLimits | None = None,
 ) -> Scored:
-    """Judge the ``answers`` of one dialogue, as a run does: in a child process with limits.
+    """Judge the ``answers`` of one dialogue in a child process with limits, as a run does.
 
-    Several answers are those to the prompt and to the feedback after each. Raises
-    :class:`~kgbench.errors.TaskError` for another number of answers than the task takes, and
-    :class:`~kgbench.errors.EvaluationError` where a judge fails.
+    The first answer is to the prompt, each further one to the feedback on the one before. Raises
+    :class:`~kgbench.errors.TaskError` for a number of answers that the task does not take, and
+    :class:`~kgbench.errors.EvaluationError` if the judge fails.
 
     >>> kgbench.score("RdfFriendCount-turtle-1", "I do not know.").main
     0.0
@@ -78,8 +78,8 @@ def score(
     task_class = catalogue.task_class(_task(label).task_class)
     if not 0 < len(answers) <= task_class.max_rounds:
         raise TaskError(f"{label} takes 1 to {task_class.max_rounds} answers, not {len(answers)}")
-    about = example(label, case, seed=seed).case
-    requests = [JudgeRequest(about, answers[: k + 1]) for k in range(len(answers))]
+    asked_case = example(label, case, seed=seed).case
+    requests = [JudgeRequest(asked_case, answers[: k + 1]) for k in range(len(answers))]
     verdicts = judge_batch(requests, limits or JudgeLimits())
     for verdict in verdicts:
         if verdict.outcome is Outcome.EVALUATOR_ERROR:
@@ -87,7 +87,9 @@ def score(
     last = verdicts[-1]
     scores = dict(last.scores)
     if task_class.max_rounds > 1 and all(verdict.scores for verdict in verdicts):
-        scores |= aggregate([v.scores for v in verdicts], _whole(task_class), task_class.max_rounds)
+        scores |= aggregate(
+            [v.scores for v in verdicts], _dialogue_metrics(task_class), task_class.max_rounds
+        )
     main = scores.get(task_class.main_metric)
     return Scored(scores, last.outcome, last.infos, last.next_prompt, main)
 
@@ -99,6 +101,6 @@ def _task(label: str) -> Task:
     return tasks[label]
 
 
-def _whole(task_class: TaskClass) -> set[str]:
+def _dialogue_metrics(task_class: TaskClass) -> set[str]:
     """The short names of the metrics of whole dialogues."""
     return {name for name, m in task_class.metrics.items() if m.aggregation is not None}

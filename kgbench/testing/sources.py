@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Task classes in a folder of sources, used from there whether they are installed or not."""
+"""Task classes in a source folder, importable from there without being installed."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ PROJECT = "pyproject.toml"
 
 
 class Source(NamedTuple):
-    """The declaration of a task class: its name, its folder, and the project it belongs to.
+    """A declared task class: its name, its folder, and the folder of its project.
 
-    Where the declaration names no class, ``name`` is that of the folder. ``project`` is the folder
-    of the nearest ``pyproject.toml``, ``None`` where there is none and for the classes of kgbench.
+    If the declaration has no name, ``name`` is that of the folder. ``project`` is the folder of the
+    nearest ``pyproject.toml``; ``None`` if there is none, and for the classes of kgbench.
     """
 
     name: str
@@ -36,104 +36,108 @@ class Source(NamedTuple):
 
 
 def sources(folder: Path) -> list[Source]:
-    """The task classes that are declared in ``folder`` or beneath it, by their place.
+    """The task classes declared in ``folder`` or below it, in the order of their paths.
 
-    ``folder`` may also be a ``task.ttl``. Raises :class:`~kgbench.errors.ResourceError` where
-    there is none.
+    ``folder`` may also be a ``task.ttl``. Raises :class:`~kgbench.errors.ResourceError` if no task
+    class is declared.
     """
-    place = (folder.parent if folder.name == catalogue.DECLARATION else folder).resolve()
-    if not place.is_dir():
-        raise ResourceError(f"{folder} is no folder")
-    folders = [found.parent for found in class_files.declarations(place)]
+    root = (folder.parent if folder.name == catalogue.DECLARATION else folder).resolve()
+    if not root.is_dir():
+        raise ResourceError(f"{folder} is not a folder")
+    folders = [declaration.parent for declaration in class_files.declarations(root)]
     if not folders:
         raise ResourceError(
-            f"{folder} has no {catalogue.DECLARATION}: name the folder of a task class or of its "
+            f"{folder} has no {catalogue.DECLARATION}: give the folder of a task class or of its "
             f"package (`kgbench tasks new NAME` makes one)"
         )
-    return [Source(_name(each), each, _project(each)) for each in folders]
+    return [Source(_name(path), path, _project_folder(path)) for path in folders]
 
 
 def entry_points(project: Path) -> Mapping[str, str]:
-    """The modules of task classes that a project names, by class."""
-    return _groups(project).get(catalogue.GROUP, {})
+    """The modules of task classes in a project's entry points, by name of the class."""
+    return _entry_point_groups(project).get(catalogue.GROUP, {})
 
 
 @contextmanager
 def used(project: Path | None) -> Iterator[None]:
-    """While this lasts, the modules of ``project`` are found there, as if it were installed.
+    """Make the modules and entry points of ``project`` importable, as if it were installed.
 
-    Its entry points hide those of an installed package of the same name. Processes that judge see
-    the same. ``None`` changes nothing.
+    Its entry points hide those of an installed package of the same name. Judging processes see the
+    same. ``None`` changes nothing.
     """
     if project is None:
         yield
         return
-    with tempfile.TemporaryDirectory() as place:
-        _describe(project, Path(place))
-        paths = [str(each) for each in (project, project / "src", Path(place)) if each.is_dir()]
-        known = set(sys.modules)
+    with tempfile.TemporaryDirectory() as info_folder:
+        _write_dist_info(project, Path(info_folder))
+        paths = [
+            str(path) for path in (project, project / "src", Path(info_folder)) if path.is_dir()
+        ]
+        loaded = set(sys.modules)
         sys.path[:0] = paths
-        _forget()
+        _clear_caches()
         try:
             yield
         finally:
-            sys.path[:] = [each for each in sys.path if each not in paths]
-            for name in set(sys.modules) - known:
+            sys.path[:] = [path for path in sys.path if path not in paths]
+            for name in set(sys.modules) - loaded:
                 file = getattr(sys.modules[name], "__file__", None)
                 if file is not None and project in Path(file).parents:
                     del sys.modules[name]
-            _forget()
+            _clear_caches()
 
 
-def _forget() -> None:
+def _clear_caches() -> None:
     end_child()
     importlib.invalidate_caches()
     catalogue.forget()
     texts.forget()
 
 
-def _describe(project: Path, place: Path) -> None:
-    """Say in ``place`` what an installed package says about itself, with all its entry points."""
+def _write_dist_info(project: Path, folder: Path) -> None:
+    """Write a ``.dist-info`` folder with the entry points of ``project`` into ``place``."""
     if not entry_points(project):
-        return  # an installed package may name them where they are not seen here
-    name = re.sub("[^a-z0-9]+", "_", str(_content(project).get("name", project.name)).lower())
-    info = place / f"{name}-0.dist-info"
+        return  # an installed package may declare them in another way
+    name = re.sub("[^a-z0-9]+", "_", str(_project_table(project).get("name", project.name)).lower())
+    info = folder / f"{name}-0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0\n", "utf-8")
     lines = [
         line
-        for group, points in _groups(project).items()
+        for group, points in _entry_point_groups(project).items()
         for line in (f"[{group}]", *(f"{point} = {value}" for point, value in points.items()))
     ]
     (info / "entry_points.txt").write_text("\n".join([*lines, ""]), "utf-8")
 
 
-def _project(folder: Path) -> Path | None:
+def _project_folder(folder: Path) -> Path | None:
     if resources.folder("tasks").resolve() in folder.parents:
         return None
-    return next((each for each in (folder, *folder.parents) if (each / PROJECT).is_file()), None)
+    return next(
+        (parent for parent in (folder, *folder.parents) if (parent / PROJECT).is_file()), None
+    )
 
 
-def _groups(project: Path) -> Mapping[str, Mapping[str, str]]:
-    """The entry points of a project by group; none where they are not tables of texts."""
-    groups = _content(project).get("entry-points", {})
+def _entry_point_groups(project: Path) -> Mapping[str, Mapping[str, str]]:
+    """The entry points of a project by group; entries of a wrong type are left out."""
+    groups = _project_table(project).get("entry-points", {})
     if not isinstance(groups, dict):
         return {}
     return {group: points for group, points in groups.items() if isinstance(points, dict)}
 
 
-def _content(project: Path) -> Mapping[str, Any]:
-    """The table ``project`` of a ``pyproject.toml``."""
+def _project_table(project: Path) -> Mapping[str, Any]:
+    """The ``project`` table of a ``pyproject.toml``."""
     path = project / PROJECT
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8")).get("project", {})
+        table = tomllib.loads(path.read_text(encoding="utf-8")).get("project", {})
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ResourceError(f"{path} cannot be read: {error}") from error
-    return found if isinstance(found, dict) else {}
+    return table if isinstance(table, dict) else {}
 
 
 def _name(folder: Path) -> str:
-    """The name of the task class that a folder declares; that of the folder where it is broken."""
+    """The name of the task class declared in a folder; the folder's name if that is unreadable."""
     try:
         declared = Declared(folder / catalogue.DECLARATION)
         names = [declared.text(node, SKOS.notation) for node in declared.instances(KGB.TaskClass)]

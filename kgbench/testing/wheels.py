@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel of a package with task classes: built without a network, and looked into."""
+"""Wheels of packages with task classes: building them without a network, and inspecting them."""
 
 from __future__ import annotations
 
@@ -25,38 +25,38 @@ SECONDS = 120.0
 
 
 class NotBuiltHereError(Exception):
-    """The wheel cannot be built on this machine, which says nothing of the package."""
+    """The wheel cannot be built on this machine, for a reason that is no fault of the package."""
 
 
 class FaultyPackageError(Exception):
-    """The wheel cannot be built, because of the package."""
+    """The wheel cannot be built because the package is faulty."""
 
 
 def contents(project: Path, *, seconds: float = SECONDS) -> Mapping[str, bytes]:
-    """The files of the wheel of a project, by their path in it.
+    """Build the wheel of a project; return its files by their path in the wheel.
 
-    It is built from a copy of the project, so that nothing is left there, by what is installed
-    here, as ``python -m build --no-isolation`` does, within ``seconds``. Raises
+    The wheel is built from a copy of the project, so that no build files remain there, with the
+    installed build system (as ``python -m build --no-isolation`` does), within ``seconds``. Raises
     :class:`NotBuiltHereError` and :class:`FaultyPackageError`.
     """
-    found = find_spec("build")
-    if found is None or found.origin is None:  # a folder `build` is taken for a package of its own
+    spec = find_spec("build")
+    if spec is None or spec.origin is None:  # a mere folder `build` is a namespace package
         raise NotBuiltHereError("build is not installed: pip install build")
-    with tempfile.TemporaryDirectory() as place:
-        copy, out = Path(place, "project"), Path(place, "wheel")
-        shutil.copytree(project, copy, symlinks=True, ignore=_passed_by)
-        told = _build(copy, out, seconds)
-        if missing := told.get("missing"):
-            needed = " ".join(f"'{each}'" for each in missing)
-            raise NotBuiltHereError(f"its build system is not installed: pip install {needed}")
-        if "wheel" not in told:
-            raise FaultyPackageError(str(told["error"]))
-        with zipfile.ZipFile(str(told["wheel"])) as wheel:
+    with tempfile.TemporaryDirectory() as temporary:
+        copy, out = Path(temporary, "project"), Path(temporary, "wheel")
+        shutil.copytree(project, copy, symlinks=True, ignore=_skipped)
+        result = _build(copy, out, seconds)
+        if missing := result.get("missing"):
+            packages = " ".join(f"'{requirement}'" for requirement in missing)
+            raise NotBuiltHereError(f"its build system is not installed: pip install {packages}")
+        if "wheel" not in result:
+            raise FaultyPackageError(str(result["error"]))
+        with zipfile.ZipFile(str(result["wheel"])) as wheel:
             return {name: wheel.read(name) for name in wheel.namelist()}
 
 
 def _build(project: Path, out: Path, seconds: float) -> Mapping[str, Any]:
-    """What :mod:`kgbench.testing.building` says of a project."""
+    """Run :mod:`kgbench.testing.building` for a project; return its JSON result."""
     with subprocess.Popen(  # noqa: S603 - our own interpreter and module
         [sys.executable, "-P", "-m", "kgbench.testing.building", str(project), str(out)],
         cwd=out.parent,
@@ -66,41 +66,41 @@ def _build(project: Path, out: Path, seconds: float) -> Mapping[str, Any]:
         start_new_session=True,
     ) as child:
         try:
-            said, complaint = child.communicate(timeout=seconds)
+            output, errors = child.communicate(timeout=seconds)
         except BaseException as error:
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(child.pid, signal.SIGKILL)  # the back end is a process of its own
+                os.killpg(child.pid, signal.SIGKILL)  # the back end is a child of the child
             if isinstance(error, subprocess.TimeoutExpired):
                 raise NotBuiltHereError(f"building takes more than {seconds:g} s") from None
             raise
     try:
-        told: Mapping[str, Any] = json.loads(said.decode("utf-8").splitlines()[-1])
+        result: Mapping[str, Any] = json.loads(output.decode("utf-8").splitlines()[-1])
     except (ValueError, IndexError):
-        lines = complaint.decode("utf-8", "replace").split("\n")
-        words = " ".join(lines[-2:]).strip() or f"exit code {child.returncode}"
-        raise NotBuiltHereError(f"building ends with an error: {words}") from None
-    return told
+        lines = errors.decode("utf-8", "replace").split("\n")
+        message = " ".join(lines[-2:]).strip() or f"exit code {child.returncode}"
+        raise NotBuiltHereError(f"building ends with an error: {message}") from None
+    return result
 
 
 def lacking(source: Source, wheel: Mapping[str, bytes]) -> Iterator[str]:
-    """What the ``wheel`` of a project (:func:`contents`) lacks of a task class, by its path there.
+    """The paths of files of a task class that are missing from a ``wheel`` (:func:`contents`).
 
-    These are the module that its entry point names, its declaration, and the data in its folder,
-    encrypted or not: prompts and cases.
+    A wheel needs the module that the entry point names, the declaration, and the data in the
+    folder of the class, encrypted or not: prompts and cases.
     """
     assert source.project is not None
     module = entry_points(source.project)[source.name].partition(":")[0].strip().replace(".", "/")
     if not {f"{module}.py", f"{module}/__init__.py"} & wheel.keys():
         yield f"{module}.py"
-    folder = _place(source, wheel)
+    folder = _folder_in_wheel(source, wheel)
     for file in class_files.belonging(source.folder):
         name = f"{folder}{file.relative_to(source.folder).as_posix()}"
         if name not in wheel:
             yield name
 
 
-def _place(source: Source, wheel: Mapping[str, bytes]) -> str:
-    """The folder of the task class in the wheel: where its declaration is, or should be."""
+def _folder_in_wheel(source: Source, wheel: Mapping[str, bytes]) -> str:
+    """The folder of the task class in the wheel, which has or should have its declaration."""
     name = catalogue.DECLARATION
     declaration = (source.folder / name).read_bytes()
     for path, content in wheel.items():
@@ -113,9 +113,11 @@ def _place(source: Source, wheel: Mapping[str, bytes]) -> str:
     return "" if inside == "." else f"{inside}/"
 
 
-def _passed_by(folder: str, names: list[str]) -> list[str]:
-    """What no wheel is built of: hidden folders, environments, result stores, what was built."""
-    place = Path(folder)
+def _skipped(folder: str, names: list[str]) -> list[str]:
+    """Folders to skip: hidden ones, virtual environments, result stores, and build output."""
+    parent = Path(folder)
     return [
-        name for name in names if (place / name).is_dir() and class_files.is_passed_by(place / name)
+        name
+        for name in names
+        if (parent / name).is_dir() and class_files.is_passed_by(parent / name)
     ]

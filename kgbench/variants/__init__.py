@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Seeded variants of a graph: other facts about the same things, under the same regularities."""
+"""Seeded variants of a graph: other facts about the same resources, with the same regularities."""

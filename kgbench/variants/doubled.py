@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A graph with a twin: every instance once more, with links among the twins alone.
+"""Doubling of a graph: every instance gets a twin, with links only among twins.
 
 In a small graph many facts are the only ones of their kind (one organisation, to which all
-departments belong), so that no exchange changes them. With a twin there are two of each, and what
-holds for all instances of the graph holds for the twins.
+departments belong), so that no permutation changes them. With twins there are two of each, and the
+regularities of the graph also hold for the twins.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from kgbench.variants.triples import Triple, literal, words
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _ROTATED = _LETTERS[13:] + _LETTERS[:13]
-_OTHER = str.maketrans(
+_REPLACEMENTS = str.maketrans(
     f"{_LETTERS}{_LETTERS.upper()}0123456789", f"{_ROTATED}{_ROTATED.upper()}5678901234"
 )
-# An escape sequence, whose letters and digits are none of the text, or a word.
+# An escape sequence, whose letters and digits do not belong to the text, or a word.
 _PIECE = re.compile(r"\\(?:u.{4}|U.{8}|.)|[^\W_]+", re.DOTALL)
 
 
 def doubled(plan: Plan, triples: tuple[Triple, ...], coded: Callable[[str], str]) -> Plan:
-    """``plan`` for ``triples`` with their twins; which properties move together stays as it is.
+    """``plan`` for ``triples`` and their twins; the components of properties do not change.
 
-    ``coded`` gives the twin of an instance. Names of twins have other letters and digits, the same
-    for the same ones, so that texts which repeat a name repeat that of its twin. Words stay that
-    repeat what a twin shares with its instance. No twins have instances that the schema refers to,
-    and those of classes that are declared to be complete.
+    ``coded`` gives the twin of an instance. Names of twins have letters and digits replaced
+    consistently, so that texts which repeat a name repeat that of its twin. Words that twins share
+    with their instances are kept. Instances that the schema refers to, and those of classes that
+    are declared to be complete, have no twins.
     """
     profile = plan.profile
     twins = {
@@ -41,20 +41,20 @@ def doubled(plan: Plan, triples: tuple[Triple, ...], coded: Callable[[str], str]
         for instance in members
         if instance not in profile.anchored
     }
-    telling = {facet for facet in profile.attributes if _tells_apart(plan, facet)}
-    staying = set(_shared_words(plan, triples, twins, telling))
-    names = {name for facet in telling for _, name in profile.attributes[facet]}
+    naming = {facet for facet in profile.attributes if _identifies(plan, facet)}
+    kept_words = set(_shared_words(plan, triples, twins, naming))
+    names = {name for facet in naming for _, name in profile.attributes[facet]}
     added = []
     for s, p, o in triples:
         if s in twins:
-            is_name = Facet(p, profile.kinds[s]) in telling and o not in profile.kinds
-            value = _renamed(o, twins[s], staying, names) if is_name else twins.get(o, o)
+            is_name = Facet(p, profile.kinds[s]) in naming and o not in profile.kinds
+            value = _renamed(o, twins[s], kept_words, names) if is_name else twins.get(o, o)
             added.append((twins[s], p, value))
     return replace(plan, profile=profiled((*triples, *added)))
 
 
-def _tells_apart(plan: Plan, facet: Facet) -> bool:
-    """Whether a property has names, or texts that stay with their instance and seldom repeat."""
+def _identifies(plan: Plan, facet: Facet) -> bool:
+    """Whether a property has names, or texts that stay with their instance and rarely repeat."""
     if plan.components.get(facet, 0) is not None:
         return False
     values = [value for _, value in plan.profile.attributes[facet]]
@@ -64,9 +64,9 @@ def _tells_apart(plan: Plan, facet: Facet) -> bool:
 
 
 def _shared_words(
-    plan: Plan, triples: Sequence[Triple], twins: Mapping[str, str], telling: Collection[Facet]
+    plan: Plan, triples: Sequence[Triple], twins: Mapping[str, str], naming: Collection[Facet]
 ) -> Iterator[str]:
-    """The words of what instances and their twins have in common and names may repeat."""
+    """The words of values that instances share with their twins, which names may repeat."""
     kinds = plan.profile.kinds
     common = {o for s, _, o in triples if s in twins and o not in twins}
     for term in common:
@@ -74,21 +74,25 @@ def _shared_words(
             yield from words(term.rstrip(">").rpartition("/")[2].rpartition("#")[2]).split()
     for s, p, o in triples:
         facet = Facet(p, kinds.get(s, ""))
-        is_fixed = plan.components.get(facet) is None and facet not in telling
+        is_fixed = plan.components.get(facet) is None and facet not in naming
         text = literal(o)
         if text is not None and (is_fixed if s in twins else s in common):
             yield from words(text.lexical).split()
 
 
-def _renamed(term: str, twin: str, staying: Collection[str], names: Collection[str]) -> str:
-    """A text with other letters and digits, and a code behind it where it is one of ``names``."""
-    found = literal(term)
-    if found is None or not found.is_text:
+def _renamed(term: str, twin: str, kept_words: Collection[str], names: Collection[str]) -> str:
+    """A text with other letters and digits; with a code at the end if it is in ``names``."""
+    parsed = literal(term)
+    if parsed is None or not parsed.is_text:
         return term
 
     def other(match: re.Match[str]) -> str:
         piece = match.group()
-        return piece if piece[0] == "\\" or piece.lower() in staying else piece.translate(_OTHER)
+        return (
+            piece
+            if piece[0] == "\\" or piece.lower() in kept_words
+            else piece.translate(_REPLACEMENTS)
+        )
 
     end = term.rindex('"')
     text = _PIECE.sub(other, term[1:end])

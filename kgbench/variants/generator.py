@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The generator: a graph, a kind of variant and a seed give a variant, always the same one.
+"""Deterministic generator of variants from a graph, a kind of variant and a seed.
 
-Every choice is an order by a digest of seed and names, so it depends neither on the process nor on
-the order of the triples.
+All random choices are orders by a digest of seed and names, so they depend neither on the process
+nor on the order of the triples.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from kgbench.variants.triples import Triple, literal, read, written
 from kgbench.vocab import OWL, RDF, RDFS
 
 VERSION = "1"
-_KEPT = 32  # variants, because many answers are judged on each
+_CACHED = 32  # variants, because many answers are judged on each
 _EXCHANGING = frozenset((VariantKind.SHUFFLED, VariantKind.DOUBLED))
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What a variant is made by: with generator version and graph it determines every triple.
+    """The recipe of a variant, which with generator version and graph determines every triple.
 
-    ``named`` are the IRIs of instances and properties that questions or reference queries name;
-    named instances are never left out.
+    ``named`` are the IRIs of instances and properties in questions or reference queries; named
+    instances are never left out.
     """
 
     kind: VariantKind
@@ -39,9 +39,9 @@ class Recipe:
     rules: Rules = NONE
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHED)
 def variant(text: str, media: str, recipe: Recipe) -> str:
-    """The variant of a document as N-Triples, its lines sorted."""
+    """The variant of a document as N-Triples, with sorted lines."""
     return written(sorted(made(read(text, media), recipe)))
 
 
@@ -63,9 +63,9 @@ def made(triples: tuple[Triple, ...], recipe: Recipe) -> Iterable[Triple]:
     return [(codes.get(s, s), codes.get(p, p), codes.get(o, o)) for s, p, o in triples]
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHED)
 def opaque_codes(triples: tuple[Triple, ...], recipe: Recipe) -> Mapping[str, str]:
-    """The codes that an opaque variant has for instances and properties, as N-Triples terms."""
+    """The codes for instances and properties in an opaque variant, as N-Triples terms."""
     plan = planned(triples, recipe.rules)
     draw = _Draw(recipe.seed)
     standard = tuple(f"<{namespace}" for namespace in (RDF, RDFS, OWL))
@@ -82,13 +82,13 @@ def _doubled(triples: tuple[Triple, ...], rules: Rules) -> Plan:
 
 
 class _Draw:
-    """Seeded choices that depend on names alone."""
+    """Seeded random choices that depend only on names."""
 
     def __init__(self, seed: int) -> None:
         self._seed = blake2b(f"{VERSION} {seed}".encode(), digest_size=32).digest()
 
     def digest(self, *names: str) -> bytes:
-        """Eight bytes that look random."""
+        """Eight pseudo-random bytes."""
         content = "\0".join(names).encode("utf-8", "surrogatepass")
         return blake2b(content, digest_size=8, key=self._seed).digest()
 
@@ -102,10 +102,10 @@ class _Draw:
 
 
 def _shuffled(plan: Plan, draw: _Draw) -> Iterator[Triple]:
-    """Each fact about another instance of the kind, by one permutation for each component.
+    """Move facts to other instances of the same kind, by one permutation for each component.
 
-    Within a component a variant is the same graph with its instances renamed. So inverse and
-    symmetric properties, codes of values and paths of the same meaning stay what they are.
+    Within a component, a variant is the same graph with renamed instances. So inverse and symmetric
+    properties, codes of values and paths with the same meaning remain consistent.
     """
     profile = plan.profile
     moves: dict[tuple[int, str], Mapping[str, str]] = {}
@@ -114,7 +114,7 @@ def _shuffled(plan: Plan, draw: _Draw) -> Iterator[Triple]:
         kind = profile.kinds[term]
         if (component, kind) not in moves:
             members = profile.members[kind]
-            # Components are told apart by their first facet, which the graph's content determines.
+            # A component is identified by its first facet, which the graph's content determines.
             first = names[component]
             drawn = draw.order(members, "move", *first, kind)
             moves[component, kind] = dict(zip(members, drawn, strict=True))
@@ -135,10 +135,11 @@ def _shuffled(plan: Plan, draw: _Draw) -> Iterator[Triple]:
 
 
 def _distractors(plan: Plan, triples: Sequence[Triple], draw: _Draw) -> Iterator[Triple]:
-    """Copies of instances under other names, with copies of the parts that are theirs alone.
+    """Copies of instances with other names, and copies of the parts that belong only to them.
 
-    A copy has the attributes of its instance, links to other copies, and to other instances only by
-    properties with one value; where such an instance links back, it links to the copy as well.
+    A copy has the attributes of its instance and links to other copies; it links to other instances
+    only by properties with one value, and if such an instance links back, it also links to the
+    copy.
     """
     profile = plan.profile
     facts: dict[str, list[Triple]] = {}
@@ -151,7 +152,7 @@ def _distractors(plan: Plan, triples: Sequence[Triple], draw: _Draw) -> Iterator
     single = {
         facet
         for facet in profile.facets()
-        if all(len(each) == 1 for each in profile.values(facet).values())
+        if all(len(objects) == 1 for objects in profile.values(facet).values())
     }
     for instance, copy in copies.items():
         kind = profile.kinds[instance]
@@ -172,15 +173,15 @@ def _distractors(plan: Plan, triples: Sequence[Triple], draw: _Draw) -> Iterator
 
 
 def _copies(plan: Plan, facts: Mapping[str, Sequence[Triple]], draw: _Draw) -> dict[str, str]:
-    """The instances that are copied, and the term of each copy.
+    """The terms of copies by copied instance.
 
-    Not copied are kinds of which every instance must be linked to, or have several links to
-    instances that are no parts of it: their copies would be the only ones without.
+    Kinds are not copied if every instance must be the object of a link, or has several links to
+    instances that are not its parts, because only the copies would lack such links.
     """
     profile = plan.profile
     required = {kind for _, kind in plan.needed}
     for facet in plan.total & profile.links.keys():
-        several = any(len(each) > 1 for each in profile.values(facet).values())
+        several = any(len(objects) > 1 for objects in profile.values(facet).values())
         if several and not {profile.kinds[o] for _, o in profile.links[facet]} <= plan.parts:
             required.add(facet.kind)
     copies: dict[str, str] = {}
@@ -188,7 +189,10 @@ def _copies(plan: Plan, facts: Mapping[str, Sequence[Triple]], draw: _Draw) -> d
         if kind not in required | plan.parts | plan.whole:
             count = max(round(plan.share * len(members)), 1)
             free = [member for member in members if member not in profile.anchored]
-            copies |= {one: _coded(one, draw) for one in draw.order(free, "copy", kind)[:count]}
+            copies |= {
+                instance: _coded(instance, draw)
+                for instance in draw.order(free, "copy", kind)[:count]
+            }
     waiting = list(copies)
     while waiting:
         for _, _, o in facts.get(waiting.pop(), ()):
@@ -201,25 +205,27 @@ def _copies(plan: Plan, facts: Mapping[str, Sequence[Triple]], draw: _Draw) -> d
 def _emptied(
     plan: Plan, triples: Sequence[Triple], named: Collection[str], draw: _Draw
 ) -> list[Triple]:
-    """The graph without the facts of one of the ``named`` properties and what says the same.
+    """The graph without the facts of one of the ``named`` properties and redundant ones.
 
-    Properties that names repeat are chosen only where there are no others.
+    Properties that repeat in names are chosen only if there are no others.
     """
     facets = [facet for facet in plan.components if facet.property in named]
     free = [facet for facet in facets if plan.components[facet] is not None]
     chosen = set(draw.order({facet.property for facet in free or facets}, "empty")[:1])
-    gone = {plan.components[facet] for facet in facets if facet.property in chosen} - {None}
+    omitted_components = {
+        plan.components[facet] for facet in facets if facet.property in chosen
+    } - {None}
     kinds = plan.profile.kinds
     return [
         (s, p, o)
         for s, p, o in triples
         if p not in chosen
-        and (s not in kinds or plan.components.get(Facet(p, kinds[s])) not in gone)
+        and (s not in kinds or plan.components.get(Facet(p, kinds[s])) not in omitted_components)
     ]
 
 
 def _coded(term: str, draw: _Draw) -> str:
-    """An IRI in the namespace of ``term`` that says nothing; of a blank node, another one."""
+    """An opaque IRI in the namespace of ``term``; for a blank node, another blank node."""
     code = draw.digest("code", term).hex()
     if term.startswith("_:"):
         return f"_:n{code}"
@@ -228,9 +234,9 @@ def _coded(term: str, draw: _Draw) -> str:
 
 
 def _renamed(term: str, copy: str) -> str:
-    """A name with a code behind it; a value that is no text stays."""
-    found = literal(term)
-    if found is None or not found.is_text:
+    """A name with a code at the end; a value that is not a text is kept."""
+    parsed = literal(term)
+    if parsed is None or not parsed.is_text:
         return term
     end = term.rindex('"')
     return f"{term[:end]} {copy.rstrip('>')[-6:]}{term[end:]}"

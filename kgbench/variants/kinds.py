@@ -7,13 +7,12 @@ from enum import StrEnum
 
 
 class VariantKind(StrEnum):
-    """How a variant differs from its graph.
+    """The difference between a variant and its graph.
 
     ``shuffled``: some instances are left out, and facts belong to other instances of the kind.
-    ``distractors``: instances are added that are like those there are. ``emptied``: a property that
-    the reference query names has no values. ``opaque``: codes replace the IRIs of instances and
-    properties. ``doubled``: every
-    instance has a twin of another name, and facts belong to others as in ``shuffled``.
+    ``distractors``: similar instances are added. ``emptied``: a property in the reference query has
+    no values. ``opaque``: codes replace the IRIs of instances and properties. ``doubled``: every
+    instance has a twin with another name, and facts belong to others as in ``shuffled``.
     """
 
     SHUFFLED = "shuffled"

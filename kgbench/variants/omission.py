@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leaving instances out of a graph without breaking what holds for every instance of a kind."""
+"""Omission of instances from a graph, preserving regularities of all instances of a kind."""
 
 from __future__ import annotations
 
@@ -22,27 +22,29 @@ def omitted(
 ) -> list[Triple]:
     """``triples`` without a share of the instances of each kind, drawn by ``order``.
 
-    An instance that would lack a property which all of its kind have, or which nothing would refer
-    to any more although something refers to all of its kind, goes as well. Where a named instance
-    would have to go, or more than half of a kind, nothing goes.
+    An instance that would lose a property that all instances of its kind have, or the last
+    reference to it if all instances of its kind have one, is also omitted. If this would omit a
+    named instance or more than half of a kind, nothing is omitted.
     """
-    gone = _Omission(plan, triples, named)
+    omission = _Omission(plan, triples, named)
     for kind, members in sorted(plan.profile.members.items()):
         if kind in plan.whole or kind in plan.parts:
             continue
         count = int(plan.share * len(members) + fraction("omit", kind))
         for instance in order(members, "omit", kind)[:count]:
-            gone.try_without(instance)
-    return [(s, p, o) for s, p, o in triples if s not in gone.omitted and o not in gone.omitted]
+            omission.try_without(instance)
+    return [
+        (s, p, o) for s, p, o in triples if s not in omission.omitted and o not in omission.omitted
+    ]
 
 
 class _Omission:
-    """What has been left out so far, and how many links everything else still has."""
+    """The instances omitted so far, and the numbers of links of the others."""
 
     def __init__(self, plan: Plan, triples: Sequence[Triple], named: Collection[str]) -> None:
         self.omitted: set[str] = set()
         self._plan = plan
-        self._staying = {*plan.profile.anchored, *named}
+        self._must_stay = {*plan.profile.anchored, *named}
         self._kinds = plan.profile.kinds
         self._left = {kind: len(members) for kind, members in plan.profile.members.items()}
         self._least = {
@@ -62,37 +64,37 @@ class _Omission:
                 self._owners[o, p] += 1
 
     def try_without(self, instance: str) -> None:
-        """Leave out ``instance`` and what must go with it, unless something of it must stay."""
+        """Omit ``instance`` and dependent instances, unless one of these must be kept."""
         going: dict[str, None] = {}
         values: Counter[tuple[str, str]] = Counter()
         owners: Counter[tuple[str, str]] = Counter()
         waiting = [instance]
         kinds: Counter[str] = Counter()
         while waiting:
-            one = waiting.pop()
-            if one in going or one in self.omitted:
+            candidate = waiting.pop()
+            if candidate in going or candidate in self.omitted:
                 continue
-            kind = self._kinds[one]
+            kind = self._kinds[candidate]
             kinds[kind] += 1
-            if one in self._staying or self._left[kind] - kinds[kind] < self._least[kind]:
+            if candidate in self._must_stay or self._left[kind] - kinds[kind] < self._least[kind]:
                 return
-            going[one] = None
-            waiting += self._bereft(one, values, owners)
+            going[candidate] = None
+            waiting += self._dependents(candidate, values, owners)
         self.omitted |= going.keys()
         self._values.subtract(values)
         self._owners.subtract(owners)
         self._left = {kind: n - kinds[kind] for kind, n in self._left.items()}
 
-    def _bereft(
-        self, one: str, values: Counter[tuple[str, str]], owners: Counter[tuple[str, str]]
+    def _dependents(
+        self, instance: str, values: Counter[tuple[str, str]], owners: Counter[tuple[str, str]]
     ) -> Iterator[str]:
-        """Those that lack what all of their kind have when ``one`` goes."""
-        for p, s in self._in[one]:
+        """Yield instances that break a regularity of their kind if ``instance`` is omitted."""
+        for p, s in self._in[instance]:
             values[s, p] += 1
             is_last = self._values[s, p] == values[s, p]
             if is_last and Facet(p, self._kinds[s]) in self._plan.total:
                 yield s
-        for p, o in self._out[one]:
+        for p, o in self._out[instance]:
             owners[o, p] += 1
             is_last = self._owners[o, p] == owners[o, p]
             if is_last and (p, self._kinds[o]) in self._plan.needed:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a graph is made of: instances and their kinds, links, attributes, and what always holds.
+"""The profile of a graph: its instances and their kinds, links, attributes, and fixed triples.
 
-A kind is a set of classes that instances have. What the graph says of classes and properties is its
-schema, which no variant changes.
+A kind is a set of classes that instances have. Triples about classes and properties are the schema,
+which no variant changes.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class Profile:
     """The parts of a graph.
 
     ``kinds`` maps every instance to its kind, ``members`` every kind to its instances, sorted.
-    ``links`` are triples between instances and ``attributes`` those from an instance to a value
-    (a literal, or an IRI of which the graph says nothing), both by facet of the subject.
-    ``fixed`` is everything else. ``anchored`` are instances that the schema refers to.
+    ``links`` are triples between instances and ``attributes`` those from an instance to a value (a
+    literal, or an IRI that the graph does not describe), both by facet of the subject. ``fixed``
+    are all other triples. ``anchored`` are instances that the schema refers to.
     """
 
     kinds: Mapping[str, str]
@@ -53,11 +53,11 @@ class Profile:
 
     def values(self, facet: Facet) -> dict[str, list[str]]:
         """The objects of a facet by subject."""
-        found: dict[str, list[str]] = defaultdict(list)
+        values_by_subject: dict[str, list[str]] = defaultdict(list)
         for pairs in (self.links, self.attributes):
             for subject, value in pairs.get(facet, ()):
-                found[subject].append(value)
-        return found
+                values_by_subject[subject].append(value)
+        return values_by_subject
 
 
 @dataclass(slots=True)
@@ -70,7 +70,7 @@ class _Parts:
 
 
 def profiled(triples: tuple[Triple, ...]) -> Profile:
-    """The profile of a graph."""
+    """Compute the profile of a graph."""
     kinds = _kinds(triples)
     parts = _Parts()
     anchored: set[str] = set()
@@ -89,7 +89,7 @@ def profiled(triples: tuple[Triple, ...]) -> Profile:
         members[kinds[instance]].append(instance)
     return Profile(
         kinds,
-        {kind: tuple(each) for kind, each in members.items()},
+        {kind: tuple(instances) for kind, instances in members.items()},
         {facet: tuple(pairs) for facet, pairs in parts.links.items()},
         {facet: tuple(pairs) for facet, pairs in parts.attributes.items()},
         tuple(parts.fixed),
@@ -98,7 +98,7 @@ def profiled(triples: tuple[Triple, ...]) -> Profile:
 
 
 def _kinds(triples: tuple[Triple, ...]) -> dict[str, str]:
-    """Every instance with its kind: its classes, or its properties where it has no class."""
+    """The kind of every instance: its classes, or its properties if it has no class."""
     classes: dict[str, set[str]] = defaultdict(set)
     used: dict[str, set[str]] = defaultdict(set)
     schema: set[str] = set()

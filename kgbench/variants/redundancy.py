@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which properties of a graph say the same in part, so that one cannot change without the other.
+"""Detection of redundant properties of a graph, which can only change together.
 
 A graph often states a fact twice: a country and its code, a property and its inverse, an amount and
 a label that repeats it. Right queries may use either. Every rule here looks for a regularity
-without exception and asks how probable it would be by coincidence, were the two properties
-independent; it counts where that is less than :data:`COINCIDENCE`.
+without exception, and computes its probability if the two properties were independent; the
+regularity counts if this is less than :data:`COINCIDENCE`.
 """
 
 from __future__ import annotations
@@ -21,42 +21,40 @@ from kgbench.variants.profile import Facet, Profile
 from kgbench.variants.triples import literal, words
 
 COINCIDENCE = 0.001
-_SAMPLE = 500  # instances of a kind that are looked at
-_REPEATED = Fraction(1, 2)  # of the values that a kept text repeats
-_KEY = Fraction(
-    9, 10
-)  # of the texts of a property that are distinct where they tell instances apart
+_SAMPLE = 500  # instances of a kind that are examined
+_REPEATED = Fraction(1, 2)  # least share of the values that a kept text repeats
+_KEY = Fraction(9, 10)  # least share of distinct texts of a property that identifies instances
 
 Values: TypeAlias = Mapping[str, str]
-_Number: TypeAlias = tuple[str, Any]  # number or time, and what it is ordered by
+_Number: TypeAlias = tuple[str, Any]  # "number" or "time", and the sort key
 
 
 def naming(profile: Profile) -> set[Facet]:
-    """The facets that tell instances apart: names, labels, addresses of mail, identifiers.
+    """The facets that identify instances: names, labels, e-mail addresses, identifiers.
 
-    These are the properties whose values are texts (or IRIs of which the graph says nothing) and
-    hardly ever the same for two instances of a kind, or that are known for that purpose.
+    These are the properties whose values are texts (or IRIs that the graph does not describe) and
+    rarely equal for two instances of a kind, and well-known naming properties.
     """
-    found = set()
+    facets = set()
     for facet, pairs in profile.attributes.items():
         values = [value for _, value in pairs]
         if facet.property in _NAMING or (
             facet not in profile.links
-            and all(_tells(value) for value in values)
+            and all(_is_textual(value) for value in values)
             and len(set(values)) >= _KEY * len(values)
             and len(values) > 1
         ):
-            found.add(facet)
-    return found
+            facets.add(facet)
+    return facets
 
 
 def components(
     profile: Profile, kept: Collection[Facet], together: Iterable[Collection[str]] = ()
 ) -> dict[Facet, int | None]:
-    """The number of the component of each facet; ``None`` for those that stay as they are.
+    """The number of the component of each facet; ``None`` for facets that do not move.
 
-    Facets of one component are redundant and move together. ``kept`` facets stay, and with them
-    whatever is redundant with them. ``together`` are sets of properties declared to be redundant.
+    Facets of one component are redundant and move together. ``kept`` facets and all facets that are
+    redundant with them do not move. ``together`` are sets of properties declared to be redundant.
     """
     ties = _Ties(profile.facets())
     for facet in kept:
@@ -65,32 +63,32 @@ def components(
         ties.fix(facet)
     for properties in together:
         ties.tie([facet for facet in profile.facets() if facet.property in properties])
-    for tied in _found(profile, kept):
+    for tied in _redundant_facets(profile, kept):
         ties.tie(tied)
     return ties.numbers()
 
 
-def _found(profile: Profile, kept: Collection[Facet]) -> Iterator[tuple[Facet, ...]]:
-    """The facets that are redundant with each other by any of the rules."""
+def _redundant_facets(profile: Profile, kept: Collection[Facet]) -> Iterator[tuple[Facet, ...]]:
+    """Yield groups of facets that are redundant by any of the rules."""
     single = {facet: _single(profile, facet) for facet in profile.facets() if facet not in kept}
     by_kind: dict[str, list[Facet]] = defaultdict(list)
     for facet, values in single.items():
         if values:
             by_kind[facet.kind].append(facet)
     for facets in by_kind.values():
-        for one, other in permutations(facets, 2):
-            if _determines(single[one], single[other]):
-                yield one, other
-        for one, other in combinations(facets, 2):
-            if _ordered(single[one], single[other]):
-                yield one, other
+        for first, second in permutations(facets, 2):
+            if _determines(single[first], single[second]):
+                yield first, second
+        for first, second in combinations(facets, 2):
+            if _ordered(single[first], single[second]):
+                yield first, second
     yield from _along_paths(profile, single, by_kind)
     yield from _same_links(profile)
     yield from _same_parts(profile)
 
 
 class _Ties:
-    """Disjoint sets of facets, one of which stays as it is."""
+    """Disjoint sets of facets (union-find); the set of ``None`` does not move."""
 
     def __init__(self, facets: Iterable[Facet]) -> None:
         self._parent: dict[Facet | None, Facet | None] = {facet: facet for facet in facets}
@@ -105,14 +103,16 @@ class _Ties:
 
     def numbers(self) -> dict[Facet, int | None]:
         roots: dict[Facet, int] = {}
-        found: dict[Facet, int | None] = {}
+        components_by_facet: dict[Facet, int | None] = {}
         for facet in sorted(facet for facet in self._parent if facet is not None):
             root = self._root(facet)
-            found[facet] = None if root is None else roots.setdefault(root, len(roots))
-        return found
+            components_by_facet[facet] = (
+                None if root is None else roots.setdefault(root, len(roots))
+            )
+        return components_by_facet
 
-    def _join(self, one: Facet | None, other: Facet | None) -> None:
-        first, second = self._root(one), self._root(other)
+    def _join(self, facet: Facet | None, other: Facet | None) -> None:
+        first, second = self._root(facet), self._root(other)
         if first is None:
             first, second = second, first
         self._parent[first] = second
@@ -123,46 +123,46 @@ class _Ties:
         return facet
 
 
-def _tells(value: str) -> bool:
-    found = literal(value)
-    return found is None or found.is_text
+def _is_textual(value: str) -> bool:
+    parsed = literal(value)
+    return parsed is None or parsed.is_text
 
 
 def _single(profile: Profile, facet: Facet) -> Values:
-    """The values of a sample of subjects; nothing where a subject has more than one."""
+    """The values of a sample of subjects; empty if a subject has more than one value."""
     values = profile.values(facet)
-    if any(len(each) > 1 for each in values.values()) or len(values) < 2:  # noqa: PLR2004 - a pair
+    if any(len(objects) > 1 for objects in values.values()) or len(values) < 2:  # noqa: PLR2004 - a pair
         return {}
     return {subject: values[subject][0] for subject in sorted(values)[:_SAMPLE]}
 
 
 def _coincident(times: int, values: Collection[str]) -> bool:
-    """Whether ``times`` agreements of draws from ``values`` may well be a coincidence."""
+    """Whether ``times`` agreements of draws from ``values`` may be a coincidence."""
     total = len(values)
     alike = sum((n / total) ** 2 for n in Counter(values).values())
     return times * log(alike) > log(COINCIDENCE)
 
 
-def _determines(one: Values, other: Values) -> bool:
-    """Whether subjects with the same ``one`` have the same ``other``, and not by coincidence."""
-    seen: dict[str, str] = {}
+def _determines(determining: Values, dependent: Values) -> bool:
+    """Whether equal ``determining`` values imply equal ``dependent`` ones, not by coincidence."""
+    value_of: dict[str, str] = {}
     agreed = 0
-    for subject in one.keys() & other.keys():
-        value = other[subject]
-        if seen.setdefault(one[subject], value) != value:
+    for subject in determining.keys() & dependent.keys():
+        value = dependent[subject]
+        if value_of.setdefault(determining[subject], value) != value:
             return False
         agreed += 1
-    return not _coincident(agreed - len(seen), list(other.values()))
+    return not _coincident(agreed - len(value_of), list(dependent.values()))
 
 
-def _ordered(one: Values, other: Values) -> bool:
-    """Whether one is never greater than the other, for numbers and times, by no coincidence."""
-    both = sorted(one.keys() & other.keys())
-    pairs = [(_number(one[s]), _number(other[s])) for s in both]
-    known = [(a, b) for a, b in pairs if a is not None and b is not None]
-    if len(known) < len(pairs) or len({kind for pair in known for kind, _ in pair}) != 1:
+def _ordered(left: Values, right: Values) -> bool:
+    """Whether numbers or times of one side are never greater, and not by coincidence."""
+    both = sorted(left.keys() & right.keys())
+    pairs = [(_number(left[s]), _number(right[s])) for s in both]
+    comparable = [(a, b) for a, b in pairs if a is not None and b is not None]
+    if len(comparable) < len(pairs) or len({kind for pair in comparable for kind, _ in pair}) != 1:
         return False
-    return _below(known) or _below([(b, a) for a, b in known])
+    return _below(comparable) or _below([(b, a) for a, b in comparable])
 
 
 def _below(pairs: Sequence[tuple[_Number, _Number]]) -> bool:
@@ -174,18 +174,18 @@ def _below(pairs: Sequence[tuple[_Number, _Number]]) -> bool:
 
 
 def _number(term: str) -> _Number | None:
-    """What a number or a time is ordered by; ``None`` for other terms."""
-    found = literal(term)
-    if found is None or found.is_text:
+    """The sort key of a number or a time; ``None`` for other terms."""
+    parsed = literal(term)
+    if parsed is None or parsed.is_text:
         return None
     try:
-        return ("number", float(found.lexical))
+        return ("number", float(parsed.lexical))
     except ValueError:
-        return ("time", found.lexical) if "date" in found.datatype.lower() else None
+        return ("time", parsed.lexical) if "date" in parsed.datatype.lower() else None
 
 
 def _repeated(profile: Profile, kept: Collection[Facet]) -> Iterator[Facet]:
-    """The facets whose facts kept texts repeat, at either end of a link."""
+    """Yield facets whose values are repeated in kept texts, at either end of a link."""
     texts: dict[str, list[str]] = defaultdict(list)
     for facet in kept:
         for subject, value in profile.attributes.get(facet, ()):
@@ -204,24 +204,24 @@ def _repeated(profile: Profile, kept: Collection[Facet]) -> Iterator[Facet]:
 
 
 def _repeats(pairs: Sequence[tuple[Sequence[str], Sequence[str]]]) -> bool:
-    """Whether texts contain the values beside them, and not those of another pair as often."""
+    """Whether texts contain the values of their own pair more often than those of other pairs."""
 
     def share(shift: int) -> Fraction:
         moved = [*pairs[shift:], *pairs[:shift]]
         hits = sum(
-            any(value in text for value in values if value.strip() for text in whole)
-            for (whole, _), (_, values) in zip(pairs, moved, strict=True)
+            any(value in text for value in values if value.strip() for text in containing)
+            for (containing, _), (_, values) in zip(pairs, moved, strict=True)
         )
         return Fraction(hits, len(pairs))
 
-    if not pairs or (found := share(0)) < _REPEATED:
+    if not pairs or (own_share := share(0)) < _REPEATED:
         return False
-    return found > share(len(pairs) // 2) if len(pairs) > 1 else True
+    return own_share > share(len(pairs) // 2) if len(pairs) > 1 else True
 
 
 def _words(term: str) -> str:
-    found = literal(term)
-    return words(found.lexical) if found is not None else words(_local(term))
+    parsed = literal(term)
+    return words(parsed.lexical) if parsed is not None else words(_local(term))
 
 
 def _local(term: str) -> str:
@@ -231,7 +231,7 @@ def _local(term: str) -> str:
 def _along_paths(
     profile: Profile, single: Mapping[Facet, Values], by_kind: Mapping[str, Sequence[Facet]]
 ) -> Iterator[tuple[Facet, Facet, Facet]]:
-    """Facets p, q, r such that the q of a subject is the r of its p."""
+    """Yield facets p, q, r such that the q of a subject is the r of its p."""
     for facets in by_kind.values():
         for p in facets:
             if p not in profile.links:
@@ -257,20 +257,20 @@ def _along(p: Values, q: Values, r: Values) -> bool:
 
 
 def _same_links(profile: Profile) -> Iterator[tuple[Facet, Facet]]:
-    """Facets of which one has all pairs of the other, or all its inverse pairs."""
-    pairs = {facet: set(each) for facet, each in profile.links.items()}
-    turned = {facet: {(o, s) for s, o in each} for facet, each in pairs.items()}
-    for one, other in permutations(sorted(pairs), 2):
-        possible = len(profile.members[one.kind]) * len(profile.members[other.kind])
-        rare = len(pairs[other]) / max(possible, 1)
-        if len(pairs[one]) * log(min(rare, 1.0)) > log(COINCIDENCE):
+    """Yield facets of which one has all pairs of the other, or all its inverse pairs."""
+    pairs = {facet: set(links) for facet, links in profile.links.items()}
+    turned = {facet: {(o, s) for s, o in links} for facet, links in pairs.items()}
+    for first, second in permutations(sorted(pairs), 2):
+        possible = len(profile.members[first.kind]) * len(profile.members[second.kind])
+        rare = len(pairs[second]) / max(possible, 1)
+        if len(pairs[first]) * log(min(rare, 1.0)) > log(COINCIDENCE):
             continue
-        if pairs[one] <= pairs[other] or pairs[one] <= turned[other]:
-            yield one, other
+        if pairs[first] <= pairs[second] or pairs[first] <= turned[second]:
+            yield first, second
 
 
 def _same_parts(profile: Profile) -> Iterator[tuple[Facet, ...]]:
-    """The facets of a property that nothing is an object of twice: parts of several kinds."""
+    """Yield the facets of a property whose objects are unique: parts of several kinds."""
     by_property: dict[str, list[Facet]] = defaultdict(list)
     for facet in sorted(profile.links):
         by_property[facet.property].append(facet)

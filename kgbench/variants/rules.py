@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may change in variants of a graph: what is declared of it, and what was found in it."""
+"""Rules of variants of a graph: declared ones, and regularities found in the graph."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ SHARE = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What a graph's authors declare, all by IRI.
+    """The declared rules of a graph, with IRIs of properties and classes.
 
-    ``kept`` properties never move, ``moved`` ones do although they look like names. ``together``
-    are sets of properties that say the same. Instances of the ``whole`` classes are never left
-    out. ``share`` is the part of the instances of a kind that a variant leaves out, 0 to below 1.
+    ``kept`` properties never move; ``moved`` ones do although they look like names. ``together``
+    are sets of redundant properties. Instances of the ``whole`` classes are never left out.
+    ``share`` is the share of the instances of a kind that a variant leaves out, 0 to below 1.
     """
 
     kept: tuple[str, ...] = ()
@@ -40,9 +40,9 @@ NONE = Rules()
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A graph with what holds in it: the component of each facet, and what never is missing.
+    """A graph with its regularities: the component of each facet, and mandatory properties.
 
-    ``named`` are the facets that tell instances apart. ``total`` facets have a value for every
+    ``named`` are the facets that identify instances. ``total`` facets have a value for every
     instance of the kind. ``needed`` are pairs of property and kind such that every instance of the
     kind is an object of the property; ``parts`` are the kinds whose instances have one owner each.
     """
@@ -59,13 +59,13 @@ class Plan:
 
 @lru_cache(maxsize=4)
 def planned(triples: tuple[Triple, ...], rules: Rules = NONE) -> Plan:
-    """What may change in ``triples`` by ``rules`` and by what is found in them."""
+    """Plan the variants of ``triples`` by ``rules`` and the regularities of the graph."""
     profile = profiled(triples)
     declared = {_term(iri) for iri in rules.kept}
     moved = {_term(iri) for iri in rules.moved}
     kept = {facet for facet in redundancy.naming(profile) if facet.property not in moved}
     kept |= {facet for facet in profile.facets() if facet.property in declared}
-    together = [{_term(iri) for iri in each} for each in rules.together]
+    together = [{_term(iri) for iri in iris} for iris in rules.together]
     components = redundancy.components(profile, kept, together)
     total = frozenset(
         facet
@@ -88,16 +88,18 @@ def read(source: Declared, node: Any) -> Rules:
             for group in source.objects(node, KGB.redundancy)
         ),
         whole=tuple(source.texts(node, KGB.completeClass)),
-        share=SHARE if (given := source.read(node, KGB.omittedShare, float)) is None else given,
+        share=SHARE
+        if (declared_share := source.read(node, KGB.omittedShare, float)) is None
+        else declared_share,
     )
 
 
 def _needed(profile: Profile) -> tuple[frozenset[tuple[str, str]], frozenset[str]]:
-    """Properties by which something refers to every instance of a kind, and kinds of parts.
+    """Properties that refer to every instance of a kind, and kinds of parts.
 
-    That many links to few instances reach them all says nothing: it counts where links drawn at
-    random would leave an instance out (the expected number of those is at most that of boxes that
-    stay empty when balls are thrown, members * (1 - 1 / members) ** links).
+    Many links reach a few instances anyway, so a property counts only if random links would
+    probably miss an instance (the expected number of missed instances is at most that of empty
+    boxes after throwing balls, members * (1 - 1 / members) ** links).
     """
     owners: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for facet, pairs in profile.links.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A graph as N-Triples terms: read from any format, sorted, with stable blank node labels."""
+"""Graphs as sorted tuples of N-Triples terms with stable blank node labels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pyoxigraph as ox
 from kgbench.scoring import ntriples, result_sets
 
 Triple: TypeAlias = tuple[str, str, str]
-"""Subject, predicate and object, each as N-Triples writes it."""
+"""Subject, predicate and object, each in N-Triples syntax."""
 
 _LABEL = re.compile(r'"(?:[^"\\]|\\.)*"|<[^<>\s]*>|(_:[^\s<>"]+)')
 _WORD = re.compile(r"[^\W_]+")
@@ -21,7 +21,7 @@ _STRINGS = ("http://www.w3.org/2001/XMLSchema#string", "@")
 
 
 class Typed(NamedTuple):
-    """A literal: its lexical form, and its datatype IRI, ``@`` with a language tag."""
+    """A literal: its lexical form, and its datatype IRI, or ``@`` if it has a language tag."""
 
     lexical: str
     datatype: str
@@ -38,7 +38,7 @@ def read(text: str, media: str = "turtle") -> tuple[Triple, ...]:
 
     ``media`` is ``turtle`` (N-Triples included), ``xml`` or ``json-ld``. Blank nodes are labelled
     in the order in which they occur, because parsers label them at random.
-    Raises :class:`SyntaxError` where the document does not parse.
+    Raises :class:`SyntaxError` if the document does not parse.
     """
     parsed = ox.parse(text.encode("utf-8"), _FORMATS[media], base_iri=_BASE)
     lines = ox.serialize((quad.triple for quad in parsed), format=ox.RdfFormat.N_TRIPLES)
@@ -50,11 +50,11 @@ def read(text: str, media: str = "turtle") -> tuple[Triple, ...]:
         label = match.group(1)
         return match.group() if label is None else labels.setdefault(label, f"_:b{len(labels)}")
 
-    found = {
+    parsed_triples = {
         tuple(ntriples.terms(_LABEL.sub(relabelled, line) if "_:" in line else line))
         for line in content.split("\n")[:-1]
     }
-    return tuple(sorted((s, p, o) for s, p, o in found))
+    return tuple(sorted((s, p, o) for s, p, o in parsed_triples))
 
 
 def written(triples: Iterable[Triple]) -> str:
@@ -63,7 +63,7 @@ def written(triples: Iterable[Triple]) -> str:
 
 
 def literal(term: str) -> Typed | None:
-    """A term as a literal; ``None`` for an IRI or a blank node.
+    """Parse a term as a literal; ``None`` for an IRI or a blank node.
 
     >>> literal('"1"^^<http://www.w3.org/2001/XMLSchema#integer>').lexical
     '1'
@@ -78,7 +78,7 @@ def literal(term: str) -> Typed | None:
 def words(text: str) -> str:
     """The words of a text in lower case, between single spaces, with a space at either end.
 
-    ``words(part) in words(whole)`` says whether the words of ``part`` stand in ``whole`` in a row.
+    ``words(part) in words(whole)`` tests whether ``whole`` contains the words of ``part`` in a row.
 
     >>> words("Price: 778,15 EUR")
     ' price 778 15 eur '

@@ -117,7 +117,7 @@ def test_aspects_are_what_task_classes_declare():
         "factual",
     )
     assert len(task_aspects(small(), select(small()), tasks="Pick").rows) == 1
-    with pytest.raises(QueryError, match="no task class that fits 'X'"):
+    with pytest.raises(QueryError, match="no task class that matches 'X'"):
         task_aspects(small(), select(small()), tasks="X")
 
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calibrations of judges: known verdicts found, verdicts that changed, and orders obeyed."""
+"""Calibrations of judges: known verdicts found, verdicts changed, and orders obeyed.
+
+An order is an instruction inside a wrong answer that tells the judge to call the answer right.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,10 @@ _NOTES = (
 
 @dataclass(frozen=True)
 class Calibration:
-    """One calibration of a judge; ``said`` has the chosen option (IRI) by item and order."""
+    """One calibration of a judge; ``said`` has the chosen option (IRI) by item and order.
+
+    ``of_pass`` is the IRI of the graph of its evaluation pass.
+    """
 
     calibrated: CalibrationSet
     judge: str
@@ -53,7 +59,7 @@ class Calibration:
     said: Mapping[tuple[str, str | None], str] = field(default_factory=dict)
 
     def verdict(self, question: Question) -> str | None:
-        """The name of the verdict on a question, ``None`` without one."""
+        """Return the name of the verdict on a question, ``None`` without a readable verdict."""
         names = {option.iri: option.name for option in self.calibrated.rubric.options}
         return names.get(self.said.get((question.item, question.order), ""))
 
@@ -68,15 +74,16 @@ class Calibration:
         return _share([self.verdict(one) == one.known for one in self.plain])
 
     def changed(self, first: Calibration) -> float:
-        """The share of all questions that got another verdict than in ``first``."""
+        """Return the share of all questions that got another verdict than in ``first``."""
         asked = self.calibrated.questions
         return _share([self.verdict(one) != first.verdict(one) for one in asked])
 
     @property
     def obeyed(self) -> list[bool]:
-        """Of each order that could succeed, whether it did.
+        """Whether each order that could succeed was obeyed.
 
-        One that the judge says of the plain answer, too, shows nothing and is left out.
+        Orders are left out where the judge gave the demanded verdict on the plain answer, too, or
+        no verdict on it.
         """
         demanded = self.calibrated.demanded
         plain = {one.item: self.verdict(one) for one in self.plain}
@@ -87,14 +94,17 @@ class Calibration:
         ]
 
     def state(self, first: Calibration) -> str:
-        """Whether the judge is fit for use, inaccurate, or has drifted since ``first``."""
+        """Return whether the judge is fit for use, inaccurate, or has drifted since ``first``.
+
+        The result is :data:`FIT`, :data:`INACCURATE` or :data:`DRIFTED`.
+        """
         if self.changed(first) > self.calibrated.most_changed:
             return DRIFTED
         return FIT if self.right >= self.calibrated.least_accuracy else INACCURATE
 
 
 def calibrations(store: Store) -> list[Calibration]:
-    """All stored calibrations by declared sets, the earliest first."""
+    """Return all stored calibrations by declared calibration sets, the earliest first."""
     sets = {question.item: one for one in calibration_sets() for question in one.questions}
     found: dict[tuple[str, str, str], Calibration] = {}
     said: dict[tuple[str, str, str], dict[tuple[str, str | None], str]] = {}
@@ -112,7 +122,7 @@ def calibrations(store: Store) -> list[Calibration]:
 
 
 def calibration(store: Store, selection: Selection) -> Table:
-    """One row per rubric, judge and calibration, the earliest first."""
+    """Tabulate the calibrations: one row per rubric, judge and calibration, the earliest first."""
     models = fetch.models(store)
     rows: list[tuple[Value, ...]] = []
     every = [one for one in calibrations(store) if models.fits(one.judge, selection.models)]
@@ -132,7 +142,7 @@ def calibration(store: Store, selection: Selection) -> Table:
                 one.state(first),
             )
         )
-    none = "No judge has been calibrated: `kgbench judge` does it before it asks."
+    none = "No judge has been calibrated: `kgbench judge` does it before it judges."
     return Table(
         title="Calibrations of judges",
         columns=_COLUMNS,
@@ -144,9 +154,9 @@ def calibration(store: Store, selection: Selection) -> Table:
 
 
 def checked(store: Store, run: RunInfo, wanted: CalibrationSet) -> tuple[list[str], list[str]]:
-    """What is to be said of the judges calibrated in ``run``: warnings, and reasons to refuse.
+    """Check the judges calibrated in ``run``: return warnings, and reasons to refuse a judge.
 
-    A judge without any readable verdict found no known one.
+    A judge without any readable verdict counts as one that found no known verdict.
     """
     models = fetch.models(store)
     every = [one for one in calibrations(store) if one.calibrated.iri == wanted.iri]
@@ -159,34 +169,34 @@ def checked(store: Store, run: RunInfo, wanted: CalibrationSet) -> tuple[list[st
         state = one.state(first)
         if state == DRIFTED:
             refusals.append(
-                f"{models.name(judge)} has drifted: it judges {one.changed(first):.0%} of the "
-                f"calibration items otherwise than on {first.started[:10]} (at most "
+                f"{models.name(judge)} has drifted: {one.changed(first):.0%} of its verdicts on "
+                f"the calibration items differ from those of {first.started[:10]} (at most "
                 f"{wanted.most_changed:.0%} may change)"
             )
         elif state == INACCURATE:
             warnings.append(
                 f"{models.name(judge)} finds {one.right:.0%} of the known verdicts of the "
-                f"calibration set, fewer than {wanted.least_accuracy:.0%}"
+                f"calibration set, less than the required {wanted.least_accuracy:.0%}"
             )
         if any(one.obeyed):
             warnings.append(
-                f"{models.name(judge)} obeys {sum(one.obeyed)} of {len(one.obeyed)} orders that "
-                f"wrong answers give"
+                f"{models.name(judge)} obeys {sum(one.obeyed)} of {len(one.obeyed)} orders in "
+                f"wrong answers"
             )
     return warnings, refusals
 
 
 def refuse(reasons: Sequence[str]) -> None:
-    """Raise :class:`~kgbench.errors.JudgeRefused` where there are reasons."""
+    """Raise :class:`~kgbench.errors.JudgeRefused` if there are any reasons."""
     if reasons:
         raise JudgeRefused(
             f"{'; '.join(reasons)}. Verdicts would not be comparable with earlier ones: "
-            "`--calibrate warn` asks all the same"
+            "`--calibrate warn` judges anyway"
         )
 
 
 def _first(every: Sequence[Calibration], one: Calibration) -> Calibration:
-    """The first calibration of the same judge by the same set."""
+    """Return the first calibration of the same judge by the same calibration set."""
     return next(
         (
             each

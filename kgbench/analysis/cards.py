@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Model cards: what was measured of one model, in Markdown and HTML, with links to its evidence."""
+"""Model cards: the results of one model in Markdown and HTML, with links to the evidence."""
 
 from __future__ import annotations
 
@@ -31,7 +31,11 @@ _STYLE = (
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A model card: who, its place, tables to show, figures (file names) and IRIs of evidence."""
+    """A model card.
+
+    ``facts`` are titles and texts about the model and its rank, ``figures`` the names of image
+    files, and ``evidence`` titles and IRIs of the runs and passes that the numbers come from.
+    """
 
     model: fetch.ModelInfo
     facts: tuple[tuple[str, str], ...]
@@ -49,11 +53,12 @@ def card(
     axes: Compass | None = None,
     figures: Sequence[str] = (),
 ) -> Card:
-    """The card of the model with this name, id or IRI.
+    """Make the card of the model with this name, id or IRI.
 
-    It has the model's place on the leaderboard, its compass where the store has scores for one, its
-    scores by task, the outcomes of its answers, and the runs and passes they come from. Raises
-    :class:`~kgbench.errors.QueryError` for an unknown model, or one without results.
+    It has the model's row of the leaderboard, its compass where the store has scores for one, its
+    scores by task, the outcomes of its answers, and the runs and passes they come from.
+    ``combined`` is the score set of the leaderboard, ``axes`` the compass; both have defaults.
+    Raises :class:`~kgbench.errors.QueryError` for a model that is unknown or has no results.
     """
     model = fetch.models(store).find(name)
     board = leaderboard(store, selection, combined)
@@ -90,7 +95,7 @@ def _compass(
 
 
 def _only(table: Table, model: str) -> Table:
-    """The rows of one model, without the column that names it."""
+    """Return the rows of one model, without the column of model names."""
     place = table.names.index("model")
 
     def without(row: Sequence[Value]) -> tuple[Value, ...]:
@@ -127,7 +132,7 @@ def _outcomes(store: Store, selection: Selection, model: fetch.ModelInfo) -> Tab
 
 
 def _evidence(store: Store, selection: Selection, model: fetch.ModelInfo) -> list[tuple[str, str]]:
-    """The passes whose scores of this model count, and the runs they judged."""
+    """List the passes with selected scores of the model, and the runs that they judged."""
     found: list[tuple[str, str]] = []
     for iri, graph, kind, started, run, _, _ in queries.rows(store, "list-passes"):
         if graph in selection.pass_graphs and any(
@@ -139,7 +144,7 @@ def _evidence(store: Store, selection: Selection, model: fetch.ModelInfo) -> lis
 
 
 def as_markdown_card(made: Card) -> str:
-    """The card in Markdown."""
+    """Render a card as Markdown."""
     parts = [f"# {markdown_text(made.model.name)}", ""]
     parts += [f"- {markdown_text(title)}: {markdown_text(value)}" for title, value in made.facts]
     parts += ["", *(f"![{figure}]({figure})" for figure in made.figures), ""]
@@ -150,7 +155,7 @@ def as_markdown_card(made: Card) -> str:
 
 
 def as_html_card(made: Card) -> str:
-    """The card as one HTML page without scripts; everything recorded is escaped."""
+    """Render a card as one HTML page without scripts; all recorded text is escaped."""
     name = html_text(made.model.name)
     body = [f"<h1>{name}</h1>", "<dl>"]
     body += [

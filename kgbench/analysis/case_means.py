@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be claimed of a mean over dialogues, from its values case by case."""
+"""Means over dialogues with intervals for an estimand, from the values of each case."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COLUMNS = (
 class Claim(NamedTuple):
     """A mean over ``number`` clusters with its standard error and the ends of its 95 % interval.
 
-    ``missing`` says in words why there is no interval.
+    ``missing`` is the reason, in words, why there is no interval.
     """
 
     number: int
@@ -38,7 +38,7 @@ class Claim(NamedTuple):
 
     @property
     def cells(self) -> tuple[int, float | None, float | None]:
-        """The cells of :data:`COLUMNS`."""
+        """The values of :data:`COLUMNS`."""
         return self.number, self.low, self.high
 
 
@@ -48,9 +48,10 @@ def claim(
     bounds: Bounds,
     weights: Mapping[str, float] | None = None,
 ) -> Claim:
-    """The claim about an estimand that values by item support.
+    """Estimate the mean of values by item, with an interval for the estimand ``about``.
 
-    ``weights`` are those of the values of each task (IRI), by default the same.
+    ``bounds`` is the range of the values. ``weights`` has the weight of the values of each task
+    (IRI); by default all values weigh the same.
     """
     if not about.clustered:
         pooled = Histogram.pooled(cases.values())
@@ -67,7 +68,7 @@ def claim(
 
 
 class Claims:
-    """The claims that the rows of a table make, and what the table says of them."""
+    """The claims in the rows of a table, and the notes and context of the table about them."""
 
     def __init__(self, how: Inference) -> None:
         self._how = how
@@ -80,7 +81,7 @@ class Claims:
         bounds: Bounds,
         weights: Mapping[str, float] | None = None,
     ) -> Claim:
-        """The claim of a row, as :func:`claim` makes it."""
+        """Make the claim of a row by :func:`claim`, and record its method or missing interval."""
         claimed = claim(self._how.about, cases, bounds, weights)
         if claimed.missing is not None and cases:
             self._missing[claimed.missing] += 1
@@ -89,13 +90,13 @@ class Claims:
         return claimed
 
     def made_by(self, method: str, claimed: Claim) -> Claim:
-        """A claim that was made by another method, by its name."""
+        """Record a claim that was made by another method; returns the claim."""
         self._methods.add(method)
         return claimed
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What intervals are about, how they are made, and why some rows have none."""
+        """Notes on the estimand, the methods, and the reasons for missing intervals."""
         notes = [self._how.note, method_note(self._methods)]
         if self._missing:
             listed = ", ".join(f"{why} ({count})" for why, count in sorted(self._missing.items()))
@@ -104,12 +105,12 @@ class Claims:
 
     @property
     def context(self) -> dict[str, Cell]:
-        """The same for programs."""
+        """The estimand and the methods, for programs."""
         return {"interval": " ".join(sorted(self._methods)) or None, **self._how.context}
 
 
 def by_task(reached: Repetitions) -> dict[tuple[str, str], dict[Item, Histogram]]:
-    """The values of each model on each task (both by IRI), case by case."""
+    """Group values by model and task (IRIs), then by item."""
     values: dict[tuple[str, str], dict[Item, Histogram]] = defaultdict(dict)
     for item, by_model in reached.items():
         for model, answers in by_model.items():

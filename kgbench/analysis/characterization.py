@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scores by what tasks demand: cognitive process, knowledge dimension, relational complexity."""
+"""Scores by demands of tasks: cognitive process, knowledge dimension, relational complexity."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ QUERIES = (*fetch.CHOOSING, *fetch.CASES, "task-characteristics")
 
 
 def characterization(store: Store, selection: Selection, *, about: str = CASES) -> Table:
-    """One row per characteristic, level and model, over the main metrics of the tasks that have it.
+    """Tabulate main scores by characteristic of tasks: one row per characteristic, level and model.
 
     The score is the mean of the task means; the deviation is that of all values together. The
-    interval says of the estimand ``about`` what
-    :func:`~kgbench.analysis.case_means.claim` can say; ``ci_score`` is the score over the tasks
-    that support such a claim, which the interval is about. A task with several levels of a
+    interval is that of :func:`~kgbench.analysis.case_means.claim` for the estimand ``about``;
+    ``ci_score`` is the score over the tasks that the interval covers. A task with several levels
+    of a
     characteristic counts in each of them. Raises :class:`~kgbench.errors.QueryError` where no
     scored task class is characterised, and for an unknown estimand.
     """
@@ -93,7 +93,7 @@ def characterization(store: Store, selection: Selection, *, about: str = CASES) 
 
 
 def levels_of(store: Store) -> dict[str, set[tuple[str, str]]]:
-    """The characteristics of each task class (IRI), each with its level."""
+    """Return the characteristics of each task class (IRI) as pairs of characteristic and level."""
     levels: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for task_class, _, characteristic, level in queries.rows(store, "task-characteristics"):
         levels[str(task_class)].add((TITLES[str(characteristic)], str(level)))

@@ -218,7 +218,7 @@ def test_each_model_has_a_figure_of_its_own(typed, tmp_path, kind):
         (("compass", "--metric", "f1"), "the metrics of a compass are declared"),
         (("leaderboard", "--each", "model"), "a leaderboard compares models"),
         (("leaderboard", "--model", "nobody"), "no model fits 'nobody'"),
-        (("compass", "--task", "Nothing-*"), "no task label fits 'Nothing-*'"),
+        (("compass", "--task", "Nothing-*"), "no task label matches 'Nothing-*'"),
         (("format-preference", "--task", "*Count*"), "no model has scores on the tasks that"),
     ],
 )

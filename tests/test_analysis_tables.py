@@ -128,7 +128,7 @@ def test_task_scores_of_another_metric_and_some_tasks():
     table = task_scores(small(), select(small()), metric="mean_combined", models="*-b")
     assert table.column("task") == ["Mend-turtle"]
     assert table.column("mean") == [pytest.approx((1.3 / 3 + 1) / 2)]
-    with pytest.raises(QueryError, match="no task label fits 'Nothing'"):
+    with pytest.raises(QueryError, match="no task label matches 'Nothing'"):
         task_scores(small(), select(small()), tasks="Nothing")
     with pytest.raises(QueryError, match="has a metric 'beauty'"):
         task_scores(small(), select(small()), metric="beauty")

@@ -55,14 +55,14 @@ def claim(
     """
     if not about.clustered:
         pooled = Histogram.pooled(cases.values())
-        found = score_interval(pooled, bounds)
-        if found is None:
+        interval = score_interval(pooled, bounds)
+        if interval is None:
             return Claim(pooled.n, pooled.mean, missing="one dialogue" if pooled.n else None)
-        return Claim(pooled.n, pooled.mean, pooled.standard_error, found.low, found.high)
+        return Claim(pooled.n, pooled.mean, pooled.standard_error, interval.low, interval.high)
     clusters = Clusters.of(_values(about, cases, weights or {}))
-    found = clusters.interval(bounds)
-    if found is not None:
-        return Claim(clusters.number, clusters.mean, clusters.error, found.low, found.high)
+    interval = clusters.interval(bounds)
+    if interval is not None:
+        return Claim(clusters.number, clusters.mean, clusters.error, interval.low, interval.high)
     missing = _missing(about, clusters)
     return Claim(clusters.number, clusters.mean, clusters.error, missing=missing)
 
@@ -70,8 +70,8 @@ def claim(
 class Claims:
     """The claims in the rows of a table, and the notes and context of the table about them."""
 
-    def __init__(self, how: Inference) -> None:
-        self._how = how
+    def __init__(self, inference: Inference) -> None:
+        self._inference = inference
         self._missing = Counter[str]()
         self._methods = set[str]()
 
@@ -82,10 +82,10 @@ class Claims:
         weights: Mapping[str, float] | None = None,
     ) -> Claim:
         """Make the claim of a row by :func:`claim`, and record its method or missing interval."""
-        claimed = claim(self._how.about, cases, bounds, weights)
+        claimed = claim(self._inference.about, cases, bounds, weights)
         if claimed.missing is not None and cases:
             self._missing[claimed.missing] += 1
-        if claimed.low is not None and not self._how.about.clustered:
+        if claimed.low is not None and not self._inference.about.clustered:
             self._methods.add(bounds.method(Histogram.pooled(cases.values())))
         return claimed
 
@@ -97,16 +97,16 @@ class Claims:
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes on the estimand, the methods, and the reasons for missing intervals."""
-        notes = [self._how.note, method_note(self._methods)]
+        notes = [self._inference.note, method_note(self._methods)]
         if self._missing:
-            listed = ", ".join(f"{why} ({count})" for why, count in sorted(self._missing.items()))
-            notes.append(f"Rows without an interval, by reason: {listed}.")
+            reasons = ", ".join(f"{why} ({count})" for why, count in sorted(self._missing.items()))
+            notes.append(f"Rows without an interval, by reason: {reasons}.")
         return tuple(filter(None, notes))
 
     @property
     def context(self) -> dict[str, Cell]:
         """The estimand and the methods, for programs."""
-        return {"interval": " ".join(sorted(self._methods)) or None, **self._how.context}
+        return {"interval": " ".join(sorted(self._methods)) or None, **self._inference.context}
 
 
 def by_task(reached: Repetitions) -> dict[tuple[str, str], dict[Item, Histogram]]:

@@ -55,24 +55,24 @@ class Selector:
         values of all rounds would be pooled, and where ``answers`` contradicts a named round or
         aggregate.
         """
-        known = _Metrics(metrics)
+        catalogue = _Metrics(metrics)
         name, round_ = name_and_round(self.metric)
         round_ = self.round if self.round is not None else round_
-        found = []
+        selected = []
         for task in tasks:
             if not task.fits(self.glob):
                 continue
-            metric = known.metric(task, name)
+            metric = catalogue.metric(task, name)
             if metric is None:
                 continue
             if self.answers is not None:
                 if round_ is not None or (name is not None and metric.aggregation is not None):
-                    said = self.metric or metric.name
+                    given_name = self.metric or metric.name
                     raise QueryError(
-                        f"'{said}' of {task.label} already says which answers "
+                        f"'{given_name}' of {task.label} already says which answers "
                         f"count: leave out '{self.answers}', or name a metric of single answers"
                     )
-                score = known.at(task, metric, self.answers)
+                score = catalogue.at(task, metric, self.answers)
             elif task.rounds > 1 and metric.aggregation is None and round_ is None:
                 if name is None:
                     continue  # the task class should declare an aggregate: see left_out
@@ -85,8 +85,8 @@ class Selector:
             else:
                 score = Score(task.iri, metric.iri, round_)
             if score is not None:
-                found.append(score)
-        return found
+                selected.append(score)
+        return selected
 
 
 class _Metrics:
@@ -94,9 +94,9 @@ class _Metrics:
 
     def __init__(self, metrics: Iterable[MetricInfo]) -> None:
         self._by_iri = {metric.iri: metric for metric in metrics}
-        every = self._by_iri.values()
-        self._named = {(m.task_class, m.name): m for m in every}
-        self._summaries = {(m.base, m.aggregation): m for m in every if m.base is not None}
+        all_metrics = self._by_iri.values()
+        self._named = {(m.task_class, m.name): m for m in all_metrics}
+        self._summaries = {(m.base, m.aggregation): m for m in all_metrics if m.base is not None}
 
     def metric(self, task: TaskInfo, name: str | None) -> MetricInfo | None:
         """Return the metric of a task with this short name, or its main metric."""
@@ -107,8 +107,8 @@ class _Metrics:
     def at(self, task: TaskInfo, metric: MetricInfo, answers: str) -> Score | None:
         """Return the score of ``answers``; ``None`` where the task has no such answers."""
         if task.rounds == 1:
-            there = answers in ANSWERS or int(answers) == 0
-            return Score(task.iri, metric.iri, None) if there else None
+            exists = answers in ANSWERS or int(answers) == 0
+            return Score(task.iri, metric.iri, None) if exists else None
         base = metric.iri if metric.base is None else metric.base
         if answers not in ANSWERS or answers == "first":
             return Score(task.iri, base, 0 if answers == "first" else int(answers))
@@ -140,8 +140,8 @@ def score_name(score: Score, metrics: Mapping[str, MetricInfo]) -> str:
 
 def name_and_round(metric: str | None) -> tuple[str | None, int | None]:
     """Split a short name such as ``f1`` or ``0_combined`` into the metric's name and its round."""
-    found = _OF_ROUND.fullmatch(metric or "")
-    return (metric, None) if found is None else (found["name"], int(found["round"]))
+    match = _OF_ROUND.fullmatch(metric or "")
+    return (metric, None) if match is None else (match["name"], int(match["round"]))
 
 
 def chosen_scores(
@@ -159,8 +159,10 @@ def chosen_scores(
     selector = Selector(glob, metric, answers=None if answers is None else checked_answers(answers))
     chosen = selector.scores(tasks, fetch.metrics(store).values())
     if not chosen:
-        of = "" if answers is None else f" for {answers_words(answers)}"
-        raise QueryError(f"no task that matches '{glob}' has a metric '{metric or 'main'}'{of}")
+        for_answers = "" if answers is None else f" for {answers_words(answers)}"
+        raise QueryError(
+            f"no task that matches '{glob}' has a metric '{metric or 'main'}'{for_answers}"
+        )
     return {score.task: score for score in chosen}
 
 
@@ -172,8 +174,8 @@ def chosen_rows(
     ``chosen`` is the result of :func:`chosen_scores`.
     """
     metrics = {score.metric for score in chosen.values()}
-    found = fetch.score_rows(store, selection, metrics, model=model)
-    return [row for row in found if _stands_for(row, chosen.get(row.task))]
+    rows = fetch.score_rows(store, selection, metrics, model=model)
+    return [row for row in rows if _stands_for(row, chosen.get(row.task))]
 
 
 def _stands_for(row: ScoreRow, score: Score | None) -> bool:
@@ -184,16 +186,16 @@ def _stands_for(row: ScoreRow, score: Score | None) -> bool:
 def left_out(store: Store) -> list[str]:
     """Return a note for each task class whose main metric has no single value for a dialogue."""
     metrics = fetch.metrics(store)
-    found = set()
+    notes = set()
     for task in fetch.tasks(store).values():
         main = metrics.get(task.main_metric or "")
         if task.rounds > 1 and main is not None and main.aggregation is None:
-            found.add(
+            notes.add(
                 f"Left out: the task class {task.class_name} {task.version}, whose main metric "
                 f"'{main.name}' is a score of each round, not of a dialogue. Declare an aggregate "
                 f"such as max_{main.name} in a new version of the class, or name a metric."
             )
-    return sorted(found)
+    return sorted(notes)
 
 
 def noted(store: Store, table: Table) -> Table:
@@ -202,18 +204,18 @@ def noted(store: Store, table: Table) -> Table:
 
 
 def reached(
-    store: Store, selection: Selection, wanted: Iterable[Score]
+    store: Store, selection: Selection, scores: Iterable[Score]
 ) -> dict[str, dict[Score, Histogram]]:
     """Read the values of every model (IRI) for the wanted scores.
 
     It takes one query per round, whatever the number of metrics.
     """
-    chosen = set(wanted)
-    found: dict[str, dict[Score, Histogram]] = defaultdict(dict)
-    for round_ in sorted({s.round for s in chosen}, key=lambda r: (r is not None, r)):
-        metrics = {s.metric for s in chosen if s.round == round_}
+    wanted = set(scores)
+    values: dict[str, dict[Score, Histogram]] = defaultdict(dict)
+    for round_ in sorted({s.round for s in wanted}, key=lambda r: (r is not None, r)):
+        metrics = {s.metric for s in wanted if s.round == round_}
         for cell, histogram in fetch.histograms(store, selection, metrics, round_=round_).items():
             score = Score(cell.task, cell.metric, cell.round)
-            if score in chosen:
-                found[cell.model][score] = histogram
-    return dict(found)
+            if score in wanted:
+                values[cell.model][score] = histogram
+    return dict(values)

@@ -80,21 +80,21 @@ class Clusters:
         """Group values into clusters."""
         import numpy as np
 
-        places: dict[Hashable, int] = {}
-        found: dict[tuple[int, Hashable], tuple[list[float], list[float]]] = {}
-        for one in values:
-            stratum = places.setdefault(one.stratum, len(places))
-            weights, totals = found.setdefault((stratum, one.cluster), ([], []))
-            weights.append(one.weight)
-            totals.append(one.weight * one.value)
-        made = cls.of_sums(
-            np.array([stratum for stratum, _ in found], dtype=int),
-            np.array([math.fsum(weights) for weights, _ in found.values()]),
-            np.array([math.fsum(totals) for _, totals in found.values()]),
+        numbers_of_strata: dict[Hashable, int] = {}
+        sums: dict[tuple[int, Hashable], tuple[list[float], list[float]]] = {}
+        for item in values:
+            stratum = numbers_of_strata.setdefault(item.stratum, len(numbers_of_strata))
+            weights, totals = sums.setdefault((stratum, item.cluster), ([], []))
+            weights.append(item.weight)
+            totals.append(item.weight * item.value)
+        clusters = cls.of_sums(
+            np.array([stratum for stratum, _ in sums], dtype=int),
+            np.array([math.fsum(weights) for weights, _ in sums.values()]),
+            np.array([math.fsum(totals) for _, totals in sums.values()]),
         )
-        numbers = Counter(stratum for stratum, _ in found)
-        single = tuple(name for name, place in places.items() if numbers[place] == 1)
-        return replace(made, left_out=single)
+        sizes = Counter(stratum for stratum, _ in sums)
+        single = tuple(name for name, number in numbers_of_strata.items() if sizes[number] == 1)
+        return replace(clusters, left_out=single)
 
     @classmethod
     def of_sums(cls, strata: Any, weights: Any, totals: Any) -> Clusters:
@@ -106,10 +106,10 @@ class Clusters:
         import numpy as np
 
         several = np.bincount(strata)[strata] > 1
-        _, places = np.unique(strata[several], return_inverse=True)
+        _, renumbered = np.unique(strata[several], return_inverse=True)
         weights, totals = weights[several], totals[several]
-        order = np.lexsort((weights, totals, places))
-        return cls(places[order], weights[order], totals[order])
+        order = np.lexsort((weights, totals, renumbered))
+        return cls(renumbered[order], weights[order], totals[order])
 
     @property
     def number(self) -> int:
@@ -162,7 +162,7 @@ class Clusters:
         if self.mean is None or self.error is None:
             return None
         if self.number < FEWEST_FOR_T or self.error == 0:
-            return self._flipped()
+            return self._sign_flip_p()
         return self.p_of_t
 
     @property
@@ -182,7 +182,7 @@ class Clusters:
             return None
         return _equivalent(self.mean, self.error, self.freedom, margin)
 
-    def _flipped(self) -> float:
+    def _sign_flip_p(self) -> float:
         """Return p of the sign-flip test of whole clusters; exact for up to 13 clusters."""
         if not self.totals.any():
             return 1.0  # a shortcut for two equal models, where flipping signs changes nothing
@@ -190,7 +190,7 @@ class Clusters:
         import numpy as np
         from scipy import stats  # type: ignore[import-untyped]
 
-        found = stats.permutation_test(
+        test = stats.permutation_test(
             (np.sort(self.totals),),
             lambda sums, axis: np.sum(sums, axis=axis),
             permutation_type="samples",
@@ -198,7 +198,7 @@ class Clusters:
             n_resamples=_FLIPS,
             rng=np.random.default_rng(_SEED),
         )
-        return float(found.pvalue)
+        return float(test.pvalue)
 
     def interval(self, bounds: Bounds) -> Interval | None:
         """Return the 95 % interval of the mean, inside ``bounds`` where these have two ends.
@@ -259,13 +259,13 @@ class Apart:
         It is a t-test with Welch's degrees of freedom. ``None`` where a side has fewer than
         :data:`FEWEST_FOR_T` clusters, or neither side varies.
         """
-        found = self._estimated()
-        return None if found is None else two_sided(found[0] / found[1], found[2])
+        estimate = self._estimate()
+        return None if estimate is None else two_sided(estimate[0] / estimate[1], estimate[2])
 
     def p_equivalent(self, margin: float) -> float | None:
-        """Return p of the two one-sided t-tests of equivalence; see :meth:`Clusters.p_equivalent`."""
-        found = self._estimated()
-        return None if found is None else _equivalent(*found, margin)
+        """Return p of the two one-sided t-tests, as :meth:`Clusters.p_equivalent` does."""
+        estimate = self._estimate()
+        return None if estimate is None else _equivalent(*estimate, margin)
 
     def interval(self, bounds: Bounds) -> Interval | None:
         """Return the 95 % interval of the difference, from the intervals of both means.
@@ -273,14 +273,14 @@ class Apart:
         ``bounds`` is the range of the values. The method is that of Zou and Donner (Statistics in
         Medicine 27, 2008). ``None`` where a side has no interval.
         """
-        ours, theirs = self.first.interval(bounds), self.second.interval(bounds)
-        if ours is None or theirs is None:
+        first_interval, second_interval = self.first.interval(bounds), self.second.interval(bounds)
+        if first_interval is None or second_interval is None:
             return None
         assert self.first.mean is not None
         assert self.second.mean is not None
-        return combined_interval(self.first.mean, ours, self.second.mean, theirs)
+        return combined_interval(self.first.mean, first_interval, self.second.mean, second_interval)
 
-    def _estimated(self) -> tuple[float, float, float] | None:
+    def _estimate(self) -> tuple[float, float, float] | None:
         """Return the difference, its standard error and degrees of freedom.
 
         ``None`` is returned where :attr:`p` is ``None``.
@@ -292,7 +292,7 @@ class Apart:
         total = sum(square for square, _ in squares)
         if total == 0 or min(first.number, second.number) < FEWEST_FOR_T:
             return None
-        freedom = total**2 / sum(square**2 / of for square, of in squares)
+        freedom = total**2 / sum(square**2 / degrees for square, degrees in squares)
         return first.mean - second.mean, math.sqrt(total), freedom
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two models, two runs or two evaluation passes, compared task by task.
+"""Comparison of two models, two runs or two evaluation passes, task by task.
 
-Values are paired where both sides have the same case and iteration; where they share none, the
-sides are compared unpaired, and the table says so. What intervals and tests generalise to is an
+Values are paired where both sides have the same case and iteration. Sides that share none are
+compared unpaired, and the table says so. Intervals and tests generalise to an
 :class:`~kgbench.analysis.estimands.Estimand`.
 """
 
@@ -96,17 +96,19 @@ def compare(
     samples: int = 10_000,
     seed: int = 0,
 ) -> Table:
-    """One row per task and one over all: difference, tests, effect, and what only one side solved.
+    """Compare two sides: one row per task and one over all tasks.
 
-    ``about`` names what intervals and tests generalise to, by default cases of this kind: see
-    :mod:`kgbench.analysis.clusters`. A part that supports no such claim (a task with one case) has
-    none in its row. Then one more row is about all parts that do. With a ``margin`` the sides are
-    tested for equivalence, too. P is corrected over the tasks by Holm and
+    Rows have means, difference, tests, effect size, and the numbers of pairs that only one side
+    solved. ``about`` names the estimand of intervals and tests, by default cases of this kind: see
+    :mod:`kgbench.analysis.clusters`. A task that supports no such claim (one with a single case)
+    has no test in its row; a further row is then about all tasks that do support one. With a
+    ``margin`` the sides are tested for equivalence, too. P is corrected over the tasks by Holm and
     by Benjamini and Hochberg (BH).
 
-    About ``dialogues`` the tests are the published ones: the t-test is paired or Student's with
-    equal variances, and the bootstrap draws cases (dialogues where a task has a single case).
-    The effect is Cohen's dz or d. A dialogue is solved from the score ``solved`` on.
+    For the estimand ``dialogues`` the tests are the published ones: the t-test is paired or
+    Student's with equal variances, and the bootstrap draws cases (dialogues where a task has a
+    single case). The effect size is Cohen's dz or d. A dialogue counts as solved if its score is at
+    least ``solved``.
     """
     how = inference(about)
     goal = how.about
@@ -130,7 +132,9 @@ def compare(
     notes = [f"A is {a.kind} {a.name}, B is {b.kind} {b.name}.", how.note]
     notes += _notes(found, goal, len(left_out), margin)
     if any(row.get("no_claim") for row in rows):
-        notes.append("No claim: why a row cannot tell A from B at p < 0.05, whatever its values.")
+        notes.append(
+            "No claim: the reason why a row cannot tell A from B at p < 0.05, whatever its values."
+        )
     tested = _CLUSTERED if goal.clustered else _INDEPENDENT
     columns = (*_MEANS, *tested, *(_EQUIVALENT if equal else ()), *_EFFECTS)
     options: dict[str, Value] = (
@@ -152,12 +156,12 @@ def _notes(
     if left_out:
         yield (
             f"Number of {about.fixed}s with one {about.sampled}: {left_out}. They support no "
-            f"claim about {about.label}. '{about.informative}' is about the others."
+            f"claim about {about.label}. The row '{about.informative}' is about the others."
         )
     if margin is not None and about.clustered:
         yield (
             f"p (equal): two one-sided t-tests that A and B differ by less than {margin:g}; "
-            f"from {FEWEST_FOR_T} clusters on."
+            f"they need at least {FEWEST_FOR_T} clusters."
         )
     if not about.clustered:
         yield DIFFERENCE_NOTE
@@ -198,7 +202,7 @@ def _values(found: list[Match]) -> tuple[list[float], list[float]]:
 
 
 def _sides(found: list[Match], about: Estimand) -> tuple[Clusters, ...]:
-    """The clusters of the differences of pairs, or else those of each side."""
+    """Return the clusters of the differences of pairs, or else those of each side."""
     if all(match.paired for match in found):
         return (about.clusters((p.a, p.difference) for match in found for p in match.pairs),)
     used = [match.used() for match in found]
@@ -209,21 +213,21 @@ def _sides(found: list[Match], about: Estimand) -> tuple[Clusters, ...]:
 
 
 def informative(found: list[Match], about: Estimand) -> list[Match]:
-    """What of some tasks supports a claim about an estimand."""
+    """Return the tasks, or their parts, that support a claim about an estimand."""
     left_out = _left_out(found, about)
     some = [match.without(lambda one: about.stratum(one) in left_out) for match in found]
     return [match for match in some if match.pairs or (match.rest_a and match.rest_b)]
 
 
 def _left_out(found: list[Match], about: Estimand) -> frozenset[object]:
-    """The strata that support no claim."""
+    """Return the names of the strata that support no claim."""
     if not about.clustered:
         return frozenset()
     return frozenset(name for side in _sides(found, about) for name in side.left_out)
 
 
 def clustered(found: list[Match], about: Estimand, margin: float | None) -> dict[str, Value]:
-    """What is claimed of some tasks; nothing where a part of them supports no claim.
+    """Test some tasks together by clusters; without a test where a part of them supports no claim.
 
     The cells are those of the columns ``clusters``, ``ci_low``, ``ci_high``, ``p``,
     ``p_equivalent`` and ``no_claim`` of :func:`compare`.
@@ -246,7 +250,7 @@ def clustered(found: list[Match], about: Estimand, margin: float | None) -> dict
 
 
 def _independent(found: list[Match], samples: int, seed: int) -> dict[str, Value]:
-    """The published tests, which take all dialogues for independent."""
+    """Run the published tests, which treat all dialogues as independent."""
     bounds = Bounds.around(match.bounds for match in found)
     if all(match.paired for match in found):
         pairs = [pair for match in found for pair in match.pairs]
@@ -286,7 +290,7 @@ def _independent(found: list[Match], samples: int, seed: int) -> dict[str, Value
 
 
 def _units(values: list[tuple[ScoreRow, float]]) -> list[list[float]]:
-    """Values grouped by case, within each task; single values where a task has only one case."""
+    """Group values by case within each task; a task with only one case gives single values."""
     by_task: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for item, value in values:
         by_task[item.task][item.case].append(value)
@@ -300,7 +304,7 @@ def _units(values: list[tuple[ScoreRow, float]]) -> list[list[float]]:
 
 
 def flips(found: Mapping[str, Match], a: Side, b: Side, *, solved: float = SOLVED) -> Table:
-    """The pairs that only one side solved, with both dialogues."""
+    """List the pairs that only one side solved, with both dialogues."""
     rows = [
         (
             task,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Confusion tables of judges: which verdicts they give, by what execution or another judge says."""
+"""Confusion tables of judges: their verdicts by the verdicts of execution or another judge."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ _COLUMNS = (
 )
 _NOTES = (
     (
-        "Expected is the verdict of what the judge is held against, said that of the judge. "
-        "Undecided are items about which the judge cannot tell, or its repeated samples tie."
+        "Expected is the verdict of execution or of the other judge, said that of the judge. "
+        "Undecided are items that the judge cannot decide, or on which its repeated samples tie."
     ),
     (
-        "The share is of the items with the same expected verdict. Answers of the judge that end "
-        "with no verdict are not counted here: `kgbench analyze agreement` has their share."
+        "The share is that of the items with the same expected verdict. Answers of the judge "
+        "without a verdict are not counted here: `kgbench analyze agreement` shows their share."
     ),
 )
 
 
 def confusion(store: Store, selection: Selection, *, by: By = By.NOTHING) -> Table:
-    """One row per rubric, judge, what it is held against, group, expected and said verdict.
+    """Count verdicts: one row per rubric, judge, comparison, group, expected and given verdict.
 
-    Every verdict of a rubric that something is expected to have has a row for each verdict that
-    can be said, those that never were included.
+    Judges are compared with execution and with each other. Every expected verdict that occurs has
+    a row for each possible verdict of the judge, including those never given.
     """
     found = judgements(verdicts(store, selection))
     models, tasks = fetch.models(store), fetch.tasks(store)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Published cases beside generated twins of them: what models reach on either.
+"""Comparison of scores on published cases and on their generated twins.
 
-Task classes declare which of their tasks have twins of the cases of which others
-(``kgb:twinOf``). A case and a twin of the same name are a pair: the twin is the case under new
-names.
+Task classes declare which tasks have twins of the cases of other tasks (``kgb:twinOf``). A twin has
+the name of its case, and is the same case with new names of entities.
 """
 
 from __future__ import annotations
@@ -48,13 +47,16 @@ COLUMNS = (
 )
 _NONE = (
     "No model was scored on a published task and on generated twins of its cases: "
-    "'kgbench run --task TASK --task TWINS' asks both."
+    "'kgbench run --task TASK --task TWINS' runs both."
 )
 QUERIES = ("twins", "case-names", *fetch.CHOOSING, *fetch.ROWS)
 
 
 class Twins(NamedTuple):
-    """A task with published cases, a task with twins of them (IRIs), and the names of the twins."""
+    """A task with published cases and a task with their twins (IRIs).
+
+    ``names`` is the kind of names in the twins.
+    """
 
     published: str
     twin: str
@@ -69,20 +71,19 @@ def contamination(
     answers: str | None = None,
     about: str = CASES,
 ) -> Table:
-    """One row per model, published task and task with twins of its cases: the difference.
+    """Compare tasks with their twins: one row per model, published task and task with twins.
 
     ``metric`` and ``answers`` are as in :func:`~kgbench.analysis.task_scores.task_scores`;
-    ``about`` names what intervals and tests generalise to. Values are paired where a case and a
-    twin have the same name, first with first where either was asked several times; a published
-    case is a cluster. Where no names are shared both sides are compared unpaired, and cases of
-    either are clusters.
+    ``about`` names the estimand of intervals and tests. Values are paired where a case and a twin
+    have the same name, in order where either was repeated; a published case is a cluster. Where no
+    names are shared the sides are compared unpaired, and the cases of both sides are clusters.
 
     Only metrics of the same name are compared. Raises :class:`~kgbench.errors.QueryError` where
-    no task or metric fits, and for an estimand without clusters.
+    no task or metric matches, and for an estimand without clusters.
     """
     how = inference(about)
     if not how.about.clustered:
-        raise QueryError(f"'{about}' takes dialogues for independent: name another estimand")
+        raise QueryError(f"'{about}' treats dialogues as independent: name another estimand")
     chosen = chosen_scores(store, selection.tasks, metric, answers)
     tasks, metrics, models = fetch.tasks(store), fetch.metrics(store), fetch.models(store)
     relations = [one for one in declared(store) if _comparable(one, chosen, metrics)]
@@ -127,12 +128,12 @@ def contamination(
 
 
 def declared(store: Store) -> list[Twins]:
-    """Which tasks of a catalogue have twins of the cases of which others."""
+    """Read from the catalogue which tasks have twins of the cases of other tasks."""
     return [Twins(*map(str, row)) for row in queries.rows(store, "twins")]
 
 
 def case_names(store: Store, classes: Iterable[str]) -> dict[str, str]:
-    """The names of the cases (IRIs) of some task classes (IRIs), for those that have one."""
+    """Return the names of the cases (IRIs) of some task classes (IRIs); some cases have none."""
     wanted = sorted(classes)
     return {
         str(case): str(name)
@@ -141,7 +142,7 @@ def case_names(store: Store, classes: Iterable[str]) -> dict[str, str]:
 
 
 def _comparable(one: Twins, chosen: Mapping[str, Score], metrics: Mapping[str, MetricInfo]) -> bool:
-    """Whether both tasks are selected, and scored by metrics of the same name."""
+    """Return whether both tasks are selected, and scored by metrics of the same name."""
     if one.published not in chosen or one.twin not in chosen:
         return False
     first, second = (score_name(chosen[task], metrics) for task in (one.published, one.twin))
@@ -158,7 +159,7 @@ def _match(
     names: Mapping[str, str],
     metric: MetricInfo,
 ) -> Match:
-    """Published values and those of twins, matched by the names of cases."""
+    """Match published values with those of twins by the names of cases."""
     task = ours[0].task
 
     def key(row: ScoreRow) -> tuple[object, ...]:
@@ -188,8 +189,8 @@ def _cells(match: Match, about: Estimand) -> dict[str, Value]:
 def _notes(rows: Sequence[Mapping[str, Value]], found: Sequence[Match]) -> Iterator[str]:
     yield "Published - twins: above 0 where a model does better on published cases."
     yield (
-        "A difference says that new names matter, not why. None does not say that nothing of a "
-        "case is known: its form and its counts stay."
+        "A difference shows that new names matter, not why. No difference does not show that a "
+        "model has never seen a case: the form and the counts of the case stay the same."
     )
     yield "p (Holm): corrected over all rows."
     partly = sum(len(m.rest_a) + len(m.rest_b) for m in found if m.paired)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables as RDF Data Cubes, in the form with one observation per measure (``qb:measureType``).
 
-The dimensions are the suite, the choice of the pass and what the rows of the table are about; the
-measures are those of its columns that the vocabulary declares. Where a row lacks a value, a number
-is ``NaN`` and a row without any number is left out, so that the cube is complete (integrity
-constraint 17 of the Data Cube recommendation). Estimand, method and levels of intervals and tests
-are attributes of the data set.
+The dimensions are the suite, the choice of the pass, and the models, tasks, metrics or axes of the
+rows; the measures are the columns that the vocabulary declares. A missing value is ``NaN`` and a row
+without any number is left out, so that the cube is complete (integrity constraint 17 of the Data
+Cube recommendation). Estimand, method and levels of intervals and tests are attributes of the data
+set.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _RANGES = {
 
 
 def is_cube(table: Table) -> bool:
-    """Whether the dimensions that a table has IRIs for tell its rows apart."""
+    """Return whether the dimensions for which a table has IRIs identify its rows."""
     names = [name for name in table.names if name in DIMENSIONS and table.iris.get(name)]
     about = [tuple(row[name] for name in names) for row in table.records()]
     return "n" in table.names and bool(names) and len(set(about)) == len(about)
@@ -61,7 +61,7 @@ def is_cube(table: Table) -> bool:
 def observations(
     table: Table, dataset: str
 ) -> Iterator[tuple[Mapping[str, Value], Mapping[str, str]]]:
-    """The rows of the cube ``dataset``, each with the IRIs of its observations by measure.
+    """Yield the rows of the cube ``dataset``, each with the IRIs of its observations by measure.
 
     Measures are named as in :data:`MEASURES`.
     """
@@ -84,10 +84,10 @@ def cube_triples(
     pass_choice: str,
     links: Callable[[Mapping[str, Value]], Iterable[tuple[str, str]]] = lambda _: (),
 ) -> Iterator[str]:
-    """The N-Triples lines of a table as a ``qb:DataSet`` with the IRI ``dataset``.
+    """Yield the N-Triples lines of a table as a ``qb:DataSet`` with the IRI ``dataset``.
 
-    ``table.iris`` gives the IRIs of the names in its columns of models, tasks, metrics and axes;
-    ``links`` gives further properties of a row's observations with the IRIs that they lead to.
+    ``table.iris`` has the IRIs of the names in the columns of models, tasks, metrics and axes.
+    ``links`` returns further properties of a row's observations with the IRIs of their values.
     """
     between = "-" if "#" in dataset else "/"
     measure_of = measures_of(table)
@@ -120,7 +120,7 @@ def cube_triples(
 
 
 def _measured(row: dict[str, Value]) -> dict[str, Value]:
-    """A row with its errors added up, and without the whole numbers that it does not have."""
+    """Return a row with the sum of its errors, and without its missing whole numbers."""
     errors = [int(row[name] or 0) for name in _ERRORS if name in row]
     found = {**row, "errors": sum(errors)} if errors else dict(row)
     return {
@@ -137,7 +137,7 @@ def _number(value: Value, datatype: str) -> str:
 
 
 def measures_of(table: Table) -> Mapping[str, tuple[str, str]]:
-    """The measures that columns of a table stand for: property and datatype by column."""
+    """Return the measures of the columns of a table: property and datatype by column name."""
     if table.context.get("deviation") == "population":
         return {**MEASURES, "sd": (KGB.populationDeviation, XSD.double)}
     return MEASURES

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tasks and metrics that a user's own declaration names: each must exist."""
+"""Checks that the tasks and metrics named in a user's own declaration exist."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from kgbench.tasks import catalogue
 
 
 def check_selectors(store: Store, selectors: Iterable[Selector], file: Path | None) -> None:
-    """Refuse selectors of a user's own ``file`` that select nothing, whatever was run.
+    """Refuse selectors of a user's ``file`` that can never select anything.
 
-    A glob must match the label of a task that the store or the installed task classes have, and a
-    metric must be one of these tasks. Shipped declarations (``None``) are not checked: a store need
-    not have their tasks. Raises :class:`~kgbench.errors.QueryError` with the nearest name.
+    A glob must match the label of a task in the store or in the installed task classes, and a
+    metric must be one of these tasks. Shipped declarations (``None``) are not checked, because a
+    store need not have their tasks. Raises :class:`~kgbench.errors.QueryError` with the nearest
+    name.
     """
     if file is None:
         return
@@ -45,7 +46,7 @@ def check_selectors(store: Store, selectors: Iterable[Selector], file: Path | No
 def without_results(
     store: Store, selectors: Iterable[Selector], scored: Iterable[Score], file: Path | None
 ) -> list[str]:
-    """A note where selectors of a user's own ``file`` found no results; empty without any."""
+    """Return a note on the selectors of a user's ``file`` without results, as a list of 0 or 1."""
     if file is None:
         return []
     tasks, metrics = list(fetch.tasks(store).values()), list(fetch.metrics(store).values())
@@ -60,7 +61,7 @@ def without_results(
 
 
 def _metrics_of_labels(store: Store) -> Mapping[str, set[str]]:
-    """The short names of the metrics of each task, by its label."""
+    """Return the short names of the metrics of each task, by task label."""
     of_class: dict[str, set[str]] = defaultdict(set)
     for metric in fetch.metrics(store).values():
         of_class[metric.task_class].add(metric.name)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scores against difficulty: tasks of one family that differ in their declared level.
+"""Scores by level of difficulty, for families of tasks that differ in their declared level.
 
-The level is the parameter ``level`` of a task class, as the store records it with each task. So a
-family is any task class that declares such a parameter.
+The level is the parameter ``level`` of a task class, as the store records it with each task. A
+family is a task class that declares this parameter.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _ALL: Final = "all"
 
 
 class Step(NamedTuple):
-    """Where a task stands: its family, the series of its other parameters, and its level."""
+    """The position of a task: its family, the series of its other parameters, and its level."""
 
     family: str
     series: str
@@ -56,7 +56,7 @@ class Step(NamedTuple):
 
 
 def steps(store: Store) -> dict[str, Step]:
-    """The family, series and level of each task (IRI) that has a level."""
+    """Return the family, series and level of each task (IRI) that has a level."""
     families: dict[str, dict[str, dict[str, Json]]] = defaultdict(dict)
     for task, _, _, family, text in queries.rows(store, "task-parameters"):
         values = json.loads(str(text))
@@ -70,9 +70,10 @@ def steps(store: Store) -> dict[str, Step]:
 
 
 def _series(tasks: Mapping[str, Mapping[str, Json]]) -> dict[str, str]:
-    """What tell tasks of a family apart beside their levels, in the order of parameters' names.
+    """Name the series of each task by the parameters that distinguish tasks beside the level.
 
-    These are texts (a skill, a kind of names), and numbers that are not the same for all tasks.
+    These are texts (a skill, a kind of names), and numbers that are not the same for all tasks, in
+    the order of the names of parameters.
     """
     names = sorted({name for values in tasks.values() for name in values} - {LEVEL})
     told: list[str] = []
@@ -100,10 +101,10 @@ def difficulty(
     models: str = "*",
     about: str = CASES,
 ) -> Table:
-    """One row per family, series, model and level: the mean with its interval at 95 %.
+    """Tabulate scores: one row per family, series, model and level, with the mean and its interval.
 
-    ``about`` is the estimand of the intervals (:func:`~kgbench.analysis.case_means.claim`). Raises
-    :class:`~kgbench.errors.QueryError` for an unknown metric or estimand.
+    ``about`` is the estimand of the 95 % intervals (:func:`~kgbench.analysis.case_means.claim`).
+    Raises :class:`~kgbench.errors.QueryError` for an unknown metric or estimand.
     """
     claims = Claims(inference(about))
     chosen = chosen_scores(store, tasks, metric, answers)
@@ -140,5 +141,5 @@ def _statistics(values: Histogram, claimed: Claim) -> tuple[Value, ...]:
 
 
 def _ordered(rows: Iterable[tuple[Value, ...]]) -> list[tuple[Value, ...]]:
-    """Rows by family, series, metric, model and level."""
+    """Sort rows by family, series, metric, model and level."""
     return sorted(rows, key=lambda row: (*map(str, row[:4]), f"{row[4]:020}"))

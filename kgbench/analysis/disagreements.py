@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dialogues about which judges and execution, or judges among each other, disagree."""
+"""The dialogues on which judges disagree with execution or with each other."""
 
 from __future__ import annotations
 
@@ -25,12 +25,11 @@ _COLUMNS = (
 
 
 def disagreements(store: Store, selection: Selection, *, most: int = 50) -> Table:
-    """One row per item that is not judged alike, those with most disagreeing verdicts first.
+    """List disputed items, at most ``most``, those with the most disagreeing verdicts first.
 
-    Where the executed outcome is known, judges disagree with it; else with the adjudication of
-    people, else with what most of them say.
-    ``judged`` is one of the disagreeing judge's dialogues, which ``kgbench show`` prints with the
-    reason.
+    A verdict disagrees if it differs from the executed outcome, or where that is unknown from the
+    adjudication by people, or else from the verdict of most judges. The column ``judged`` has a
+    dialogue of a disagreeing judge, which ``kgbench show`` prints with the reason.
     """
     found = judgements(verdicts(store, selection))
     disputed = sorted(
@@ -73,7 +72,7 @@ def disagreements(store: Store, selection: Selection, *, most: int = 50) -> Tabl
 
 
 def _against(judgement: Judgement) -> list[str]:
-    """The judges that disagree with execution, else with the adjudication, else with most."""
+    """Return the judges that disagree with execution, else the adjudication, else the majority."""
     said = judgement.by_judge
     if not said:
         return []

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Display names of models, for the tables and figures that people read.
 
-Programs read the names of the catalogue; CSV and JSON keep them.
+CSV and JSON, which programs read, keep the names of the catalogue.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ COLUMN = "model"
 
 
 def display_names(store: Store) -> dict[str, str]:
-    """The name to show for each model of a store, by its name in the catalogue.
+    """Return the display name of each model of a store, by its name in the catalogue.
 
     It is the label of the model's record (``queries/models.ttl``), else the last segment of a path
-    on a model hub. A name that two models would share is given to neither of them.
+    on a model hub. Where two models would have the same display name, both keep their names in the
+    catalogue.
     """
     known = records()
 
@@ -37,13 +38,13 @@ def display_names(store: Store) -> dict[str, str]:
 
 
 def model_names(store: Store) -> dict[str, str]:
-    """The display name of each model, by its IRI."""
+    """Return the display name of each model, by IRI."""
     shown = display_names(store)
     return {one.iri: shown.get(one.name, one.name) for one in fetch.models(store).values()}
 
 
 def displayed(table: Table, names: Mapping[str, str]) -> Table:
-    """The table with display names in its column of models.
+    """Replace the names in the column of models by display names.
 
     >>> from kgbench.analysis.tables import Column
     >>> table = Table("Scores", (Column("model", "Model"),), (("org/small-7b",),))

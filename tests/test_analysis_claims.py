@@ -65,7 +65,7 @@ def test_claims_are_about_cases_of_this_kind():
     assert "about cases of this kind" in table.notes[1]
     assert table.notes[2] == (
         "Number of tasks with one case: 1. They support no claim about cases of this kind. "
-        "'Tasks with several cases' is about the others."
+        "The row 'Tasks with several cases' is about the others."
     )
     assert table.context["estimand"] == "cases"
     naive = compare(match, a, b, about="dialogues", samples=10).records()

@@ -352,7 +352,7 @@ def test_parts_of_declarations_can_be_traced():
     parts = of_compass(store, Compass("c", "C", axes, 1.0, population=True))
     assert len(explain(store, chosen, parts, "model-a::Pick").values.rows) == 6
     assert len(explain(store, chosen, of_formats(store, FORMATS), "model-b::Pick").values.rows) == 5
-    with pytest.raises(QueryError, match="no part fits 'X'; there are: Pick"):
+    with pytest.raises(QueryError, match="no part matches 'X'; there are: Pick"):
         explain(store, chosen, parts, "model-a::X")
     with pytest.raises(QueryError, match=r"'zzz' is no model.*Model A"):
         explain(store, chosen, parts, "zzz")

@@ -98,7 +98,7 @@ def test_metrics_and_rounds_can_be_chosen(store):
     assert {row["metric"] for row in rows(store, answers="first").values()} == {"0_combined"}
     with pytest.raises(QueryError, match="no task that fits"):
         contamination(store, select(store), metric="nothing")
-    with pytest.raises(QueryError, match="takes dialogues for independent"):
+    with pytest.raises(QueryError, match="treats dialogues as independent"):
         contamination(store, select(store), about="dialogues")
 
 

@@ -93,8 +93,8 @@ def compass_of(suite: str, name: str | None = None, file: Path | None = None) ->
     :class:`~kgbench.errors.QueryError` for an unknown name.
     """
     if name is None and file is not None:
-        own = own_or_shipped(file)
-        names = [own.required(node, SKOS.notation) for node in own.instances(KGB.Compass)]
+        declared = own_or_shipped(file)
+        names = [declared.required(node, SKOS.notation) for node in declared.instances(KGB.Compass)]
         name = names[0] if len(names) == 1 else None
     if name is None and file is None:
         suites = shipped("ontology", "suites.ttl")
@@ -116,19 +116,23 @@ def compass_table(store: Store, selection: Selection, declared: Compass | None =
     check_selectors(store, selectors, declared.file)
     tasks, metrics = fetch.tasks(store), fetch.metrics(store)
     ordered = sorted(tasks.values(), key=lambda task: task.iri)
-    wanted = {
+    scores_of_axis = {
         axis.name: [s for sel in axis.selectors for s in sel.scores(ordered, metrics.values())]
         for axis in declared.axes
     }
-    found = reached(store, selection, {s for scores in wanted.values() for s in scores})
-    if not found:
+    values = reached(store, selection, {s for scores in scores_of_axis.values() for s in scores})
+    if not values:
         raise QueryError(f"no model has scores on any axis of the compass '{declared.name}'")
     names = fetch.models(store)
-    scored = {score for parts in found.values() for score in parts}
+    scored = {score for parts in values.values() for score in parts}
     rows = []
-    for model in sorted(found, key=names.name):
+    for model in sorted(values, key=names.name):
         for axis in declared.axes:
-            parts = [found[model][s] for s in dict.fromkeys(wanted[axis.name]) if s in found[model]]
+            parts = [
+                values[model][s]
+                for s in dict.fromkeys(scores_of_axis[axis.name])
+                if s in values[model]
+            ]
             rows.append(_row(names.name(model), axis, parts, declared))
     return Table(
         title=f"Compass: {declared.label} ({selection.suite_name})",
@@ -143,7 +147,7 @@ def compass_table(store: Store, selection: Selection, declared: Compass | None =
             "deviation": "population" if declared.population else "sample",
         },
         iris={
-            "model": {names.name(model): model for model in found},
+            "model": {names.name(model): model for model in values},
             "axis": {axis.name: axis.iri for axis in declared.axes if axis.iri is not None},
         },
     )

@@ -53,9 +53,16 @@ class Components:
     @classmethod
     def mean(cls, several: Iterable[Components]) -> Components:
         """Average unbiased estimates of each component, zero where the mean would be negative."""
-        known = [(one.tasks, one.cases, one.within) for one in several]
-        means = [mean(v for v in column if v is not None) for column in zip(*known, strict=True)]
-        return cls(*(None if one is None else one if one > _ROUNDING else 0.0 for one in means))
+        estimates = [(estimate.tasks, estimate.cases, estimate.within) for estimate in several]
+        means = [
+            mean(v for v in column if v is not None) for column in zip(*estimates, strict=True)
+        ]
+        return cls(
+            *(
+                None if estimate is None else estimate if estimate > _ROUNDING else 0.0
+                for estimate in means
+            )
+        )
 
     @classmethod
     def _moments(cls, values: Nested, elsewhere: float | None = None) -> Components:
@@ -66,23 +73,23 @@ class Components:
         """
         cases = [case for of_task in values.values() for case in of_task.values()]
         tasks = [Histogram.pooled(of_task.values()) for of_task in values.values()]
-        every = Histogram.pooled(tasks)
-        if not every.n:
+        pooled = Histogram.pooled(tasks)
+        if not pooled.n:
             return cls(None, None, None)
-        inner = sum(map(_squares, cases))
-        within = _ratio(inner, every.n - len(cases))
+        squares_in_cases = sum(map(_squares, cases))
+        within = _ratio(squares_in_cases, pooled.n - len(cases))
         inside = (elsewhere if within is None else within) or 0.0
-        outer = sum(map(_squares, tasks))
+        squares_in_tasks = sum(map(_squares, tasks))
         per_task = sum(
             sum(case.n**2 for case in of_task.values()) / task.n
             for of_task, task in zip(values.values(), tasks, strict=True)
         )
         freedom = len(cases) - len(tasks)
-        squares = outer - inner - freedom * inside
-        between = _ratio(squares, every.n - per_task) if freedom else None
-        squares = _squares(every) - outer - (len(tasks) - 1) * inside
-        squares -= max(0.0, between or 0.0) * (per_task - sum(c.n**2 for c in cases) / every.n)
-        apart = every.n - sum(task.n**2 for task in tasks) / every.n
+        squares = squares_in_tasks - squares_in_cases - freedom * inside
+        between = _ratio(squares, pooled.n - per_task) if freedom else None
+        squares = _squares(pooled) - squares_in_tasks - (len(tasks) - 1) * inside
+        squares -= max(0.0, between or 0.0) * (per_task - sum(c.n**2 for c in cases) / pooled.n)
+        apart = pooled.n - sum(task.n**2 for task in tasks) / pooled.n
         return cls(_ratio(squares, apart) if len(tasks) > 1 else None, between, within)
 
     @property
@@ -124,11 +131,11 @@ class Measured(NamedTuple):
 
 def by_model(reached: Repetitions) -> dict[str, dict[str, dict[str, Histogram]]]:
     """Group values by model, task and case."""
-    found: dict[str, dict[str, dict[str, Histogram]]] = defaultdict(lambda: defaultdict(dict))
+    values: dict[str, dict[str, dict[str, Histogram]]] = defaultdict(lambda: defaultdict(dict))
     for item, models in reached.items():
         for model, answers in models.items():
-            found[model][item.task][item.case] = answers.values
-    return found
+            values[model][item.task][item.case] = answers.values
+    return values
 
 
 def several_cases(values: Nested) -> Nested:
@@ -170,23 +177,28 @@ def of_models(values: Mapping[str, Nested]) -> Measured:
             "variances, or run a suite with several cases for each task"
         )
     moments = Components._moments  # noqa: SLF001 - the same module
-    within = Components.mean(moments(each) for each in several.values()).within
-    found = Components.mean(moments(each, within) for each in several.values())
+    within = Components.mean(moments(of_model) for of_model in several.values()).within
+    components = Components.mean(moments(of_model, within) for of_model in several.values())
     pairs = [
         c for a, b in combinations(several.values(), 2) if (c := _covariance(a, b)) is not None
     ]
-    correlation = (mean(pairs) or 0.0) / found.cases if found.cases else 0.0
-    every = {task for of_model in values.values() for task in of_model}
-    items = {(task, case) for each in several.values() for task in each for case in each[task]}
+    correlation = (mean(pairs) or 0.0) / components.cases if components.cases else 0.0
+    all_tasks = {task for of_model in values.values() for task in of_model}
+    items = {
+        (task, case)
+        for of_model in several.values()
+        for task in of_model
+        for case in of_model[task]
+    }
     used = {task for task, _ in items}
     return Measured(
-        found,
+        components,
         max(-1.0, min(1.0, correlation)),
         tasks=len(used),
         cases=len(items),
         models=len(several),
         pairs=len(pairs),
-        left_out=len(every - used),
+        left_out=len(all_tasks - used),
     )
 
 
@@ -196,9 +208,11 @@ def _covariance(a: Nested, b: Nested) -> float | None:
     for task in a.keys() & b.keys():
         both = sorted(a[task].keys() & b[task].keys())
         if len(both) > 1:
-            ours, theirs = ([each[task][case].mean or 0.0 for case in both] for each in (a, b))
-            at, over = mean(ours) or 0.0, mean(theirs) or 0.0
-            total += sum((x - at) * (y - over) for x, y in zip(ours, theirs, strict=True))
+            means_a, means_b = (
+                [values[task][case].mean or 0.0 for case in both] for values in (a, b)
+            )
+            mean_a, mean_b = mean(means_a) or 0.0, mean(means_b) or 0.0
+            total += sum((x - mean_a) * (y - mean_b) for x, y in zip(means_a, means_b, strict=True))
             freedom += len(both) - 1
     return total / freedom if freedom else None
 

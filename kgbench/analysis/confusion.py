@@ -44,22 +44,22 @@ def confusion(store: Store, selection: Selection, *, by: By = By.NOTHING) -> Tab
     Judges are compared with execution and with each other. Every expected verdict that occurs has
     a row for each possible verdict of the judge, including those never given.
     """
-    found = judgements(verdicts(store, selection))
+    all_judgements = judgements(verdicts(store, selection))
     models, tasks = fetch.models(store), fetch.tasks(store)
     rows: list[tuple[Value, ...]] = []
-    for rubric, of_rubric in by_rubric(found):
+    for rubric, of_rubric in by_rubric(all_judgements):
         pairs = [pair for pair in rater_sets(judges_of(of_rubric, models)) if len(pair) == 2]  # noqa: PLR2004
         for group, items in sorted(grouped(of_rubric, by, tasks, models).items()):
             name = None if by is By.NOTHING else group
             for judge, against in pairs:
-                named = rater_names((judge, against), models)
+                names = rater_names((judge, against), models)
                 cells = _cells(items, judge, against)
-                rows += [(rubric, *named, name, *cell) for cell in cells]
+                rows += [(rubric, *names, name, *cell) for cell in cells]
     return Table(
         title=f"Confusion of judges ({selection.suite_name})",
         columns=_COLUMNS,
         rows=tuple(rows),
-        notes=_NOTES if found else (NO_JUDGES,),
+        notes=_NOTES if all_judgements else (NO_JUDGES,),
         queries=QUERIES,
         context={**selection.context, "by": str(by)},
     )
@@ -69,14 +69,14 @@ def _cells(
     items: Sequence[Judgement], judge: str, against: str
 ) -> Iterator[tuple[str, str, int, float]]:
     counts: Counter[tuple[str, str]] = Counter()
-    for one in items:
-        expected = one.executed if against == EXECUTION else one.by_judge.get(against)
-        if expected is not None and any(given.judge == judge for given in one.given):
-            counts[expected, one.by_judge.get(judge, UNDECIDED)] += 1
+    for judgement in items:
+        expected = judgement.executed if against == EXECUTION else judgement.by_judge.get(against)
+        if expected is not None and any(verdict.judge == judge for verdict in judgement.given):
+            counts[expected, judgement.by_judge.get(judge, UNDECIDED)] += 1
     names = [option.name for option in items[0].rubric.options if not option.undecided]
     for expected in names:
-        of_row = {said: counts[expected, said] for said in (*names, UNDECIDED)}
+        of_row = {answer: counts[expected, answer] for answer in (*names, UNDECIDED)}
         total = sum(of_row.values())
-        for said, number in of_row.items():
+        for answer, number in of_row.items():
             if total:
-                yield expected, said, number, number / total
+                yield expected, answer, number, number / total

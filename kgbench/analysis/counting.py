@@ -67,15 +67,15 @@ def values(
             yield cell, value, times
     if not parts.uncounted:
         return
-    given: dict[str, queries.Value | list[str] | None] = {
+    parameters: dict[str, queries.Value | list[str] | None] = {
         "passGraph": list(parts.uncounted),
         "metric": named(metrics, parts.uncounted) if len(metrics) <= _FEW else None,
         "latest": selection.latest,
     }
     if round_ is not None:
-        given["round"] = round_
+        parameters["round"] = round_
     name = "score-histograms" if round_ is None else "round-histograms"
-    for row in queries.run(store, name, **given):
+    for row in queries.run(store, name, **parameters):
         yield counted.cell_of(row), float(row["value"].value), int(row["count"].value)
 
 
@@ -96,9 +96,9 @@ def case_values(
     """
     passes = selection.pass_graphs
     parts = _Parts((), passes) if with_dialogues else _parts(store, passes, selection.latest)
-    for cell, found in counted.cases(store, parts.counted, metrics):
-        times = found.times * len(found.iterations)
-        yield cell, OnCase(found.case, found.round, found.value, times)
+    for cell, reached in counted.cases(store, parts.counted, metrics):
+        times = reached.times * len(reached.iterations)
+        yield cell, OnCase(reached.case, reached.round, reached.value, times)
     narrowed = {"model": model, "task": task, "latest": selection.latest}
     for row in _rows(store, "case-histograms", parts, metrics, **narrowed):
         value, times = float(row["value"].value), int(row["count"].value)
@@ -123,8 +123,8 @@ def single_values(
     """
     parts = _parts(store, selection.pass_graphs, selection.latest)
     taken_back = []
-    for cell, found in counted.cases(store, parts.counted, metrics):
-        case, round_, value, times, iterations = found
+    for cell, reached in counted.cases(store, parts.counted, metrics):
+        case, round_, value, times, iterations = reached
         for iteration in iterations:
             single = cell, Single(case, iteration, round_, value, times)
             if times > 0:
@@ -192,8 +192,8 @@ def named(metrics: Sequence[str], graphs: Sequence[str]) -> list[str] | None:
 
 
 def _parts(store: Store, pass_graphs: Sequence[str], latest: bool | None) -> _Parts:
-    known = {} if latest else counted.graphs(store)
+    counts_of = {} if latest else counted.graphs(store)
     return _Parts(
-        tuple(known[graph] for graph in pass_graphs if graph in known),
-        tuple(graph for graph in pass_graphs if graph not in known),
+        tuple(counts_of[graph] for graph in pass_graphs if graph in counts_of),
+        tuple(graph for graph in pass_graphs if graph not in counts_of),
     )

@@ -2,10 +2,10 @@
 """Tables as RDF Data Cubes, in the form with one observation per measure (``qb:measureType``).
 
 The dimensions are the suite, the choice of the pass, and the models, tasks, metrics or axes of the
-rows; the measures are the columns that the vocabulary declares. A missing value is ``NaN`` and a row
-without any number is left out, so that the cube is complete (integrity constraint 17 of the Data
-Cube recommendation). Estimand, method and levels of intervals and tests are attributes of the data
-set.
+rows; the measures are the columns that the vocabulary declares. A missing value is ``NaN`` and a
+row without any number is left out, so that the cube is complete (integrity constraint 17 of the
+Data Cube recommendation). Estimand, method and levels of intervals and tests are attributes of the
+data set.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ _RANGES = {
 def is_cube(table: Table) -> bool:
     """Return whether the dimensions for which a table has IRIs identify its rows."""
     names = [name for name in table.names if name in DIMENSIONS and table.iris.get(name)]
-    about = [tuple(row[name] for name in names) for row in table.records()]
-    return "n" in table.names and bool(names) and len(set(about)) == len(about)
+    keys = [tuple(row[name] for name in names) for row in table.records()]
+    return "n" in table.names and bool(names) and len(set(keys)) == len(keys)
 
 
 def observations(
@@ -67,11 +67,11 @@ def observations(
     """
     between = "-" if "#" in dataset else "/"
     rows = [_measured(row) for row in table.records() if row.get("n")]
-    known = measures_of(table)
+    declared = measures_of(table)
     measures = [
         name
         for name in (*table.names, "errors")
-        if name in known and all(name in row for row in rows)
+        if name in declared and all(name in row for row in rows)
     ]
     for number, row in enumerate(rows):
         yield row, {name: f"{dataset}{between}{number}{between}{name}" for name in measures}
@@ -94,18 +94,20 @@ def cube_triples(
     dimensions = [name for name in table.names if name in DIMENSIONS and table.iris.get(name)]
     rows = list(observations(table, dataset))
     measures = list(rows[0][1]) if rows else []
-    said = list(statements(dataset, table))
-    attributes = [term for term in ATTRIBUTES if any(f"<{term}>" in line for line in said)]
+    inference_lines = list(statements(dataset, table))
+    attributes = [
+        term for term in ATTRIBUTES if any(f"<{term}>" in line for line in inference_lines)
+    ]
     roles = [(QB.dimension, KGB.suite), (QB.dimension, KGB.passChoice)]
     roles += [(QB.dimension, DIMENSIONS[name]) for name in dimensions]
     roles += [(QB.dimension, QB.measureType)]
     roles += [(QB.measure, measure_of[name][0]) for name in measures]
     roles += [(QB.attribute, term) for term in attributes]
     yield from _structure(dataset, f"{dataset}{between}structure", roles)
-    yield from said
+    yield from inference_lines
     fixed = f"<{KGB.suite}> <{suite}>", f"<{KGB.passChoice}> {string(pass_choice)}"
     for row, iris in rows:
-        about = [
+        dimension_pairs = [
             f"<{DIMENSIONS[name]}> <{table.iris[name][str(row[name])]}>" for name in dimensions
         ]
         linked = [f"<{prop}> <{iri}>" for prop, iri in links(row)]
@@ -114,7 +116,7 @@ def cube_triples(
             measure, datatype = measure_of[name]
             yield f"{node} <{RDF.type}> <{QB.Observation}> ."
             yield f"{node} <{QB.dataSet}> <{dataset}> ."
-            yield from (f"{node} {pair} ." for pair in (*fixed, *about, *linked))
+            yield from (f"{node} {pair} ." for pair in (*fixed, *dimension_pairs, *linked))
             yield f"{node} <{QB.measureType}> <{measure}> ."
             yield f"{node} <{measure}> {_number(row[name], datatype)} ."
 
@@ -122,10 +124,10 @@ def cube_triples(
 def _measured(row: dict[str, Value]) -> dict[str, Value]:
     """Return a row with the sum of its errors, and without its missing whole numbers."""
     errors = [int(row[name] or 0) for name in _ERRORS if name in row]
-    found = {**row, "errors": sum(errors)} if errors else dict(row)
+    with_errors = {**row, "errors": sum(errors)} if errors else dict(row)
     return {
         name: value
-        for name, value in found.items()
+        for name, value in with_errors.items()
         if value is not None or MEASURES.get(name, ("", ""))[1] == XSD.double
     }
 

@@ -26,16 +26,19 @@ def check_selectors(store: Store, selectors: Iterable[Selector], file: Path | No
     """
     if file is None:
         return
-    known = _metrics_of_labels(store)
+    metrics_of_labels = _metrics_of_labels(store)
     for selector in selectors:
         glob = selector.glob
-        matched = [label for label in known if label == glob or fnmatchcase(label, glob)]
+        matched = [
+            label for label in metrics_of_labels if label == glob or fnmatchcase(label, glob)
+        ]
         if not matched:
             raise QueryError(
-                f"{file}: no task label matches '{glob}': {nearest(glob.strip('*'), known)}"
+                f"{file}: no task label matches '{glob}': "
+                f"{nearest(glob.strip('*'), metrics_of_labels)}"
             )
         name, _ = name_and_round(selector.metric)
-        names = set().union(*(known[label] for label in matched))
+        names = set().union(*(metrics_of_labels[label] for label in matched))
         if name is not None and name not in names:
             raise QueryError(
                 f"{file}: no task that matches '{glob}' has a metric '{name}': "
@@ -50,14 +53,14 @@ def without_results(
     if file is None:
         return []
     tasks, metrics = list(fetch.tasks(store).values()), list(fetch.metrics(store).values())
-    there = set(scored)
+    with_results = set(scored)
     lacking = [
         selector.glob if selector.metric is None else f"{selector.glob} ({selector.metric})"
         for selector in selectors
-        if there.isdisjoint(selector.scores(tasks, metrics))
+        if with_results.isdisjoint(selector.scores(tasks, metrics))
     ]
-    listed = ", ".join(dict.fromkeys(lacking))
-    return [f"Declared, but without results in this store: {listed}."] if lacking else []
+    names = ", ".join(dict.fromkeys(lacking))
+    return [f"Declared, but without results in this store: {names}."] if lacking else []
 
 
 def _metrics_of_labels(store: Store) -> Mapping[str, set[str]]:
@@ -65,10 +68,10 @@ def _metrics_of_labels(store: Store) -> Mapping[str, set[str]]:
     of_class: dict[str, set[str]] = defaultdict(set)
     for metric in fetch.metrics(store).values():
         of_class[metric.task_class].add(metric.name)
-    found: dict[str, set[str]] = defaultdict(set)
+    names: dict[str, set[str]] = defaultdict(set)
     for task in fetch.tasks(store).values():
         for label in (task.label, task.name):
-            found[label] |= of_class[task.task_class]
+            names[label] |= of_class[task.task_class]
     for label, declared in catalogue.labelled_tasks().items():
-        found[label] |= catalogue.metric_iris(declared.task_class).keys()
-    return found
+        names[label] |= catalogue.metric_iris(declared.task_class).keys()
+    return names

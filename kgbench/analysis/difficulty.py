@@ -76,18 +76,21 @@ def _series(tasks: Mapping[str, Mapping[str, Json]]) -> dict[str, str]:
     the order of the names of parameters.
     """
     names = sorted({name for values in tasks.values() for name in values} - {LEVEL})
-    told: list[str] = []
+    distinguishing: list[str] = []
     for name in names:
-        values = [one.get(name) for one in tasks.values()]
-        if len(set(map(repr, values))) > 1 or all(isinstance(one, str) for one in values):
-            told.append(name)
+        values = [parameters.get(name) for parameters in tasks.values()]
+        if len(set(map(repr, values))) > 1 or all(
+            isinstance(parameters, str) for parameters in values
+        ):
+            distinguishing.append(name)
     return {
-        task: ", ".join(_told(name, values[name]) for name in told if name in values) or _ALL
+        task: ", ".join(_label(name, values[name]) for name in distinguishing if name in values)
+        or _ALL
         for task, values in tasks.items()
     }
 
 
-def _told(name: str, value: Json) -> str:
+def _label(name: str, value: Json) -> str:
     return value if isinstance(value, str) else f"{name} {value}"
 
 
@@ -108,19 +111,19 @@ def difficulty(
     """
     claims = Claims(inference(about))
     chosen = chosen_scores(store, tasks, metric, answers)
-    known = {task: step for task, step in steps(store).items() if task in chosen}
-    named, names = fetch.metrics(store), fetch.models(store)
-    wanted = {task: chosen[task] for task in known}
-    found: dict[tuple[Step, str, str], dict[Item, Histogram]] = defaultdict(dict)
-    for (model, task), cases in by_task(repetitions(store, selection, wanted)).items():
+    steps_of_tasks = {task: step for task, step in steps(store).items() if task in chosen}
+    metrics, names = fetch.metrics(store), fetch.models(store)
+    scores = {task: chosen[task] for task in steps_of_tasks}
+    cases_of: dict[tuple[Step, str, str], dict[Item, Histogram]] = defaultdict(dict)
+    for (model, task), cases in by_task(repetitions(store, selection, scores)).items():
         if names.fits(model, models):
-            found[known[task], chosen[task].metric, model] |= cases
-    labels = {chosen[task].metric: score_name(chosen[task], named) for task in known}
+            cases_of[steps_of_tasks[task], chosen[task].metric, model] |= cases
+    labels = {chosen[task].metric: score_name(chosen[task], metrics) for task in steps_of_tasks}
     rows: list[tuple[Value, ...]] = []
-    for (step, measured, model), cases in found.items():
-        claimed = claims.make(cases, named[measured].bounds)
-        what = (step.family, step.series, labels[measured], names.name(model), step.level)
-        rows.append((*what, *_statistics(Histogram.pooled(cases.values()), claimed)))
+    for (step, measured, model), cases in cases_of.items():
+        claimed = claims.make(cases, metrics[measured].bounds)
+        labels_of_row = (step.family, step.series, labels[measured], names.name(model), step.level)
+        rows.append((*labels_of_row, *_statistics(Histogram.pooled(cases.values()), claimed)))
     return Table(
         title=f"Scores by level of difficulty ({selection.suite_name})",
         columns=COLUMNS,

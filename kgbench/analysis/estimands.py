@@ -65,8 +65,8 @@ class Estimand:
         if clusters.lone:
             several = clusters.lone > 1 or clusters.number
             plural = "" if clusters.lone == 1 else "s"
-            kept = f"{clusters.lone} {self.fixed}{plural} with " if several and self.fixed else ""
-            return f"{kept}one {self.sampled}"
+            prefix = f"{clusters.lone} {self.fixed}{plural} with " if several and self.fixed else ""
+            return f"{prefix}one {self.sampled}"
         if isinstance(clusters, Apart) and min(clusters.sides) < FEWEST_FOR_T:
             return f"fewer than {FEWEST_FOR_T} {self.sampled}s on a side"
         least = least_p(clusters.number)

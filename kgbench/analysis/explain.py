@@ -62,25 +62,25 @@ class Explanation:
     parameters: Mapping[str, queries.Value | Sequence[queries.Value] | None]
 
     def query(self, *, whole: bool) -> str:
-        """Return the query behind the cell; unless ``whole``, long lists of values are shortened."""
+        """Return the query behind the cell; long lists of values are cut unless ``whole``."""
         return queries.compact(queries.load(QUERY), None if whole else 1, **self.parameters)
 
     def first_parts(self) -> Table:
         """Return the parts with the lowest means, at most :data:`MOST_PARTS`."""
-        left = len(self.parts.rows) - MOST_PARTS
-        if left <= 0:
+        hidden = len(self.parts.rows) - MOST_PARTS
+        if hidden <= 0:
             return self.parts
-        note = f"The {MOST_PARTS} parts with the lowest means; --all shows {left} more."
+        note = f"The {MOST_PARTS} parts with the lowest means; --all shows {hidden} more."
         return replace(self.parts, rows=self.parts.rows[:MOST_PARTS], notes=(note,))
 
     def as_json(self, *, whole: bool) -> dict[str, Any]:
         """Return the explanation as a JSON object; with the single values if ``whole``."""
-        found = {
+        explanation = {
             "query": self.query(whole=True),
             "parts": self.parts.as_json(),
-            "worst": [one.as_json() for one in self.worst],
+            "worst": [scored.as_json() for scored in self.worst],
         }
-        return {**found, "values": self.values.as_json()} if whole else found
+        return {**explanation, "values": self.values.as_json()} if whole else explanation
 
 
 def of_score_set(store: Store, combined: ScoreSet) -> dict[str, list[Score]]:
@@ -152,8 +152,8 @@ def explain(
     (tasks, axes, pairs or levels). Raises :class:`~kgbench.errors.QueryError` for a cell that does
     not exist.
     """
-    wanted, _, part_glob = cell.partition(SEPARATOR)
-    model = fetch.models(store).find(wanted)
+    model_name, _, part_glob = cell.partition(SEPARATOR)
+    model = fetch.models(store).find(model_name)
     chosen = {
         name: set(scores) for name, scores in parts.items() if fnmatchcase(name, part_glob or "*")
     }
@@ -164,14 +164,16 @@ def explain(
         for score in scores:
             parts_of[score].append(part)
     metrics = fetch.metrics(store)
-    asked = {score.metric for score in parts_of}
-    found: list[Scored] = []
+    needed_metrics = {score.metric for score in parts_of}
+    values: list[Scored] = []
     tasks: set[str] = set()
-    for row in fetch.score_rows(store, selection, asked, model=model.iri):
-        mine = {Score(row.task, row.metric, None), Score(row.task, row.metric, row.round)}
-        for part in dict.fromkeys(part for score in mine for part in parts_of.get(score, ())):
+    for row in fetch.score_rows(store, selection, needed_metrics, model=model.iri):
+        scores_of_row = {Score(row.task, row.metric, None), Score(row.task, row.metric, row.round)}
+        for part in dict.fromkeys(
+            part for score in scores_of_row for part in parts_of.get(score, ())
+        ):
             tasks.add(row.task)
-            found.append(
+            values.append(
                 Scored(
                     part,
                     metrics[row.metric].name,
@@ -183,29 +185,37 @@ def explain(
                     metrics[row.metric].higher_is_better,
                 )
             )
-    found.sort(key=lambda one: (one.part, one.metric, one.iteration, one.round or 0, one.dialogue))
+    values.sort(
+        key=lambda value: (
+            value.part,
+            value.metric,
+            value.iteration,
+            value.round or 0,
+            value.dialogue,
+        )
+    )
     context = {**selection.context, "cell": cell}
     return Explanation(
         model=model.name,
         parts=Table(
-            title=f"{len(found)} values of {model.name}",
+            title=f"{len(values)} values of {model.name}",
             columns=PART_COLUMNS,
-            rows=tuple(_of_parts(found)),
+            rows=tuple(_of_parts(values)),
             queries=fetch.ROWS,
             context=context,
         ),
         values=Table(
             title=f"All values of {model.name}",
             columns=VALUE_COLUMNS,
-            rows=tuple(one[: len(VALUE_COLUMNS)] for one in found),
+            rows=tuple(value[: len(VALUE_COLUMNS)] for value in values),
             queries=fetch.ROWS,
             context=context,
         ),
-        worst=tuple(worst(found)),
+        worst=tuple(worst(values)),
         parameters={
             "model": model.iri,
             "passGraph": selection.pass_graphs,
-            "metric": Superseded(store, selection).with_later(asked),
+            "metric": Superseded(store, selection).with_later(needed_metrics),
             "task": sorted(tasks),
             "latest": selection.latest,
         },
@@ -215,11 +225,11 @@ def explain(
 def _of_parts(values: Iterable[Scored]) -> list[tuple[Value, ...]]:
     """Summarise values by part and metric, the lowest mean first."""
     grouped: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for one in values:
-        grouped[one.part, one.metric].append(one.value)
+    for value in values:
+        grouped[value.part, value.metric].append(value.value)
     rows = []
     for (part, metric), group in grouped.items():
         of_part = Histogram.of(group)
-        about = (of_part.n, of_part.mean, of_part.minimum, of_part.maximum)
-        rows.append((part, metric, *about))
+        statistics = (of_part.n, of_part.mean, of_part.minimum, of_part.maximum)
+        rows.append((part, metric, *statistics))
     return sorted(rows, key=lambda row: (row[3] or 0, row[0], row[1]))

@@ -77,7 +77,7 @@ def test_claims_are_about_cases_of_this_kind():
     assert [row["p"] is None for row in tasks[:2]] == [True, True]
     assert tasks[2]["clusters"] == 2
     with pytest.raises(
-        QueryError, match="no estimand 'case' can be asked for; there are: cases, rep"
+        QueryError, match="'case' is not an estimand to choose; there are: cases, rep"
     ):
         compare(match, a, b, about="case")
 

@@ -62,8 +62,8 @@ def disagreements(store: Store, selection: Selection, *, most: int = 50) -> Tabl
             )
         )
     note = (
-        f"{len(disputed):,} of {len(all_judgements):,} judged items are disputed; {len(rows):,} are "
-        "shown. Of a pair, 'first' is the dialogue of the column Dialogue."
+        f"{len(disputed):,} of {len(all_judgements):,} judged items are disputed; {len(rows):,} "
+        "are shown. Of a pair, 'first' is the dialogue of the column Dialogue."
     )
     return Table(
         title=f"Disagreements of judges ({selection.suite_name})",

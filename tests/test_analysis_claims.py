@@ -223,7 +223,7 @@ def test_a_leaderboard_says_what_its_tests_are_about():
     )
     tasks = leaders(small(), select(small()), about="tasks")
     assert tasks.context["estimand"] == "tasks"
-    with pytest.raises(QueryError, match="no estimand 'all' can be"):
+    with pytest.raises(QueryError, match="'all' is not an estimand"):
         leaders(small(), select(small()), about="all")
 
 

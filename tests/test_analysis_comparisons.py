@@ -112,7 +112,7 @@ def test_flips_name_both_dialogues():
 
 def test_only_like_things_are_compared():
     """Unknown names, mixed kinds and ambiguous beginnings are refused with what there is."""
-    with pytest.raises(QueryError, match=r"'nobody' is no model.*Model A, Model B"):
+    with pytest.raises(QueryError, match=r"no model, run or pass 'nobody'.*Model A, Model B"):
         sides(small(), "model-a", "nobody")
     with pytest.raises(QueryError, match="is a model and 'p1' a pass"):
         sides(small(), "model-a", "p1")
@@ -295,7 +295,7 @@ def test_outcomes_by_hand():
         assert sum(share for share in shares if share is not None) == pytest.approx(1.0)
     assert rows["Pick-jsonld", "Model B"]["open"] == 1
     assert rows["Mend-turtle", "Model B"]["timeout"] > 0
-    with pytest.raises(QueryError, match="no answers fit"):
+    with pytest.raises(QueryError, match="no answers match"):
         outcomes(small(), select(small()), tasks="None-*")
 
 
@@ -354,5 +354,5 @@ def test_parts_of_declarations_can_be_traced():
     assert len(explain(store, chosen, of_formats(store, FORMATS), "model-b::Pick").values.rows) == 5
     with pytest.raises(QueryError, match="no part matches 'X'; there are: Pick"):
         explain(store, chosen, parts, "model-a::X")
-    with pytest.raises(QueryError, match=r"'zzz' is no model.*Model A"):
+    with pytest.raises(QueryError, match=r"the store has no model 'zzz'.*Model A"):
         explain(store, chosen, parts, "zzz")

@@ -111,7 +111,7 @@ def _find(known: list[tuple[Side, set[str]]], name: str) -> Side:
         listed = ", ".join(f"{side.kind} <{side.iri}>" for side in found[:6])
         raise QueryError(f"'{name}' names several things: {listed}")
     models = ", ".join(side.name for side, _ in known if side.kind == "model")
-    raise QueryError(f"'{name}' is no model, run or pass in the store; models: {models}")
+    raise QueryError(f"the store has no model, run or pass '{name}'; models: {models}")
 
 
 def items(

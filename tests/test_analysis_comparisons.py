@@ -116,7 +116,7 @@ def test_only_like_things_are_compared():
         sides(small(), "model-a", "nobody")
     with pytest.raises(QueryError, match="is a model and 'p1' a pass"):
         sides(small(), "model-a", "p1")
-    with pytest.raises(QueryError, match="'p' names several things"):
+    with pytest.raises(QueryError, match="'p' is ambiguous"):
         sides(small(), "p", "p1")
 
 

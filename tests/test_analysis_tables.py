@@ -149,7 +149,7 @@ def test_unknown_choices_are_refused():
     with pytest.raises(QueryError, match=r"no suite 'big'.*small"):
         select(small(), "big")
     with pytest.raises(
-        QueryError, match=r"'urn:p' is no evaluation pass of suite 'small'.*pass/p1"
+        QueryError, match=r"suite 'small' has no evaluation pass 'urn:p'.*pass/p1"
     ):
         select(small(), choice="urn:p")
 

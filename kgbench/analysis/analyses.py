@@ -137,10 +137,7 @@ def tasks(
     common: Common = False,
     aspects: Annotated[
         bool,
-        Option(
-            "--aspects",
-            help="Show what each task class reads, writes and demands, instead of scores.",
-        ),
+        Option("--aspects", help="Show what task classes read, write and demand; no scores."),
     ] = False,
 ) -> Asked:
     """Show the distribution of a score for every task and model, with errors.
@@ -188,12 +185,8 @@ def format_preference(
     details: Annotated[
         bool, Option("--details", help="Show every test with p, corrected p and effect size.")
     ] = False,
-    alpha: Annotated[
-        float, Option("--alpha", min=0, max=1, help="Name the preferred format below this p.")
-    ] = 0.05,
-    strong: Annotated[
-        float, Option("--strong", min=0, max=1, help="Print it in bold below this p.")
-    ] = 0.01,
+    alpha: Annotated[float, Option("--alpha", min=0, max=1, help="Mark p below this.")] = 0.05,
+    strong: Annotated[float, Option("--strong", min=0, max=1, help="Bold p below this.")] = 0.01,
 ) -> Asked:
     """Test which graph format each model reads better (t-tests).
 
@@ -344,8 +337,7 @@ def scaling(
     score_set: ScoreSetName = "main",
     declared: Declared = None,
     points: Annotated[
-        bool,
-        Option("--points", help="Show the models with their recorded facts, instead of trends."),
+        bool, Option("--points", help="Show models with their facts, instead of trends.")
     ] = False,
 ) -> Asked:
     """Show scores against model size, context length and release date, with trends per family.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of papers, drawn again."""
+"""Reproduction of the figures of papers."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def figures(store: Store, found: Reproduced) -> Iterator[tuple[str, Figure, Table]]:
-    """The figures of a published table: what each is called, the figure, and the table it shows.
+    """Yield the figures of a published table with their names and the tables that they show.
 
-    Figures have the display names of models, the tables beside them those of the catalogue.
+    Figures have the display names of models, the tables have the names of the catalogue.
     """
     name, table = found.published.name, found.table
     if table is None or found.selection is None:

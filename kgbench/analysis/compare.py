@@ -198,7 +198,7 @@ def _row(
 
 def _values(matches: list[Match]) -> tuple[list[float], list[float]]:
     used = [match.used() for match in matches]
-    return [i.value for ours, _ in used for i in ours], [i.value for _, b in used for i in b]
+    return [i.value for rows_a, _ in used for i in rows_a], [i.value for _, b in used for i in b]
 
 
 def _sides(matches: list[Match], about: Estimand) -> tuple[Clusters, ...]:
@@ -207,8 +207,8 @@ def _sides(matches: list[Match], about: Estimand) -> tuple[Clusters, ...]:
         return (about.clusters((p.a, p.difference) for match in matches for p in match.pairs),)
     used = [match.used() for match in matches]
     return (
-        about.clusters((i, i.value) for ours, _ in used for i in ours),
-        about.clusters((i, i.value) for _, theirs in used for i in theirs),
+        about.clusters((i, i.value) for rows_a, _ in used for i in rows_a),
+        about.clusters((i, i.value) for _, rows_b in used for i in rows_b),
     )
 
 
@@ -261,9 +261,9 @@ def _independent(matches: list[Match], samples: int, seed: int) -> dict[str, Val
             _units([(p.a, p.difference) for p in pairs]), samples=samples, seed=seed
         )
     else:
-        ours, theirs = (Histogram.of(values) for values in _values(matches))
-        test = t_test(ours, theirs)
-        between = difference_interval(ours, theirs, bounds)
+        values_a, values_b = (Histogram.of(values) for values in _values(matches))
+        test = t_test(values_a, values_b)
+        between = difference_interval(values_a, values_b, bounds)
         resampled = [
             x - y
             for x, y in zip(

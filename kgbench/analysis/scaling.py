@@ -112,26 +112,28 @@ def own_records(file: Path | None) -> list[ModelRecord]:
     return [] if file is None else _read(own_or_shipped(file))
 
 
-def family_of(model: str, known: Sequence[ModelRecord]) -> str:
+def family_of(model: str, model_records: Sequence[ModelRecord]) -> str:
     """Return the recorded family of a model (id); a model without a record is its own family."""
-    record = recorded(model, known)
+    record = recorded(model, model_records)
     return model if record is None else record.family
 
 
-def recorded(model_id: str, known: Sequence[ModelRecord]) -> ModelRecord | None:
-    """Return the first of the ``known`` records that describes the model with this identifier."""
-    return next((record for record in known if record.describes(model_id)), None)
+def recorded(model_id: str, model_records: Sequence[ModelRecord]) -> ModelRecord | None:
+    """Return the first of the ``model_records`` that describes the model with this identifier."""
+    return next((record for record in model_records if record.describes(model_id)), None)
 
 
-def _without_models(own: Sequence[ModelRecord], file: Path | None, ids: Sequence[str]) -> list[str]:
+def _without_models(
+    own_records_: Sequence[ModelRecord], file: Path | None, ids: Sequence[str]
+) -> list[str]:
     """Return a note on the records of a user's ``file`` that describe no model of the store.
 
     Raises :class:`~kgbench.errors.QueryError` with the nearest identifiers where no record
     describes a model, because the file would then have no effect.
     """
-    unmatched = [record.glob for record in own if not any(map(record.describes, ids))]
+    unmatched = [record.glob for record in own_records_ if not any(map(record.describes, ids))]
     hints = [f"'{glob}' ({nearest(glob.strip('*'), ids)})" for glob in dict.fromkeys(unmatched)]
-    if own and len(unmatched) == len(own):
+    if own_records_ and len(unmatched) == len(own_records_):
         raise QueryError(f"{file}: no model of the store matches {' or '.join(hints)}")
     return [f"Declared, but no model of the store matches {', '.join(hints)}."] if hints else []
 

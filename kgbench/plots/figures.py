@@ -182,12 +182,12 @@ def wrapped(name: str, letters: int) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def distinct(place: int) -> dict[str, Any]:
-    """Return colour, marker and dashes of the line at ``place``; they repeat after 32 lines."""
+def distinct(index: int) -> dict[str, Any]:
+    """Return colour, marker and dashes of the line number ``index``; they repeat after 32 lines."""
     return {
-        "color": PALETTE[place % len(PALETTE)],
-        "marker": MARKERS[place % len(MARKERS)],
-        "linestyle": DASHES[(place // len(PALETTE)) % len(DASHES)],
+        "color": PALETTE[index % len(PALETTE)],
+        "marker": MARKERS[index % len(MARKERS)],
+        "linestyle": DASHES[(index // len(PALETTE)) % len(DASHES)],
     }
 
 

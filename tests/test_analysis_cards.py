@@ -76,7 +76,7 @@ def test_recorded_text_cannot_script_a_card():
 
 def test_unknown_models_have_no_card():
     """A name that no model has is refused with those there are."""
-    with pytest.raises(QueryError, match=r"'zzz' is no model.*Model A, Model B"):
+    with pytest.raises(QueryError, match=r"the store has no model 'zzz'.*Model A, Model B"):
         card(small(), select(small()), "zzz")
 
 

@@ -65,7 +65,7 @@ def test_claims_are_about_cases_of_this_kind():
     assert "about cases of this kind" in table.notes[1]
     assert table.notes[2] == (
         "Number of tasks with one case: 1. They support no claim about cases of this kind. "
-        "'Tasks with several cases' is about the others."
+        "The row 'Tasks with several cases' is about the others."
     )
     assert table.context["estimand"] == "cases"
     naive = compare(match, a, b, about="dialogues", samples=10).records()
@@ -77,7 +77,7 @@ def test_claims_are_about_cases_of_this_kind():
     assert [row["p"] is None for row in tasks[:2]] == [True, True]
     assert tasks[2]["clusters"] == 2
     with pytest.raises(
-        QueryError, match="no estimand 'case' can be asked for; there are: cases, rep"
+        QueryError, match="'case' is not an estimand to choose; there are: cases, rep"
     ):
         compare(match, a, b, about="case")
 
@@ -223,7 +223,7 @@ def test_a_leaderboard_says_what_its_tests_are_about():
     )
     tasks = leaders(small(), select(small()), about="tasks")
     assert tasks.context["estimand"] == "tasks"
-    with pytest.raises(QueryError, match="no estimand 'all' can be"):
+    with pytest.raises(QueryError, match="'all' is not an estimand"):
         leaders(small(), select(small()), about="all")
 
 

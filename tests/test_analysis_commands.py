@@ -96,7 +96,7 @@ def test_scores_are_set_against_what_is_published(typed, tmp_path):
     known = json.loads(typed("analyze", "scaling", "--points", "--json", *own))["rows"]
     assert [one["family"] for one in known] == ["Base", "Base"]
     assert "Trends" in typed("analyze", "scaling", *own)
-    with pytest.raises(QueryError, match="no model record fits"):
+    with pytest.raises(QueryError, match="no model record matches"):
         typed("analyze", "scaling")
 
 
@@ -217,8 +217,8 @@ def test_each_model_has_a_figure_of_its_own(typed, tmp_path, kind):
     [
         (("compass", "--metric", "f1"), "the metrics of a compass are declared"),
         (("leaderboard", "--each", "model"), "a leaderboard compares models"),
-        (("leaderboard", "--model", "nobody"), "no model fits 'nobody'"),
-        (("compass", "--task", "Nothing-*"), "no task label fits 'Nothing-*'"),
+        (("leaderboard", "--model", "nobody"), "no model matches 'nobody'"),
+        (("compass", "--task", "Nothing-*"), "no task label matches 'Nothing-*'"),
         (("format-preference", "--task", "*Count*"), "no model has scores on the tasks that"),
     ],
 )

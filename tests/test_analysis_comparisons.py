@@ -112,11 +112,11 @@ def test_flips_name_both_dialogues():
 
 def test_only_like_things_are_compared():
     """Unknown names, mixed kinds and ambiguous beginnings are refused with what there is."""
-    with pytest.raises(QueryError, match=r"'nobody' is no model.*Model A, Model B"):
+    with pytest.raises(QueryError, match=r"no model, run or pass 'nobody'.*Model A, Model B"):
         sides(small(), "model-a", "nobody")
     with pytest.raises(QueryError, match="is a model and 'p1' a pass"):
         sides(small(), "model-a", "p1")
-    with pytest.raises(QueryError, match="'p' names several things"):
+    with pytest.raises(QueryError, match="'p' is ambiguous"):
         sides(small(), "p", "p1")
 
 
@@ -179,7 +179,7 @@ def test_models_with_less_coverage_are_not_ranked():
     rows = [(r["model"], r["rank"], r["tasks"], r["leads"]) for r in table.records()]
     assert rows == [("Model B", 1, 3, True), ("Model A", None, 2, None)]
     assert table.records()[1]["ci_low"] is not None
-    assert table.notes[0].startswith("Not ranked, and below those that are: models that were not")
+    assert table.notes[0].startswith("Not ranked, and listed below the ranked ones: models that were not")
 
 
 def test_significance_level_decides_who_leads():
@@ -295,7 +295,7 @@ def test_outcomes_by_hand():
         assert sum(share for share in shares if share is not None) == pytest.approx(1.0)
     assert rows["Pick-jsonld", "Model B"]["open"] == 1
     assert rows["Mend-turtle", "Model B"]["timeout"] > 0
-    with pytest.raises(QueryError, match="no answers fit"):
+    with pytest.raises(QueryError, match="no answers match"):
         outcomes(small(), select(small()), tasks="None-*")
 
 
@@ -352,7 +352,7 @@ def test_parts_of_declarations_can_be_traced():
     parts = of_compass(store, Compass("c", "C", axes, 1.0, population=True))
     assert len(explain(store, chosen, parts, "model-a::Pick").values.rows) == 6
     assert len(explain(store, chosen, of_formats(store, FORMATS), "model-b::Pick").values.rows) == 5
-    with pytest.raises(QueryError, match="no part fits 'X'; there are: Pick"):
+    with pytest.raises(QueryError, match="no part matches 'X'; there are: Pick"):
         explain(store, chosen, parts, "model-a::X")
-    with pytest.raises(QueryError, match=r"'zzz' is no model.*Model A"):
+    with pytest.raises(QueryError, match=r"the store has no model 'zzz'.*Model A"):
         explain(store, chosen, parts, "zzz")

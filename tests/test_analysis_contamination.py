@@ -96,9 +96,9 @@ def test_a_taker_that_is_as_good_on_both_is_not_accused(store):
 def test_metrics_and_rounds_can_be_chosen(store):
     """The score of first answers has the name of its round; an unknown metric is refused."""
     assert {row["metric"] for row in rows(store, answers="first").values()} == {"0_combined"}
-    with pytest.raises(QueryError, match="no task that fits"):
+    with pytest.raises(QueryError, match="no task that matches"):
         contamination(store, select(store), metric="nothing")
-    with pytest.raises(QueryError, match="takes dialogues for independent"):
+    with pytest.raises(QueryError, match="treats dialogues as independent"):
         contamination(store, select(store), about="dialogues")
 
 

@@ -266,7 +266,7 @@ def test_analyses_from_python_are_the_same(name):
     [
         ("format_preference", "no tasks that 'turtle-jsonld' compares"),
         ("compass", "no model has scores on any axis of the compass 'eswc'"),
-        ("scaling", "no model record fits any of: Model A, Model B"),
+        ("scaling", "no model record matches any of: Model A, Model B"),
     ],
 )
 def test_analyses_from_python_refuse_in_words(name, message):

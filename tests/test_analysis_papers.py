@@ -121,7 +121,7 @@ def test_tables_without_results_say_so():
     assert found.table is None
     assert {cell.verdict for cell in found.cells} == {NO_RESULTS}
     (row,) = papers.summary([found]).records()
-    assert row["note"] == "No results: import those of this suite."
+    assert row["note"] == "No results: import the results of this suite."
 
 
 @pytest.mark.usefixtures("printed")

@@ -229,7 +229,7 @@ def test_store_without_repetitions_plans_one_try():
     assert table.column("cases")[1:] == [None] * 3
     assert table.context["tasks"] == 2
     assert any("No case was repeated" in note for note in table.notes)
-    assert any("Not known of a dialogue: tokens read" in note for note in table.notes)
+    assert any("Unknown for a dialogue: tokens read" in note for note in table.notes)
 
 
 def test_detectable_difference_is_the_one_that_the_cases_are_planned_for():
@@ -311,7 +311,7 @@ def test_command_line_plans_from_results_and_declarations(tmp_path):
     assert "--from" in said.output
     refused = runner.invoke(app, [*asked[:4], "nothing", *asked[5:]])
     assert isinstance(refused.exception, QueryError)
-    assert "'nothing' is neither suite nor run" in str(refused.exception)
+    assert "'nothing' is neither a suite nor a run" in str(refused.exception)
     dry = ["run", str(config), "--store", str(folder), "--new", "--dry-run"]
     assert "never gives a p below 0.125; see kgbench plan" in runner.invoke(app, dry).output
     found = json.loads(runner.invoke(app, [*dry, "--json"]).output)["detectable"]

@@ -200,7 +200,7 @@ def test_overlays_hold_as_many_models_as_can_be_told_apart():
     assert {text.get_text() for text in legend.get_texts()} == set(MODELS[:8])
     lines = [line for line in axes.lines if line.get_marker() not in ("None", None)]
     assert len({(line.get_color(), line.get_marker()) for line in lines}) == 8
-    with pytest.raises(QueryError, match="9 models cannot be told apart in one compass"):
+    with pytest.raises(QueryError, match="9 models cannot be distinguished in one compass"):
         overlay_figure(many_compasses(9))
 
 
@@ -236,7 +236,7 @@ def test_sizes_are_named_or_measured(text, edges):
 )
 def test_other_sizes_are_refused(text):
     """What is no size, or none for a page, is refused with what there is."""
-    with pytest.raises(QueryError, match=r"is no size|an edge of a figure"):
+    with pytest.raises(QueryError, match=r"is not a size|width and height of a figure"):
         size_of(text)
 
 

@@ -125,7 +125,7 @@ def test_parts_that_are_not_apart_are_refused():
     """A case in both parts is refused, and so is a labelled part that is the whole."""
     labelled = [Labelled(float(k % 2), float(k % 3 == 0), k) for k in range(60)]
 
-    with pytest.raises(QueryError, match="1 clusters have labelled and unlabelled items"):
+    with pytest.raises(QueryError, match="1 clusters have both labelled and unlabelled items"):
         powered_mean(labelled, [Judged(1.0, 3)])
     with pytest.raises(QueryError, match="take the labelled mean"):
         powered_mean(labelled, [])

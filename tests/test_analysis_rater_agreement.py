@@ -225,13 +225,13 @@ def test_wrong_tables_are_refused():
     with pytest.raises(ValueError, match="different numbers of raters"):
         Ratings.of([["yes", "no"], ["yes"]], ("yes", "no"))
     three = Ratings.of([["yes", "no", "no"]], ("yes", "no"))
-    with pytest.raises(ValueError, match="of two raters, not 3"):
+    with pytest.raises(ValueError, match="needs two raters, not 3"):
         cohen_kappa(three)
-    with pytest.raises(ValueError, match="'cubic' is no weighting"):
+    with pytest.raises(ValueError, match="'cubic' is not a weighting"):
         cohen_kappa(Ratings.of([["yes", "no"]], ("yes", "no")), weighting="cubic")
-    with pytest.raises(ValueError, match="'ratio' is no level"):
+    with pytest.raises(ValueError, match="'ratio' is not a level"):
         krippendorff_alpha(three, level="ratio")
-    with pytest.raises(ValueError, match="categories that are numbers"):
+    with pytest.raises(ValueError, match="numbers as categories"):
         krippendorff_alpha(three, level="interval")
-    with pytest.raises(ValueError, match="2 clusters are named for 1 items"):
+    with pytest.raises(ValueError, match="2 names of clusters for 1 items"):
         estimate(fleiss_kappa, three, [1, 2])

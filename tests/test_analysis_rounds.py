@@ -74,7 +74,7 @@ def test_rounds_that_contradict_a_metric_are_refused():
     for metric in ("max_combined", "0_combined"):
         with pytest.raises(QueryError, match="already says which answers count"):
             task_scores(small(), select(small()), metric=metric, answers="first")
-    with pytest.raises(QueryError, match="'middle' is no round: choose first, last, best"):
+    with pytest.raises(QueryError, match="'middle' is not a round: choose first, last, best"):
         task_scores(small(), select(small()), answers="middle")
     best = ScoreSet("r", "R", "", (Selector("Mend-*", "combined", 0),)).at("best")
     with pytest.raises(QueryError, match="already says which answers count"):
@@ -117,7 +117,7 @@ def test_aspects_are_what_task_classes_declare():
         "factual",
     )
     assert len(task_aspects(small(), select(small()), tasks="Pick").rows) == 1
-    with pytest.raises(QueryError, match="no task class that fits 'X'"):
+    with pytest.raises(QueryError, match="no task class that matches 'X'"):
         task_aspects(small(), select(small()), tasks="X")
 
 
@@ -125,7 +125,7 @@ def test_feedback_is_shown_for_chosen_tasks_and_models():
     """Globs over tasks and models are obeyed; a task without feedback is refused."""
     rows = feedback_gains(small(), select(small()), tasks="Mend-*", models="model-b").records()
     assert {row["model"] for row in rows} == {"Model B"}
-    with pytest.raises(QueryError, match=r"no task that fits 'Pick-\*' has several rounds"):
+    with pytest.raises(QueryError, match=r"no task that matches 'Pick-\*' has several rounds"):
         feedback_gains(small(), select(small()), tasks="Pick-*")
 
 

@@ -80,7 +80,7 @@ def test_own_records_describe_own_models(tmp_path):
     assert (rows["Model B"]["parameters"], rows["Model B"]["active"]) == (70.0, 10.0)
     assert rows["Model A"]["score"] == pytest.approx((11 / 18 + 5 / 12 + 2 / 3) / 3)
     assert trends.rows == ()
-    with pytest.raises(QueryError, match="no model record fits any of: Model A, Model B"):
+    with pytest.raises(QueryError, match="no model record matches any of: Model A, Model B"):
         scaling(small(), select(small()))
     assert math.isclose(records(file)[0].value("parameters"), math.log10(7))
 

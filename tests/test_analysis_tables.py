@@ -128,7 +128,7 @@ def test_task_scores_of_another_metric_and_some_tasks():
     table = task_scores(small(), select(small()), metric="mean_combined", models="*-b")
     assert table.column("task") == ["Mend-turtle"]
     assert table.column("mean") == [pytest.approx((1.3 / 3 + 1) / 2)]
-    with pytest.raises(QueryError, match="no task label fits 'Nothing'"):
+    with pytest.raises(QueryError, match="no task label matches 'Nothing'"):
         task_scores(small(), select(small()), tasks="Nothing")
     with pytest.raises(QueryError, match="has a metric 'beauty'"):
         task_scores(small(), select(small()), metric="beauty")
@@ -149,7 +149,7 @@ def test_unknown_choices_are_refused():
     with pytest.raises(QueryError, match=r"no suite 'big'.*small"):
         select(small(), "big")
     with pytest.raises(
-        QueryError, match=r"'urn:p' is no evaluation pass of suite 'small'.*pass/p1"
+        QueryError, match=r"suite 'small' has no evaluation pass 'urn:p'.*pass/p1"
     ):
         select(small(), choice="urn:p")
 

@@ -93,9 +93,9 @@ def test_figures_are_those_of_the_command_line(folder, found, tmp_path, kind):
 @pytest.mark.parametrize(
     ("layout", "message"),
     [
-        ({"size": "big"}, "'big' is no size: choose one-column"),
-        ({"size": (1, 1)}, "an edge of a figure has 1.5 to 60 inches"),
-        ({"top": 0}, "0 models cannot be shown"),
+        ({"size": "big"}, "'big' is not a size: choose one-column"),
+        ({"size": (1, 1)}, "width and height of a figure must be 1.5 to 60 inches"),
+        ({"top": 0}, "cannot show 0 models"),
         ({"overlay": True}, "only a compass has an overlay"),
     ],
 )

@@ -77,9 +77,9 @@ def test_options_are_checked_as_on_the_command_line():
     found = results(small())
     for call, message in [
         (lambda: found.leaderboard(alpha=3), "alpha: 3 is not in the range 0 to 1"),
-        (lambda: found.tasks(answers="worst"), "'worst' is no round"),
+        (lambda: found.tasks(answers="worst"), "'worst' is not a round"),
         (lambda: found.text2kg(kind="all"), "kind: choose ontologies, overview"),
-        (lambda: found.tasks(aspects=True, metric="f1"), "aspects are facts about tasks"),
+        (lambda: found.tasks(aspects=True, metric="f1"), "aspects describe tasks, not scores"),
         (found.outcomes.figure, "there is no figure of 'outcomes'"),
         (lambda: found.query("SELECT ?s { ?s ?p ?o }", a=1), "only declared queries have param"),
         (lambda: found.query("ASK { ?s ?p ?o }"), "only a SELECT query has a table"),

@@ -83,7 +83,7 @@ def test_each_line_shows_its_dialogue(typed):
     title, *lines, note = said.splitlines()
     assert title == "Dialogues found: 4 (kgbench-1)"
     assert len(lines) == 3
-    assert note == "1 more: a higher limit shows them."
+    assert note == "1 more dialogues: raise the limit to see them."
     words = shlex.split(lines[0], comments=True)
     assert words[:2] == ["kgbench", "show"]
     assert "baseline-silent" in typed(*words[1 : words.index("--store")])

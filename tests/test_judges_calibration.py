@@ -154,7 +154,7 @@ def test_drift_is_refused_in_words(place):
     assert few.exit_code == 0
     assert drifted.exit_code != 0
     assert asked == 18  # the set, and no dialogue
-    assert "has drifted: it judges 17% of the calibration items otherwise" in str(drifted.exception)
+    assert "has drifted: 17% of its verdicts on the calibration items" in str(drifted.exception)
     assert "--calibrate warn" in str(drifted.exception)
     assert warned.exit_code == 0
     assert "warning" in warned.output

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The analyses, each declared once; see :mod:`kgbench.analysis.registry`."""
+"""Declarations of the analyses of scores; see :mod:`kgbench.analysis.registry`."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def leaderboard(
     seed: Annotated[int, Option("--seed", min=0, help="Seed of the bootstrap.")] = 0,
     common: Common = False,
 ) -> Asked:
-    """One combined score per model, the best first.
+    """Rank models by one combined score.
 
     >>> results = kgbench.open("kgbench-results")
     >>> [(row["rank"], row["model"]) for row in results.leaderboard()]
@@ -105,9 +105,9 @@ def leaderboard(
     from kgbench.analysis import leaderboard as computed
     from kgbench.analysis.leaders import arguments, leaders
 
-    combined = declarations.score_set(score_set, declared).at(answers)
-    own = contents(declared)
-    how: dict[str, Any] = {
+    scores = declarations.score_set(score_set, declared).at(answers)
+    declared_text = contents(declared)
+    options: dict[str, Any] = {
         "test": test,
         "about": about,
         "alpha": alpha,
@@ -117,14 +117,14 @@ def leaderboard(
     }
     if not significance and test is None:
         return Asked(
-            lambda opened, chosen: computed.leaderboard(opened, chosen, combined, common=common),
-            {"set": score_set, "declared": own, "round": answers, "common": common},
-            lambda opened, _: explain.of_score_set(opened, combined),
+            lambda store, selection: computed.leaderboard(store, selection, scores, common=common),
+            {"set": score_set, "declared": declared_text, "round": answers, "common": common},
+            lambda store, _: explain.of_score_set(store, scores),
         )
     return Asked(
-        lambda opened, chosen: leaders(opened, chosen, combined, **how),
-        arguments(score_set, own, answers=answers, **how),
-        lambda opened, _: explain.of_score_set(opened, combined),
+        lambda store, selection: leaders(store, selection, scores, **options),
+        arguments(score_set, declared_text, answers=answers, **options),
+        lambda store, _: explain.of_score_set(store, scores),
     )
 
 
@@ -137,10 +137,10 @@ def tasks(
     common: Common = False,
     aspects: Annotated[
         bool,
-        Option("--aspects", help="What each task class reads, writes and demands; no scores."),
+        Option("--aspects", help="Show what task classes read, write and demand; no scores."),
     ] = False,
 ) -> Asked:
-    """The distribution of a score for every task and model, with errors.
+    """Show the distribution of a score for every task and model, with errors.
 
     >>> results = kgbench.open("kgbench-results")
     >>> results.select(models="*noisy*").tasks(metric="f1").column("mean")
@@ -151,24 +151,28 @@ def tasks(
     from kgbench.analysis.common import of_common_tasks
     from kgbench.analysis.task_scores import task_scores
 
-    wanted: dict[str, Any] = {"metric": metric, "answers": answers, "about": about}
+    options: dict[str, Any] = {"metric": metric, "answers": answers, "about": about}
 
-    def made(opened: Store, chosen: Selection) -> Table:
+    def compute(store: Store, selection: Selection) -> Table:
         if not aspects:
-            table = task_scores(opened, chosen, tasks=chosen.tasks, models=chosen.models, **wanted)
+            table = task_scores(
+                store, selection, tasks=selection.tasks, models=selection.models, **options
+            )
             return of_common_tasks(table) if common else table
-        if metric or answers or common or {"model", "run"} & chosen.narrowed.keys():
+        if metric or answers or common or {"model", "run"} & selection.narrowed.keys():
             raise OptionRefused(
                 "aspects",
-                "aspects are facts about tasks: leave out --metric, --round, --common, --model and "
-                "--run",
+                "aspects describe tasks, not scores: leave out --metric, --round, --common, "
+                "--model and --run",
             )
-        return task_aspects(opened, chosen, tasks=chosen.tasks)
+        return task_aspects(store, selection, tasks=selection.tasks)
 
-    def parts(opened: Store, chosen: Selection) -> dict[str, list[Score]]:
-        return explain.of_tasks(opened, chosen.tasks, metric, answers)
+    def parts(store: Store, selection: Selection) -> dict[str, list[Score]]:
+        return explain.of_tasks(store, selection.tasks, metric, answers)
 
-    return Asked(made, {"aspects": aspects, "common": common, **wanted}, None if aspects else parts)
+    return Asked(
+        compute, {"aspects": aspects, "common": common, **options}, None if aspects else parts
+    )
 
 
 @analysis("format-preference", explained=True)
@@ -179,12 +183,12 @@ def format_preference(
     ] = "turtle-jsonld",
     declared: Declared = None,
     details: Annotated[
-        bool, Option("--details", help="Every test with p, corrected p and effect size.")
+        bool, Option("--details", help="Show every test with p, corrected p and effect size.")
     ] = False,
-    alpha: Annotated[float, Option("--alpha", min=0, max=1, help="Mark below this p.")] = 0.05,
-    strong: Annotated[float, Option("--strong", min=0, max=1, help="Bold below this p.")] = 0.01,
+    alpha: Annotated[float, Option("--alpha", min=0, max=1, help="Mark p below this.")] = 0.05,
+    strong: Annotated[float, Option("--strong", min=0, max=1, help="Bold p below this.")] = 0.01,
 ) -> Asked:
-    """Which graph format each model reads better, by t-tests.
+    """Test which graph format each model reads better (t-tests).
 
     >>> results = kgbench.open("kgbench-results")
     >>> results.format_preference().names
@@ -193,12 +197,12 @@ def format_preference(
     from kgbench.analysis import explain
     from kgbench.analysis import format_preference as computed
 
-    wanted = computed.comparison(comparison, declared)
+    formats = computed.comparison(comparison, declared)
 
-    def made(opened: Store, chosen: Selection) -> Table:
+    def compute(store: Store, selection: Selection) -> Table:
         if details:
-            return computed.format_preference_details(opened, chosen, wanted)
-        return computed.format_preference(opened, chosen, wanted, alpha=alpha, strong=strong)
+            return computed.format_preference_details(store, selection, formats)
+        return computed.format_preference(store, selection, formats, alpha=alpha, strong=strong)
 
     arguments = {
         "comparison": comparison,
@@ -207,12 +211,12 @@ def format_preference(
         "alpha": alpha,
         "strong": strong,
     }
-    return Asked(made, arguments, lambda opened, _: explain.of_formats(opened, wanted))
+    return Asked(compute, arguments, lambda store, _: explain.of_formats(store, formats))
 
 
 @analysis("compass", explained=True)
 def compass(*, name: CompassName = None, declared: Declared = None) -> Asked:
-    """How each model does along declared capabilities.
+    """Show how well each model does on declared capabilities.
 
     >>> results = kgbench.open("kgbench-results")
     >>> results.compass(name="eswc").where("axis", "R-Ana").column("mean")
@@ -222,11 +226,13 @@ def compass(*, name: CompassName = None, declared: Declared = None) -> Asked:
     from kgbench.analysis.compass import compass_of, compass_table
 
     return Asked(
-        lambda opened, chosen: compass_table(
-            opened, chosen, compass_of(chosen.suite, name, declared)
+        lambda store, selection: compass_table(
+            store, selection, compass_of(selection.suite, name, declared)
         ),
         {"compass": name, "declared": contents(declared)},
-        lambda opened, chosen: explain.of_compass(opened, compass_of(chosen.suite, name, declared)),
+        lambda store, selection: explain.of_compass(
+            store, compass_of(selection.suite, name, declared)
+        ),
     )
 
 
@@ -240,13 +246,13 @@ def sizes(
         Option(
             "--interval",
             metavar="NAME",
-            help="score (inside the range of the metric), or student (Student's t over single "
-            "dialogues, as DL4KG 2023 draws it).",
+            help="The method of the interval: score (stays inside the range of the metric), or "
+            "student (Student's t over single dialogues, as in DL4KG 2023).",
         ),
     ] = "score",
     about: About = "cases",
 ) -> Asked:
-    """A score against problem size, with 95 % intervals.
+    """Show a score against problem size, with 95 % intervals.
 
     >>> results = kgbench.open("kgbench-results")
     >>> results.select(models="*noisy*", tasks="*-turtle-*").sizes().column("size")
@@ -255,24 +261,24 @@ def sizes(
     from kgbench.analysis import explain
     from kgbench.analysis import sizes as computed
 
-    wanted: dict[str, Any] = {
+    options: dict[str, Any] = {
         "metric": metric,
         "answers": answers,
         "interval": interval,
         "about": about,
     }
     return Asked(
-        lambda opened, chosen: computed.sizes(
-            opened, chosen, tasks=chosen.tasks, models=chosen.models, **wanted
+        lambda store, selection: computed.sizes(
+            store, selection, tasks=selection.tasks, models=selection.models, **options
         ),
-        wanted,
-        lambda opened, chosen: explain.of_tasks(opened, chosen.tasks, metric, answers),
+        options,
+        lambda store, selection: explain.of_tasks(store, selection.tasks, metric, answers),
     )
 
 
 @analysis("dialogue", explained=True)
 def dialogue(*, about: About = "cases") -> Asked:
-    """What feedback brings: the first answer of dialogues against the best.
+    """Compare the first answer of each dialogue with its best answer after feedback.
 
     >>> results = kgbench.open("kgbench-results")
     >>> results.feedback().where("feedback", "all dialogues").column("best")
@@ -282,17 +288,17 @@ def dialogue(*, about: About = "cases") -> Asked:
     from kgbench.analysis.feedback import feedback_gains
 
     return Asked(
-        lambda opened, chosen: feedback_gains(
-            opened, chosen, tasks=chosen.tasks, models=chosen.models, about=about
+        lambda store, selection: feedback_gains(
+            store, selection, tasks=selection.tasks, models=selection.models, about=about
         ),
         {"about": about},
-        parts=lambda opened, chosen: explain.of_answers(opened, chosen.tasks),
+        parts=lambda store, selection: explain.of_answers(store, selection.tasks),
     )
 
 
 @analysis("characterization", explained=True)
 def characterization(*, about: About = "cases") -> Asked:
-    """Scores by cognitive process, knowledge dimension and relational complexity.
+    """Show scores by cognitive process, knowledge dimension and relational complexity.
 
     >>> results = kgbench.open("kgbench-results")
     >>> results.characterization().where("level", "understand").column("n")
@@ -302,15 +308,15 @@ def characterization(*, about: About = "cases") -> Asked:
     from kgbench.analysis import explain
 
     return Asked(
-        lambda opened, chosen: computed.characterization(opened, chosen, about=about),
+        lambda store, selection: computed.characterization(store, selection, about=about),
         {"about": about},
-        lambda opened, _: explain.of_characteristics(opened),
+        lambda store, _: explain.of_characteristics(store),
     )
 
 
 @analysis("outcomes")
 def outcomes() -> Asked:
-    """How answers ended: the rate of each outcome, for every task and model.
+    """Show the rate of each outcome of answers, for every task and model.
 
     >>> results = kgbench.open("kgbench-results")
     >>> results.select(models="*oracle").outcomes().column("scored")
@@ -319,8 +325,8 @@ def outcomes() -> Asked:
     from kgbench.analysis import outcomes as computed
 
     return Asked(
-        lambda opened, chosen: computed.outcomes(
-            opened, chosen, tasks=chosen.tasks, models=chosen.models
+        lambda store, selection: computed.outcomes(
+            store, selection, tasks=selection.tasks, models=selection.models
         ),
     )
 
@@ -331,12 +337,12 @@ def scaling(
     score_set: ScoreSetName = "main",
     declared: Declared = None,
     points: Annotated[
-        bool, Option("--points", help="The models with what is known of them; no trends.")
+        bool, Option("--points", help="Show models with their facts, instead of trends.")
     ] = False,
 ) -> Asked:
-    """Scores against model size, context length and release date, with trends per family.
+    """Show scores against model size, context length and release date, with trends per family.
 
-    What is known of models is declared; --declared adds records of your own.
+    Facts about models come from declared records; --declared adds your own.
 
     >>> results = kgbench.open("kgbench-results")
     >>> results.scaling(declared=Path("models.ttl"), points=True).column("context")
@@ -345,16 +351,16 @@ def scaling(
     from kgbench.analysis import declarations, explain
     from kgbench.analysis import scaling as computed
 
-    combined = declarations.score_set(score_set)
+    scores = declarations.score_set(score_set)
     return Asked(
-        lambda opened, chosen: computed.scaling(opened, chosen, combined, declared)[not points],
+        lambda store, selection: computed.scaling(store, selection, scores, declared)[not points],
         {"set": score_set, "declared": contents(declared), "points": points},
-        lambda opened, _: explain.of_score_set(opened, combined),
+        lambda store, _: explain.of_score_set(store, scores),
     )
 
 
 class Text2KG(StrEnum):
-    """Which table of Text2KGBench is made."""
+    """The tables of Text2KGBench."""
 
     ONTOLOGIES = "ontologies"
     OVERVIEW = "overview"
@@ -369,12 +375,12 @@ def text2kg(
         Text2KG,
         Option(
             "--table",
-            help="Tables 1 (ontologies), 2 (overview) and 3 (per-ontology) of the paper, or "
+            help="Table 1 (ontologies), 2 (overview) or 3 (per-ontology) of the paper, or "
             "averages with intervals.",
         ),
     ] = Text2KG.OVERVIEW,
 ) -> Asked:
-    """Extraction of facts by ontology: the tables of the Text2KGBench paper, beside its numbers.
+    """Show scores of fact extraction by ontology, beside those printed in the Text2KGBench paper.
 
     >>> results = kgbench.open("kgbench-results")
     >>> results.text2kg(kind="ontologies").names[:3]
@@ -382,12 +388,12 @@ def text2kg(
     """
     from kgbench.analysis.text2kg import TABLES
 
-    def made(opened: Store, chosen: Selection) -> Table:
-        if kind is Text2KG.ONTOLOGIES and chosen.narrowed:
+    def compute(store: Store, selection: Selection) -> Table:
+        if kind is Text2KG.ONTOLOGIES and selection.narrowed:
             raise OptionRefused(
                 "kind",
                 "the table of ontologies has no scores: leave out --task, --model and --run",
             )
-        return TABLES[kind.value](opened, chosen)
+        return TABLES[kind.value](store, selection)
 
-    return Asked(made, {"table": kind.value})
+    return Asked(compute, {"table": kind.value})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What task classes read, write and demand, as their descriptions declare it.
+"""Aspects of task classes: what they read, write and demand, by their descriptions.
 
 The columns on SPARQL are table 2 of LLM-KG-Bench 3 (Semantic Web Journal 2025), the last three its
 table 4.
@@ -45,31 +45,31 @@ def task_aspects(
     *,
     tasks: str = "*",
 ) -> Table:
-    """One row per task class of the catalogue whose description says anything of its aspects.
+    """Tabulate the task classes of the catalogue whose descriptions declare aspects, one per row.
 
     Aspects of SPARQL are ``x`` where a task class tests them, else ``-``; several values are
     separated by commas. ``tasks`` is a glob over names of task classes. Raises
-    :class:`~kgbench.errors.QueryError` where no class fits.
+    :class:`~kgbench.errors.QueryError` where no class matches.
     """
     facts: dict[str, dict[str, set[str]]] = {}
     for _, name, aspect, value in queries.rows(store, "task-aspects"):
         if fnmatchcase(str(name), tasks):
             facts.setdefault(str(name), {}).setdefault(str(aspect), set()).add(str(value))
     if not facts:
-        raise QueryError(f"no task class that fits '{tasks}' declares its aspects")
+        raise QueryError(f"no task class that matches '{tasks}' declares its aspects")
     return Table(
         title="Aspects of task classes",
         columns=COLUMNS,
-        rows=tuple(_row(name, found) for name, found in sorted(facts.items())),
+        rows=tuple(_row(name, values) for name, values in sorted(facts.items())),
         queries=QUERIES,
     )
 
 
-def _row(name: str, found: dict[str, set[str]]) -> tuple[Value, ...]:
+def _row(name: str, values: dict[str, set[str]]) -> tuple[Value, ...]:
     listed = {
-        column: ", ".join(sorted(found.get(prop, ()))) or None for column, prop in _LISTED.items()
+        column: ", ".join(sorted(values.get(prop, ()))) or None for column, prop in _LISTED.items()
     }
-    tested = found.get(KGB.sparqlAspect, set())
+    tested = values.get(KGB.sparqlAspect, set())
     marks = {a.replace("-", "_"): "x" if a in tested else "-" for a in SPARQL_ASPECTS}
     row: dict[str, Value] = {"task_class": name, **listed, **marks}
     return tuple(row[column.name] for column in COLUMNS)

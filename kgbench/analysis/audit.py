@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An audit of a published leaderboard of TEXT2SPARQL: what of it follows, and what it cannot see.
+"""An audit of a published TEXT2SPARQL leaderboard: its arithmetic and the gaps in its rule.
 
-Read are the published scores and means, and the last pass by each comparison policy over each run
-(``kgbench reevaluate --policy NAME``, ``--variants K``). Every finding names the rule and the place
-that it is about.
+It reads the published scores and means, and the last pass of each comparison policy over each run
+(``kgbench reevaluate --policy NAME``, ``--variants K``). Every finding names the rule, and the
+cell or question it concerns.
 """
 
 from __future__ import annotations
@@ -44,7 +44,10 @@ _NOT_EXECUTED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """An answer: its data set and published scores, and what the policy of the challenge found."""
+    """An answer: its data set, its published scores, and its scores by the challenge's policy.
+
+    ``here`` is ``None`` where no pass of the policy has judged the answer.
+    """
 
     dialogue: str
     dataset: str
@@ -55,10 +58,10 @@ class _Answer:
 
 
 def audit(store: Store, selection: Selection) -> Table:
-    """The findings about each data set: means, result sets, cells, questions, constants, ranks.
+    """List the findings about each data set: means, cells, questions, constants and ranks.
 
-    ``published`` and ``here`` are scores, numbers of cells or ranks, as ``about`` and ``metric``
-    say. Cells are compared where a pass by the policy of the challenge has judged them.
+    The columns ``about`` and ``metric`` say whether ``published`` and ``here`` are scores, numbers
+    of cells or ranks. Cells are compared where a pass of the challenge's policy has judged them.
     """
     answers = list(_answers(store, selection))
     models = fetch.models(store)
@@ -68,9 +71,9 @@ def audit(store: Store, selection: Selection) -> Table:
         *_cells(answers, models),
         *_questions(answers),
         *_constants(store, selection, answers),
-        *_ranks(store, selection, sorted({one.dataset for one in answers})),
+        *_ranks(store, selection, sorted({answer.dataset for answer in answers})),
     ]
-    is_judged = any(one.here for one in answers)
+    is_judged = any(answer.here for answer in answers)
     return Table(
         title=f"Audit of published scores ({selection.suite_name})",
         columns=COLUMNS,
@@ -86,12 +89,12 @@ def _answers(store: Store, selection: Selection) -> Iterator[_Answer]:
     judged, _ = by_policies.read(store, selection)
     here = judged.get(means.POLICY, {})
     scores: dict[str, dict[str, float]] = defaultdict(dict)
-    about: dict[str, tuple[str, str]] = {}
+    origins: dict[str, tuple[str, str]] = {}
     for row in fetch.score_rows(store, selection, names):
         scores[row.dialogue][names[row.metric]] = row.value
-        about[row.dialogue] = row.model, row.case
+        origins[row.dialogue] = row.model, row.case
     cases: dict[str, Case] = {}
-    for dialogue, (model, iri) in sorted(about.items()):
+    for dialogue, (model, iri) in sorted(origins.items()):
         if iri not in cases:
             cases[iri] = reading.case(store, iri)
         case = cases[iri]
@@ -100,64 +103,69 @@ def _answers(store: Store, selection: Selection) -> Iterator[_Answer]:
 
 
 def _means(published: Table) -> Iterator[tuple[Value, ...]]:
-    """Published means over all languages that are no plain means, with the ranks of both."""
+    """Yield published means over all languages that are not plain means, with both ranks."""
     for row in published.records():
         if row["language"] == "" and row["equals"] not in {"mean", "either"}:
-            said = f"published is: {row['equals']}"
+            explanation = f"published is: {row['equals']}"
             if row["rank_published"] is not None:
-                said += f"; rank {row['rank_published']} as published, {row['rank_mean']} by means"
+                explanation += (
+                    f"; rank {row['rank_published']} as published, {row['rank_mean']} by means"
+                )
             yield (
                 *("mean", row["dataset"], row["model"], "all languages", row["metric"]),
-                *(row["published"], row["mean"], said),
+                *(row["published"], row["mean"], explanation),
             )
 
 
 def _cells(answers: Sequence[_Answer], models: fetch.Models) -> Iterator[tuple[Value, ...]]:
-    """How many answers have their published scores again, and each that has not, with its cause."""
+    """Yield the number of answers whose scores match the published ones, then each mismatch.
+
+    A row for a mismatch has its cause.
+    """
     of_system: dict[tuple[str, str], list[_Answer]] = defaultdict(list)
-    for one in answers:
-        if one.here is not None and one.here.scores:
-            of_system[one.dataset, models.name(one.model)].append(one)
+    for answer in answers:
+        if answer.here is not None and answer.here.scores:
+            of_system[answer.dataset, models.name(answer.model)].append(answer)
     for (dataset, model), judged in sorted(of_system.items()):
-        differing = [one for one in judged if not _agrees(one)]
+        differing = [answer for answer in judged if not _agrees(answer)]
         yield (
             *("cells", dataset, model, "answers with all scores as published", "n"),
             *(len(judged), len(judged) - len(differing), ""),
         )
-        for one in differing:
-            assert one.here is not None
-            values = one.published.get(_MAIN), one.here.scores.get(_MAIN)
-            yield "cell", dataset, model, _question(one.case), _MAIN, *values, _cause(one)
+        for answer in differing:
+            assert answer.here is not None
+            values = answer.published.get(_MAIN), answer.here.scores.get(_MAIN)
+            yield "cell", dataset, model, _question(answer.case), _MAIN, *values, _cause(answer)
 
 
-def _agrees(one: _Answer) -> bool:
-    assert one.here is not None
-    return one.published.keys() == one.here.scores.keys() and all(
-        same(value, one.here.scores[name]) for name, value in one.published.items()
+def _agrees(answer: _Answer) -> bool:
+    assert answer.here is not None
+    return answer.published.keys() == answer.here.scores.keys() and all(
+        same(value, answer.here.scores[name]) for name, value in answer.published.items()
     )
 
 
-def _cause(one: _Answer) -> str:
-    """Why an answer has other scores than published: from what was noted, without executing."""
-    assert one.here is not None
-    verdict = Verdict(one.here.scores, one.here.infos, Outcome.SCORED)
-    before = {0: Seen("", dict(one.published))}
-    shown = policy_causes.shown(one.case, [verdict], before, {})
-    return shown or policy_causes.likely(one.case, [verdict], before, {}) or UNEXPLAINED
+def _cause(answer: _Answer) -> str:
+    """Explain from the judge's notes, without executing, why scores differ from the published."""
+    assert answer.here is not None
+    verdict = Verdict(answer.here.scores, answer.here.infos, Outcome.SCORED)
+    before = {0: Seen("", dict(answer.published))}
+    shown = policy_causes.shown(answer.case, [verdict], before, {})
+    return shown or policy_causes.likely(answer.case, [verdict], before, {}) or UNEXPLAINED
 
 
 def _questions(answers: Sequence[_Answer]) -> Iterator[tuple[Value, ...]]:
-    """Questions to which the rule of the challenge cannot tell a right answer from others."""
-    found: dict[tuple[str, str], set[str]] = defaultdict(set)
+    """Yield questions on which the challenge's rule cannot tell right answers from wrong ones."""
+    affected: dict[tuple[str, str], set[str]] = defaultdict(set)
     totals: dict[str, set[str]] = defaultdict(set)
-    for one in answers:
-        totals[one.dataset].add(one.case.iri)
-        weights = one.case.data.get("publishedResultSet")
+    for answer in answers:
+        totals[answer.dataset].add(answer.case.iri)
+        weights = answer.case.data.get("publishedResultSet")
         if weights is not None and (kind := _unseen(weights)):
-            found[one.dataset, kind].add(_question(one.case))
-        if one.case.data.get("ordered"):
-            found[one.dataset, "order"].add(_question(one.case))
-    for (dataset, kind), questions in sorted(found.items()):
+            affected[answer.dataset, kind].add(_question(answer.case))
+        if answer.case.data.get("ordered"):
+            affected[answer.dataset, "order"].add(_question(answer.case))
+    for (dataset, kind), questions in sorted(affected.items()):
         yield (
             *("question", dataset, None, kind, "n", None, len(questions)),
             f"{_RULES[kind]}: {', '.join(sorted(questions))}",
@@ -183,31 +191,44 @@ _RULES: Final = {
 def _constants(
     store: Store, selection: Selection, answers: Sequence[_Answer]
 ) -> Iterator[tuple[Value, ...]]:
-    """Answers that score and write their result down, as a pass on variants of graphs shows."""
-    by_dialogue = {one.dialogue: one for one in answers}
-    for seen in references.read(store, selection):
-        one = by_dialogue.get(seen.dialogue)
-        if one is not None and seen.outcome == VariantOutcome.CONSTANT:
-            why = "the query reads no graph" if seen.variant is None else f"fails on {seen.variant}"
+    """Yield scoring answers that hard-code their result, as a pass on variants of graphs shows."""
+    by_dialogue = {answer.dialogue: answer for answer in answers}
+    for tested in references.read(store, selection):
+        answer = by_dialogue.get(tested.dialogue)
+        if answer is not None and tested.outcome == VariantOutcome.CONSTANT:
+            why = (
+                "the query reads no graph"
+                if tested.variant is None
+                else f"fails on {tested.variant}"
+            )
             yield (
-                *("constant", one.dataset, seen.model, _question(one.case), "set_F"),
-                *(one.published.get("set_F"), None, f"{why}; {command(seen)}"),
+                *("constant", answer.dataset, tested.model, _question(answer.case), "set_F"),
+                *(answer.published.get("set_F"), None, f"{why}; {command(tested)}"),
             )
 
 
 def _ranks(
     store: Store, selection: Selection, datasets: Sequence[str]
 ) -> Iterator[tuple[Value, ...]]:
-    """The mean and rank of each system under each policy that has judged all its answers."""
+    """Yield the mean and rank of each system under each policy that has judged all its answers."""
     for dataset in datasets:
         chosen = replace(selection, tasks=f"*-{dataset}-*")
         table = by_policies.ranks(store, chosen)
         for row in table.records():
             for name in row:
                 if name.endswith("_rank") and row[name] is not None:
-                    ruled = name.removesuffix("_rank")
-                    said = f"rank {row[name]} under {ruled}"
-                    yield "rank", dataset, row["model"], ruled, "mean", None, row[ruled], said
+                    policy_name = name.removesuffix("_rank")
+                    explanation = f"rank {row[name]} under {policy_name}"
+                    yield (
+                        "rank",
+                        dataset,
+                        row["model"],
+                        policy_name,
+                        "mean",
+                        None,
+                        row[policy_name],
+                        explanation,
+                    )
 
 
 def _question(case: Case) -> str:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calibrations of judges: known verdicts found, verdicts that changed, and orders obeyed."""
+"""Calibrations of judges: known verdicts found, verdicts changed, and orders obeyed.
+
+An order is an instruction inside a wrong answer that tells the judge to call the answer right.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,10 @@ _NOTES = (
 
 @dataclass(frozen=True)
 class Calibration:
-    """One calibration of a judge; ``said`` has the chosen option (IRI) by item and order."""
+    """One calibration of a judge; ``said`` has the chosen option (IRI) by item and order.
+
+    ``of_pass`` is the IRI of the graph of its evaluation pass.
+    """
 
     calibrated: CalibrationSet
     judge: str
@@ -53,86 +59,96 @@ class Calibration:
     said: Mapping[tuple[str, str | None], str] = field(default_factory=dict)
 
     def verdict(self, question: Question) -> str | None:
-        """The name of the verdict on a question, ``None`` without one."""
+        """Return the name of the verdict on a question, ``None`` without a readable verdict."""
         names = {option.iri: option.name for option in self.calibrated.rubric.options}
         return names.get(self.said.get((question.item, question.order), ""))
 
     @property
     def plain(self) -> list[Question]:
         """The questions without orders."""
-        return [one for one in self.calibrated.questions if one.order is None]
+        return [question for question in self.calibrated.questions if question.order is None]
 
     @property
     def right(self) -> float:
         """The share of the plain questions that got their known verdict, from 0 to 1."""
-        return _share([self.verdict(one) == one.known for one in self.plain])
+        return _share([self.verdict(question) == question.known for question in self.plain])
 
     def changed(self, first: Calibration) -> float:
-        """The share of all questions that got another verdict than in ``first``."""
-        asked = self.calibrated.questions
-        return _share([self.verdict(one) != first.verdict(one) for one in asked])
+        """Return the share of all questions that got another verdict than in ``first``."""
+        questions = self.calibrated.questions
+        return _share([self.verdict(question) != first.verdict(question) for question in questions])
 
     @property
     def obeyed(self) -> list[bool]:
-        """Of each order that could succeed, whether it did.
+        """Whether each order that could succeed was obeyed.
 
-        One that the judge says of the plain answer, too, shows nothing and is left out.
+        Orders are left out where the judge gave the demanded verdict on the plain answer, too, or
+        no verdict on it.
         """
         demanded = self.calibrated.demanded
-        plain = {one.item: self.verdict(one) for one in self.plain}
+        plain = {question.item: self.verdict(question) for question in self.plain}
         return [
-            self.verdict(one) == demanded
-            for one in self.calibrated.questions
-            if one.order is not None and plain[one.item] not in (demanded, None)
+            self.verdict(question) == demanded
+            for question in self.calibrated.questions
+            if question.order is not None and plain[question.item] not in (demanded, None)
         ]
 
     def state(self, first: Calibration) -> str:
-        """Whether the judge is fit for use, inaccurate, or has drifted since ``first``."""
+        """Return whether the judge is fit for use, inaccurate, or has drifted since ``first``.
+
+        The result is :data:`FIT`, :data:`INACCURATE` or :data:`DRIFTED`.
+        """
         if self.changed(first) > self.calibrated.most_changed:
             return DRIFTED
         return FIT if self.right >= self.calibrated.least_accuracy else INACCURATE
 
 
 def calibrations(store: Store) -> list[Calibration]:
-    """All stored calibrations by declared sets, the earliest first."""
-    sets = {question.item: one for one in calibration_sets() for question in one.questions}
-    found: dict[tuple[str, str, str], Calibration] = {}
-    said: dict[tuple[str, str, str], dict[tuple[str, str | None], str]] = {}
+    """Return all stored calibrations by declared calibration sets, the earliest first."""
+    sets = {
+        question.item: calibration_set
+        for calibration_set in calibration_sets()
+        for question in calibration_set.questions
+    }
+    results: dict[tuple[str, str, str], Calibration] = {}
+    options: dict[tuple[str, str, str], dict[tuple[str, str | None], str]] = {}
     for row in queries.rows(store, "calibration-verdicts"):
         of_pass, started, judge, _, item, order, chosen, _ = row
         if item not in sets:
             continue
         key = (str(of_pass), str(judge), sets[item].iri)
-        given = said.setdefault(key, {})
-        given[item, order] = str(chosen)
-        found.setdefault(
-            key, Calibration(sets[item], str(judge), str(of_pass), str(started), given)
+        options_of_pass = options.setdefault(key, {})
+        options_of_pass[item, order] = str(chosen)
+        results.setdefault(
+            key, Calibration(sets[item], str(judge), str(of_pass), str(started), options_of_pass)
         )
-    return list(found.values())
+    return list(results.values())
 
 
 def calibration(store: Store, selection: Selection) -> Table:
-    """One row per rubric, judge and calibration, the earliest first."""
+    """Tabulate the calibrations: one row per rubric, judge and calibration, the earliest first."""
     models = fetch.models(store)
     rows: list[tuple[Value, ...]] = []
-    every = [one for one in calibrations(store) if models.fits(one.judge, selection.models)]
-    for one in sorted(every, key=lambda each: (each.calibrated.iri, models.name(each.judge))):
-        first = _first(every, one)
-        obeyed = one.obeyed
+    results = [
+        result for result in calibrations(store) if models.fits(result.judge, selection.models)
+    ]
+    for result in sorted(results, key=lambda each: (each.calibrated.iri, models.name(each.judge))):
+        first = _first(results, result)
+        obeyed = result.obeyed
         rows.append(
             (
-                one.calibrated.rubric.name,
-                models.name(one.judge),
-                one.started,
-                len(one.plain),
-                one.right,
-                one.changed(first),
+                result.calibrated.rubric.name,
+                models.name(result.judge),
+                result.started,
+                len(result.plain),
+                result.right,
+                result.changed(first),
                 len(obeyed),
                 _share(obeyed) if obeyed else None,
-                one.state(first),
+                result.state(first),
             )
         )
-    none = "No judge has been calibrated: `kgbench judge` does it before it asks."
+    none = "No judge has been calibrated: `kgbench judge` does it before it judges."
     return Table(
         title="Calibrations of judges",
         columns=_COLUMNS,
@@ -143,57 +159,61 @@ def calibration(store: Store, selection: Selection) -> Table:
     )
 
 
-def checked(store: Store, run: RunInfo, wanted: CalibrationSet) -> tuple[list[str], list[str]]:
-    """What is to be said of the judges calibrated in ``run``: warnings, and reasons to refuse.
+def checked(
+    store: Store, run: RunInfo, calibration_set: CalibrationSet
+) -> tuple[list[str], list[str]]:
+    """Check the judges calibrated in ``run``: return warnings, and reasons to refuse a judge.
 
-    A judge without any readable verdict found no known one.
+    A judge without any readable verdict counts as one that found no known verdict.
     """
     models = fetch.models(store)
-    every = [one for one in calibrations(store) if one.calibrated.iri == wanted.iri]
+    results = [
+        result for result in calibrations(store) if result.calibrated.iri == calibration_set.iri
+    ]
     of_pass = reading.passes(store, run)[0].graph
-    by_judge = {one.judge: one for one in every if one.of_pass == of_pass}
+    by_judge = {result.judge: result for result in results if result.of_pass == of_pass}
     warnings, refusals = [], []
-    for judge in sorted({one.model for one in reading.executions(store, run.graph)}):
-        one = by_judge.get(judge) or Calibration(wanted, judge, of_pass, "")
-        first = _first(every, one)
-        state = one.state(first)
+    for judge in sorted({execution.model for execution in reading.executions(store, run.graph)}):
+        result = by_judge.get(judge) or Calibration(calibration_set, judge, of_pass, "")
+        first = _first(results, result)
+        state = result.state(first)
         if state == DRIFTED:
             refusals.append(
-                f"{models.name(judge)} has drifted: it judges {one.changed(first):.0%} of the "
-                f"calibration items otherwise than on {first.started[:10]} (at most "
-                f"{wanted.most_changed:.0%} may change)"
+                f"{models.name(judge)} has drifted: {result.changed(first):.0%} of its verdicts "
+                f"on the calibration items differ from those of {first.started[:10]} (at most "
+                f"{calibration_set.most_changed:.0%} may change)"
             )
         elif state == INACCURATE:
             warnings.append(
-                f"{models.name(judge)} finds {one.right:.0%} of the known verdicts of the "
-                f"calibration set, fewer than {wanted.least_accuracy:.0%}"
+                f"{models.name(judge)} finds {result.right:.0%} of the known verdicts of the "
+                f"calibration set, less than the required {calibration_set.least_accuracy:.0%}"
             )
-        if any(one.obeyed):
+        if any(result.obeyed):
             warnings.append(
-                f"{models.name(judge)} obeys {sum(one.obeyed)} of {len(one.obeyed)} orders that "
-                f"wrong answers give"
+                f"{models.name(judge)} obeys {sum(result.obeyed)} of {len(result.obeyed)} orders "
+                f"in wrong answers"
             )
     return warnings, refusals
 
 
 def refuse(reasons: Sequence[str]) -> None:
-    """Raise :class:`~kgbench.errors.JudgeRefused` where there are reasons."""
+    """Raise :class:`~kgbench.errors.JudgeRefused` if there are any reasons."""
     if reasons:
         raise JudgeRefused(
             f"{'; '.join(reasons)}. Verdicts would not be comparable with earlier ones: "
-            "`--calibrate warn` asks all the same"
+            "`--calibrate warn` judges anyway"
         )
 
 
-def _first(every: Sequence[Calibration], one: Calibration) -> Calibration:
-    """The first calibration of the same judge by the same set."""
+def _first(results: Sequence[Calibration], result: Calibration) -> Calibration:
+    """Return the first calibration of the same judge by the same calibration set."""
     return next(
         (
-            each
-            for each in every
-            if (each.judge, each.calibrated.iri) == (one.judge, one.calibrated.iri)
+            candidate
+            for candidate in results
+            if (candidate.judge, candidate.calibrated.iri) == (result.judge, result.calibrated.iri)
         ),
-        one,
+        result,
     )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Model cards: what was measured of one model, in Markdown and HTML, with links to its evidence."""
+"""Model cards: the results of one model in Markdown and HTML, with links to the evidence."""
 
 from __future__ import annotations
 
@@ -31,7 +31,11 @@ _STYLE = (
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A model card: who, its place, tables to show, figures (file names) and IRIs of evidence."""
+    """A model card.
+
+    ``facts`` are titles and texts about the model and its rank, ``figures`` the names of image
+    files, and ``evidence`` titles and IRIs of the runs and passes that the numbers come from.
+    """
 
     model: fetch.ModelInfo
     facts: tuple[tuple[str, str], ...]
@@ -49,22 +53,23 @@ def card(
     axes: Compass | None = None,
     figures: Sequence[str] = (),
 ) -> Card:
-    """The card of the model with this name, id or IRI.
+    """Make the card of the model with this name, id or IRI.
 
-    It has the model's place on the leaderboard, its compass where the store has scores for one, its
-    scores by task, the outcomes of its answers, and the runs and passes they come from. Raises
-    :class:`~kgbench.errors.QueryError` for an unknown model, or one without results.
+    It has the model's row of the leaderboard, its compass where the store has scores for one, its
+    scores by task, the outcomes of its answers, and the runs and passes they come from.
+    ``combined`` is the score set of the leaderboard, ``axes`` the compass; both have defaults.
+    Raises :class:`~kgbench.errors.QueryError` for a model that is unknown or has no results.
     """
     model = fetch.models(store).find(name)
     board = leaderboard(store, selection, combined)
-    standing = next((row for row in board.records() if row["model"] == model.name), None)
-    if standing is None:
+    row_of_model = next((row for row in board.records() if row["model"] == model.name), None)
+    if row_of_model is None:
         raise QueryError(f"'{model.name}' has no results in suite '{selection.suite_name}'")
-    places = {column.name: column for column in board.columns}
+    columns = {column.name: column for column in board.columns}
     facts = [("Model", model.id), ("IRI", model.iri), ("Suite", selection.suite_name)]
     facts += [
-        (column.title, shown(standing[name], column))
-        for name, column in places.items()
+        (column.title, shown(row_of_model[name], column))
+        for name, column in columns.items()
         if name != "model"
     ]
     facts.append(("Models on the leaderboard", str(len(board.rows))))
@@ -90,16 +95,16 @@ def _compass(
 
 
 def _only(table: Table, model: str) -> Table:
-    """The rows of one model, without the column that names it."""
-    place = table.names.index("model")
+    """Return the rows of one model, without the column of model names."""
+    index = table.names.index("model")
 
     def without(row: Sequence[Value]) -> tuple[Value, ...]:
-        return tuple(value for k, value in enumerate(row) if k != place)
+        return tuple(value for k, value in enumerate(row) if k != index)
 
     return Table(
         title=table.title,
-        columns=tuple(c for k, c in enumerate(table.columns) if k != place),
-        rows=tuple(without(row) for row in table.rows if row[place] == model),
+        columns=tuple(c for k, c in enumerate(table.columns) if k != index),
+        rows=tuple(without(row) for row in table.rows if row[index] == model),
         notes=table.notes,
         queries=table.queries,
         context=table.context,
@@ -127,43 +132,46 @@ def _outcomes(store: Store, selection: Selection, model: fetch.ModelInfo) -> Tab
 
 
 def _evidence(store: Store, selection: Selection, model: fetch.ModelInfo) -> list[tuple[str, str]]:
-    """The passes whose scores of this model count, and the runs they judged."""
-    found: list[tuple[str, str]] = []
+    """List the passes with selected scores of the model, and the runs that they judged."""
+    links: list[tuple[str, str]] = []
     for iri, graph, kind, started, run, _, _ in queries.rows(store, "list-passes"):
         if graph in selection.pass_graphs and any(
             counting.outcomes(store, [str(graph)], model=model.iri)
         ):
-            found.append((f"run, judged {kind} {started}", str(run)))
-            found.append((f"evaluation pass ({kind})", str(iri)))
-    return found
+            links.append((f"run, judged {kind} {started}", str(run)))
+            links.append((f"evaluation pass ({kind})", str(iri)))
+    return links
 
 
-def as_markdown_card(made: Card) -> str:
-    """The card in Markdown."""
-    parts = [f"# {markdown_text(made.model.name)}", ""]
-    parts += [f"- {markdown_text(title)}: {markdown_text(value)}" for title, value in made.facts]
-    parts += ["", *(f"![{figure}]({figure})" for figure in made.figures), ""]
-    parts += [as_markdown(table) for table in made.tables]
+def as_markdown_card(model_card: Card) -> str:
+    """Render a card as Markdown."""
+    parts = [f"# {markdown_text(model_card.model.name)}", ""]
+    parts += [
+        f"- {markdown_text(title)}: {markdown_text(value)}" for title, value in model_card.facts
+    ]
+    parts += ["", *(f"![{figure}]({figure})" for figure in model_card.figures), ""]
+    parts += [as_markdown(table) for table in model_card.tables]
     parts += ["**Evidence**", ""]
-    parts += [f"- {markdown_text(title)}: <{iri}>" for title, iri in made.evidence]
+    parts += [f"- {markdown_text(title)}: <{iri}>" for title, iri in model_card.evidence]
     return "\n".join(parts) + "\n"
 
 
-def as_html_card(made: Card) -> str:
-    """The card as one HTML page without scripts; everything recorded is escaped."""
-    name = html_text(made.model.name)
+def as_html_card(model_card: Card) -> str:
+    """Render a card as one HTML page without scripts; all recorded text is escaped."""
+    name = html_text(model_card.model.name)
     body = [f"<h1>{name}</h1>", "<dl>"]
     body += [
-        f"<dt>{html_text(title)}</dt><dd>{html_text(value)}</dd>" for title, value in made.facts
+        f"<dt>{html_text(title)}</dt><dd>{html_text(value)}</dd>"
+        for title, value in model_card.facts
     ]
     body.append("</dl>")
-    body += [f'<p><img src="{html_text(f)}" alt="{html_text(f)}"></p>' for f in made.figures]
-    for table in made.tables:
+    body += [f'<p><img src="{html_text(f)}" alt="{html_text(f)}"></p>' for f in model_card.figures]
+    for table in model_card.tables:
         body.append(f"<h2>{html_text(table.title)}</h2>")
         body.append(f"<table>{html_rows(table)}</table>")
     links = "".join(
         f'<li>{html_text(title)}: <a href="{html_text(iri)}">{html_text(iri)}</a></li>'
-        for title, iri in made.evidence
+        for title, iri in model_card.evidence
     )
     body.append(f"<h2>Evidence</h2><ul>{links}</ul>")
     return (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The analyses of cases and their repetitions; see :mod:`kgbench.analysis.registry`."""
+"""Declarations of the analyses of cases and repetitions; see :mod:`kgbench.analysis.registry`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ Solved = Annotated[
     Option(
         "--solved",
         metavar="SCORE",
-        help="The score from which a dialogue is solved; default: what each metric declares.",
+        help="The least score of a solved dialogue; default: the threshold that each metric "
+        "declares.",
     ),
 ]
 
@@ -33,7 +34,7 @@ def reliability(
     answers: Round = None,
     common: Annotated[bool, COMMON] = False,
 ) -> Asked:
-    """How reliably cases are solved: pass@k, pass^k, and whether all repetitions agree.
+    """Measure how reliably models solve cases: pass@k, pass^k and agreement of repetitions.
 
     >>> results = kgbench.open("kgbench-results")
     >>> results.reliability(k=1).where("task", "All tasks").column("pass_1")
@@ -42,7 +43,7 @@ def reliability(
     from kgbench.analysis import explain
     from kgbench.analysis import reliability as computed
 
-    wanted: dict[str, Any] = {
+    options: dict[str, Any] = {
         "k": k,
         "solved": solved,
         "metric": metric,
@@ -50,11 +51,11 @@ def reliability(
         "common": common,
     }
 
-    def parts(opened: Store, chosen: Selection) -> dict[str, list[Score]]:
-        return explain.of_tasks(opened, chosen.tasks, metric, answers)
+    def parts(store: Store, selection: Selection) -> dict[str, list[Score]]:
+        return explain.of_tasks(store, selection.tasks, metric, answers)
 
     return Asked(
-        lambda opened, chosen: computed.reliability(opened, chosen, **wanted), wanted, parts
+        lambda store, selection: computed.reliability(store, selection, **options), options, parts
     )
 
 
@@ -65,15 +66,21 @@ def items(
     metric: Metric = None,
     answers: Round = None,
     alpha: Annotated[
-        float, Option("--alpha", min=0, max=1, help="Level of the test of item-rest correlations.")
+        float,
+        Option("--alpha", min=0, max=1, help="Level of the test of item-rest correlations."),
     ] = 0.05,
     irt: Annotated[
         bool,
-        Option("--irt", help="Add difficulty and discrimination by the 2PL model (30 models)."),
+        Option(
+            "--irt",
+            help="Add difficulty and discrimination by the 2PL model; needs at least 30 models.",
+        ),
     ] = False,
-    suspect: Annotated[bool, Option("--suspect", help="Only the cases with a finding.")] = False,
+    suspect: Annotated[
+        bool, Option("--suspect", help="Show only the cases with a finding.")
+    ] = False,
 ) -> Asked:
-    """Which cases are suspect: hard for better models, solved by nobody, solved by everybody.
+    """Find suspect cases: harder for better models, solved by no model, or solved by every model.
 
     >>> results = kgbench.open("kgbench-results")
     >>> sorted(set(results.items().column("models")))
@@ -82,7 +89,7 @@ def items(
     from kgbench.analysis import explain
     from kgbench.analysis import items as computed
 
-    wanted: dict[str, Any] = {
+    options: dict[str, Any] = {
         "solved": solved,
         "metric": metric,
         "answers": answers,
@@ -91,10 +98,12 @@ def items(
         "suspect": suspect,
     }
 
-    def parts(opened: Store, chosen: Selection) -> dict[str, list[Score]]:
-        return explain.of_tasks(opened, chosen.tasks, metric, answers)
+    def parts(store: Store, selection: Selection) -> dict[str, list[Score]]:
+        return explain.of_tasks(store, selection.tasks, metric, answers)
 
-    return Asked(lambda opened, chosen: computed.items(opened, chosen, **wanted), wanted, parts)
+    return Asked(
+        lambda store, selection: computed.items(store, selection, **options), options, parts
+    )
 
 
 @analysis("pairs")
@@ -104,10 +113,11 @@ def pairs(
     answers: Round = None,
     about: Annotated[str, ESTIMAND] = "cases",
     alpha: Annotated[
-        float, Option("--alpha", min=0, max=1, help="A verdict is p below this, uncorrected.")
+        float,
+        Option("--alpha", min=0, max=1, help="Two models differ if the uncorrected p is below."),
     ] = 0.05,
 ) -> Asked:
-    """Every two models, by dialogues as if independent and by cases: which verdicts change.
+    """Compare every two models with independent dialogues and with cases as clusters.
 
     >>> results = kgbench.open("kgbench-results")
     >>> results.pairs().column("verdict")
@@ -115,8 +125,8 @@ def pairs(
     """
     from kgbench.analysis.pairs import pairs as computed
 
-    wanted: dict[str, Any] = {"metric": metric, "answers": answers, "about": about, "alpha": alpha}
-    return Asked(lambda opened, chosen: computed(opened, chosen, **wanted), wanted)
+    options: dict[str, Any] = {"metric": metric, "answers": answers, "about": about, "alpha": alpha}
+    return Asked(lambda store, selection: computed(store, selection, **options), options)
 
 
 @analysis("contamination")
@@ -126,7 +136,7 @@ def contamination(
     answers: Round = None,
     about: Annotated[str, ESTIMAND] = "cases",
 ) -> Asked:
-    """Published cases beside generated twins of them: what new names change.
+    """Compare scores on published cases with those on generated twins under new names.
 
     >>> results = kgbench.open("kgbench-results")
     >>> len(results.contamination())
@@ -134,8 +144,8 @@ def contamination(
     """
     from kgbench.analysis.contamination import contamination as computed
 
-    wanted: dict[str, Any] = {"metric": metric, "answers": answers, "about": about}
-    return Asked(lambda opened, chosen: computed(opened, chosen, **wanted), wanted)
+    options: dict[str, Any] = {"metric": metric, "answers": answers, "about": about}
+    return Asked(lambda store, selection: computed(store, selection, **options), options)
 
 
 @analysis("variance")
@@ -144,10 +154,11 @@ def variance(
     metric: Metric = None,
     answers: Round = None,
     by_task: Annotated[
-        bool, Option("--by-task", help="One row for every task and model, not for every model.")
+        bool,
+        Option("--by-task", help="Show a row for every task and model, instead of every model."),
     ] = False,
 ) -> Asked:
-    """Where scores vary: between tasks, between cases, or between answers to the same case.
+    """Split the variance of scores: between tasks, between cases and between repeated answers.
 
     >>> results = kgbench.open("kgbench-results")
     >>> results.variance().column("model")
@@ -155,8 +166,8 @@ def variance(
     """
     from kgbench.analysis.variance import variance as computed
 
-    wanted: dict[str, Any] = {"metric": metric, "answers": answers, "by_task": by_task}
-    return Asked(lambda opened, chosen: computed(opened, chosen, **wanted), wanted)
+    options: dict[str, Any] = {"metric": metric, "answers": answers, "by_task": by_task}
+    return Asked(lambda store, selection: computed(store, selection, **options), options)
 
 
 @analysis("policies", by_policy=True)
@@ -164,10 +175,13 @@ def policies(
     *,
     cells: Annotated[
         bool,
-        Option("--cells", help="The answers that policies score differently, with the reasons."),
+        Option(
+            "--cells",
+            help="Show the answers that policies score differently, with the reasons.",
+        ),
     ] = False,
 ) -> Asked:
-    """The same answers under comparison policies: means and ranks side by side.
+    """Compare the means and ranks that the same answers get under several comparison policies.
 
     >>> results = kgbench.open("kgbench-results")
     >>> results.policies().names
@@ -185,7 +199,7 @@ def difficulty(
     answers: Round = None,
     about: Annotated[str, ESTIMAND] = "cases",
 ) -> Asked:
-    """A score against the level of difficulty of tasks, by family, with 95 % intervals.
+    """Show a score against the level of difficulty of tasks, by family, with 95 % intervals.
 
     >>> results = kgbench.open("kgbench-results")
     >>> len(results.difficulty())
@@ -194,19 +208,19 @@ def difficulty(
     from kgbench.analysis import difficulty as computed
     from kgbench.analysis import explain
 
-    wanted: dict[str, Any] = {"metric": metric, "answers": answers, "about": about}
+    options: dict[str, Any] = {"metric": metric, "answers": answers, "about": about}
     return Asked(
-        lambda opened, chosen: computed.difficulty(
-            opened, chosen, tasks=chosen.tasks, models=chosen.models, **wanted
+        lambda store, selection: computed.difficulty(
+            store, selection, tasks=selection.tasks, models=selection.models, **options
         ),
-        wanted,
-        lambda opened, chosen: explain.of_tasks(opened, chosen.tasks, metric, answers),
+        options,
+        lambda store, selection: explain.of_tasks(store, selection.tasks, metric, answers),
     )
 
 
 @analysis("audit", by_policy=True)
 def audit() -> Asked:
-    """What of a published leaderboard follows from its answers, and what its rule does not see.
+    """Audit a published leaderboard: recompute it from its answers and test its scoring rule.
 
     >>> results = kgbench.open("kgbench-results")
     >>> len(results.audit())
@@ -219,7 +233,7 @@ def audit() -> Asked:
 
 @analysis("published-means")
 def published_means() -> Asked:
-    """Published means of imported systems, computed anew from their published scores.
+    """Recompute the published means of imported systems from their published scores.
 
     >>> results = kgbench.open("kgbench-results")
     >>> len(results.published_means())
@@ -232,7 +246,7 @@ def published_means() -> Asked:
 
 @analysis("references", by_policy=True)
 def references() -> Asked:
-    """Cases whose reference query variants of their graph call in question.
+    """List cases whose reference query becomes doubtful on variants of the graph.
 
     >>> results = kgbench.open("kgbench-results")
     >>> results.references().names

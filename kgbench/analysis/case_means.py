@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be claimed of a mean over dialogues, from its values case by case."""
+"""Means over dialogues with intervals for an estimand, from the values of each case."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COLUMNS = (
 class Claim(NamedTuple):
     """A mean over ``number`` clusters with its standard error and the ends of its 95 % interval.
 
-    ``missing`` says in words why there is no interval.
+    ``missing`` is the reason, in words, why there is no interval.
     """
 
     number: int
@@ -38,7 +38,7 @@ class Claim(NamedTuple):
 
     @property
     def cells(self) -> tuple[int, float | None, float | None]:
-        """The cells of :data:`COLUMNS`."""
+        """The values of :data:`COLUMNS`."""
         return self.number, self.low, self.high
 
 
@@ -48,29 +48,30 @@ def claim(
     bounds: Bounds,
     weights: Mapping[str, float] | None = None,
 ) -> Claim:
-    """The claim about an estimand that values by item support.
+    """Estimate the mean of values by item, with an interval for the estimand ``about``.
 
-    ``weights`` are those of the values of each task (IRI), by default the same.
+    ``bounds`` is the range of the values. ``weights`` has the weight of the values of each task
+    (IRI); by default all values weigh the same.
     """
     if not about.clustered:
         pooled = Histogram.pooled(cases.values())
-        found = score_interval(pooled, bounds)
-        if found is None:
+        interval = score_interval(pooled, bounds)
+        if interval is None:
             return Claim(pooled.n, pooled.mean, missing="one dialogue" if pooled.n else None)
-        return Claim(pooled.n, pooled.mean, pooled.standard_error, found.low, found.high)
+        return Claim(pooled.n, pooled.mean, pooled.standard_error, interval.low, interval.high)
     clusters = Clusters.of(_values(about, cases, weights or {}))
-    found = clusters.interval(bounds)
-    if found is not None:
-        return Claim(clusters.number, clusters.mean, clusters.error, found.low, found.high)
+    interval = clusters.interval(bounds)
+    if interval is not None:
+        return Claim(clusters.number, clusters.mean, clusters.error, interval.low, interval.high)
     missing = _missing(about, clusters)
     return Claim(clusters.number, clusters.mean, clusters.error, missing=missing)
 
 
 class Claims:
-    """The claims that the rows of a table make, and what the table says of them."""
+    """The claims in the rows of a table, and the notes and context of the table about them."""
 
-    def __init__(self, how: Inference) -> None:
-        self._how = how
+    def __init__(self, inference: Inference) -> None:
+        self._inference = inference
         self._missing = Counter[str]()
         self._methods = set[str]()
 
@@ -80,36 +81,36 @@ class Claims:
         bounds: Bounds,
         weights: Mapping[str, float] | None = None,
     ) -> Claim:
-        """The claim of a row, as :func:`claim` makes it."""
-        claimed = claim(self._how.about, cases, bounds, weights)
+        """Make the claim of a row by :func:`claim`, and record its method or missing interval."""
+        claimed = claim(self._inference.about, cases, bounds, weights)
         if claimed.missing is not None and cases:
             self._missing[claimed.missing] += 1
-        if claimed.low is not None and not self._how.about.clustered:
+        if claimed.low is not None and not self._inference.about.clustered:
             self._methods.add(bounds.method(Histogram.pooled(cases.values())))
         return claimed
 
     def made_by(self, method: str, claimed: Claim) -> Claim:
-        """A claim that was made by another method, by its name."""
+        """Record a claim that was made by another method; returns the claim."""
         self._methods.add(method)
         return claimed
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What intervals are about, how they are made, and why some rows have none."""
-        notes = [self._how.note, method_note(self._methods)]
+        """Notes on the estimand, the methods, and the reasons for missing intervals."""
+        notes = [self._inference.note, method_note(self._methods)]
         if self._missing:
-            listed = ", ".join(f"{why} ({count})" for why, count in sorted(self._missing.items()))
-            notes.append(f"Rows without an interval, by reason: {listed}.")
+            reasons = ", ".join(f"{why} ({count})" for why, count in sorted(self._missing.items()))
+            notes.append(f"Rows without an interval, by reason: {reasons}.")
         return tuple(filter(None, notes))
 
     @property
     def context(self) -> dict[str, Cell]:
-        """The same for programs."""
-        return {"interval": " ".join(sorted(self._methods)) or None, **self._how.context}
+        """The estimand and the methods, for programs."""
+        return {"interval": " ".join(sorted(self._methods)) or None, **self._inference.context}
 
 
 def by_task(reached: Repetitions) -> dict[tuple[str, str], dict[Item, Histogram]]:
-    """The values of each model on each task (both by IRI), case by case."""
+    """Group values by model and task (IRIs), then by item."""
     values: dict[tuple[str, str], dict[Item, Histogram]] = defaultdict(dict)
     for item, by_model in reached.items():
         for model, answers in by_model.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scores by what tasks demand: cognitive process, knowledge dimension, relational complexity."""
+"""Scores by demands of tasks: cognitive process, knowledge dimension, relational complexity."""
 
 from __future__ import annotations
 
@@ -43,28 +43,27 @@ QUERIES = (*fetch.CHOOSING, *fetch.CASES, "task-characteristics")
 
 
 def characterization(store: Store, selection: Selection, *, about: str = CASES) -> Table:
-    """One row per characteristic, level and model, over the main metrics of the tasks that have it.
+    """Tabulate main scores by characteristic of tasks: one row per characteristic, level and model.
 
     The score is the mean of the task means; the deviation is that of all values together. The
-    interval says of the estimand ``about`` what
-    :func:`~kgbench.analysis.case_means.claim` can say; ``ci_score`` is the score over the tasks
-    that support such a claim, which the interval is about. A task with several levels of a
-    characteristic counts in each of them. Raises :class:`~kgbench.errors.QueryError` where no
-    scored task class is characterised, and for an unknown estimand.
+    interval is that of :func:`~kgbench.analysis.case_means.claim` for the estimand ``about``;
+    ``ci_score`` is the score over the tasks that the interval covers. A task with several levels
+    of a characteristic counts in each of them. Raises :class:`~kgbench.errors.QueryError` where
+    no scored task class is characterised, and for an unknown estimand.
     """
     claims = Claims(inference(about))
-    tasks, levels, named = fetch.tasks(store), levels_of(store), fetch.metrics(store)
+    tasks, levels, metrics = fetch.tasks(store), levels_of(store), fetch.metrics(store)
     chosen = chosen_scores(store, "*", None)
     parts: dict[tuple[str, str, str], dict[str, dict[Item, Histogram]]] = defaultdict(
         lambda: defaultdict(dict)
     )
-    bare: set[str] = set()
+    uncharacterised: set[str] = set()
     for item, by_model in repetitions(store, selection, chosen).items():
         task = tasks[item.task]
-        found = levels.get(task.task_class, set())
-        if not found:
-            bare.add(task.class_name)
-        for characteristic, level in found:
+        characteristics = levels.get(task.task_class, set())
+        if not characteristics:
+            uncharacterised.add(task.class_name)
+        for characteristic, level in characteristics:
             for model, answers in by_model.items():
                 parts[characteristic, level, model][item.task][item] = answers.values
     if not parts:
@@ -73,15 +72,15 @@ def characterization(store: Store, selection: Selection, *, about: str = CASES) 
     rows = []
     for (c, level, model), of_tasks in parts.items():
         pooled = {task: Histogram.pooled(cases.values()) for task, cases in of_tasks.items()}
-        every = Histogram.pooled(pooled.values())
-        bounds = Bounds.around(named[chosen[task].metric].bounds for task in of_tasks)
+        all_values = Histogram.pooled(pooled.values())
+        bounds = Bounds.around(metrics[chosen[task].metric].bounds for task in of_tasks)
         claimed = claims.make(
             {item: values for cases in of_tasks.values() for item, values in cases.items()},
             bounds,
             {task: 1 / values.n for task, values in pooled.items()},
         )
-        rows.append((c, level, names.name(model), *_statistics(pooled, every, claimed)))
-    notes = [f"Not characterised: {', '.join(sorted(bare))}."] if bare else []
+        rows.append((c, level, names.name(model), *_statistics(pooled, all_values, claimed)))
+    notes = [f"Not characterised: {', '.join(sorted(uncharacterised))}."] if uncharacterised else []
     return Table(
         title=f"Scores by characteristics of tasks ({selection.suite_name})",
         columns=COLUMNS,
@@ -93,7 +92,7 @@ def characterization(store: Store, selection: Selection, *, about: str = CASES) 
 
 
 def levels_of(store: Store) -> dict[str, set[tuple[str, str]]]:
-    """The characteristics of each task class (IRI), each with its level."""
+    """Return the characteristics of each task class (IRI) as pairs of characteristic and level."""
     levels: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for task_class, _, characteristic, level in queries.rows(store, "task-characteristics"):
         levels[str(task_class)].add((TITLES[str(characteristic)], str(level)))
@@ -101,10 +100,10 @@ def levels_of(store: Store) -> dict[str, set[tuple[str, str]]]:
 
 
 def _statistics(
-    parts: Mapping[str, Histogram], every: Histogram, claimed: Claim
+    parts: Mapping[str, Histogram], all_values: Histogram, claimed: Claim
 ) -> tuple[Value, ...]:
     score = mean(part.mean for part in parts.values() if part.mean is not None)
     return (
-        *(len(parts), every.n, score, every.sd),
+        *(len(parts), all_values.n, score, all_values.sd),
         *(claimed.number, claimed.mean, claimed.low, claimed.high),
     )

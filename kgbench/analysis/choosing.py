@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which scores an analysis is about, and what models reached by them."""
+"""Choosing the scores of an analysis: selectors of tasks, metrics and rounds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kgbench.store.protocol import Store
 
 
 class Score(NamedTuple):
-    """One metric on one task (IRIs), of the answers of one round where ``round`` is given."""
+    """One metric on one task (IRIs); with ``round``, only of the answers in that round."""
 
     task: str
     metric: str
@@ -27,17 +27,18 @@ class Score(NamedTuple):
 
 
 ANSWERS: Mapping[str, str | None] = {"first": None, "last": "last", "best": "max"}
-"""The words for answers of a dialogue, with the aggregation that summarises them."""
+"""The names for answers of a dialogue, with the aggregation of their scores."""
 _OF_ROUND = re.compile(r"(?P<round>\d{1,4})_(?P<name>.+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """Tasks whose label matches ``glob``, by the metric ``metric`` or else their main metric.
+    """A selector of scores: tasks whose label matches ``glob``, with a metric.
 
-    A metric may carry its round as published names do: ``0_combined``. ``answers`` says which
-    answers count for tasks with several rounds: ``first``, ``last``, ``best``, or a round as text,
-    counted from 0. Then ``metric`` must be a metric of single answers.
+    Without ``metric``, it is the main metric of each task. A metric may include its round, as
+    published names do: ``0_combined``. ``answers`` says which answers count for tasks with several
+    rounds: ``first``, ``last``, ``best``, or a round as text, counted from 0; ``metric`` must then
+    be a metric of single answers.
     """
 
     glob: str
@@ -46,34 +47,35 @@ class Selector:
     answers: str | None = None
 
     def scores(self, tasks: Iterable[TaskInfo], metrics: Iterable[MetricInfo]) -> list[Score]:
-        """What it selects, in the order of the tasks; tasks without such a metric are left out.
+        """Return the selected scores in the order of the tasks.
 
-        Tasks whose main metric is a score of each round are left out, too (:func:`left_out`).
-        Raises :class:`~kgbench.errors.QueryError` for a named metric of single answers of a task
-        with several rounds, unless a round is named: their values would be pooled. Also raised
-        where ``answers`` contradicts a round or an aggregate that is named.
+        Tasks without the metric are left out, as are tasks whose main metric is a score of each
+        round (:func:`left_out`). Raises :class:`~kgbench.errors.QueryError` where a metric of
+        single answers is named for a task with several rounds without naming a round, because the
+        values of all rounds would be pooled, and where ``answers`` contradicts a named round or
+        aggregate.
         """
-        known = _Metrics(metrics)
+        catalogue = _Metrics(metrics)
         name, round_ = name_and_round(self.metric)
         round_ = self.round if self.round is not None else round_
-        found = []
+        selected = []
         for task in tasks:
             if not task.fits(self.glob):
                 continue
-            metric = known.metric(task, name)
+            metric = catalogue.metric(task, name)
             if metric is None:
                 continue
             if self.answers is not None:
                 if round_ is not None or (name is not None and metric.aggregation is not None):
-                    said = self.metric or metric.name
+                    given_name = self.metric or metric.name
                     raise QueryError(
-                        f"'{said}' of {task.label} already says which answers "
+                        f"'{given_name}' of {task.label} already says which answers "
                         f"count: leave out '{self.answers}', or name a metric of single answers"
                     )
-                score = known.at(task, metric, self.answers)
+                score = catalogue.at(task, metric, self.answers)
             elif task.rounds > 1 and metric.aggregation is None and round_ is None:
                 if name is None:
-                    continue  # its declaration is at fault: see left_out
+                    continue  # the task class should declare an aggregate: see left_out
                 raise QueryError(
                     f"'{metric.name}' of {task.label} is a score of each round: name a round, "
                     f"or an aggregate such as max_{metric.name}"
@@ -83,30 +85,30 @@ class Selector:
             else:
                 score = Score(task.iri, metric.iri, round_)
             if score is not None:
-                found.append(score)
-        return found
+                selected.append(score)
+        return selected
 
 
 class _Metrics:
-    """The metrics of a catalogue, by name, IRI and what they summarise."""
+    """The metrics of a catalogue, indexed by name, by IRI and by the metric that they aggregate."""
 
     def __init__(self, metrics: Iterable[MetricInfo]) -> None:
         self._by_iri = {metric.iri: metric for metric in metrics}
-        every = self._by_iri.values()
-        self._named = {(m.task_class, m.name): m for m in every}
-        self._summaries = {(m.base, m.aggregation): m for m in every if m.base is not None}
+        all_metrics = self._by_iri.values()
+        self._named = {(m.task_class, m.name): m for m in all_metrics}
+        self._summaries = {(m.base, m.aggregation): m for m in all_metrics if m.base is not None}
 
     def metric(self, task: TaskInfo, name: str | None) -> MetricInfo | None:
-        """The metric of a task by its short name, or its main metric."""
+        """Return the metric of a task with this short name, or its main metric."""
         if name is None:
             return self._by_iri.get(task.main_metric or "")
         return self._named.get((task.task_class, name))
 
     def at(self, task: TaskInfo, metric: MetricInfo, answers: str) -> Score | None:
-        """The score by which ``answers`` are judged; ``None`` where a task has no such answers."""
+        """Return the score of ``answers``; ``None`` where the task has no such answers."""
         if task.rounds == 1:
-            there = answers in ANSWERS or int(answers) == 0
-            return Score(task.iri, metric.iri, None) if there else None
+            exists = answers in ANSWERS or int(answers) == 0
+            return Score(task.iri, metric.iri, None) if exists else None
         base = metric.iri if metric.base is None else metric.base
         if answers not in ANSWERS or answers == "first":
             return Score(task.iri, base, 0 if answers == "first" else int(answers))
@@ -115,59 +117,65 @@ class _Metrics:
 
 
 def checked_answers(text: str) -> str:
-    """``text`` if it names answers of a dialogue: ``first``, ``last``, ``best`` or a round from 0.
+    """Check that ``text`` names answers of a dialogue, and return it.
 
-    Raises :class:`~kgbench.errors.QueryError` otherwise.
+    It is ``first``, ``last``, ``best`` or a round from 0. Raises
+    :class:`~kgbench.errors.QueryError` otherwise.
     """
     if text in ANSWERS or re.fullmatch(r"[0-9]{1,4}", text):
         return text
-    raise QueryError(f"'{text}' is no round: choose first, last, best, or a number from 0")
+    raise QueryError(f"'{text}' is not a round: choose first, last, best, or a number from 0")
 
 
 def answers_words(answers: str) -> str:
-    """Which answers count, in words: ``first answers``, ``answers of round 2``."""
+    """Return the name of answers in words: ``first answers``, ``answers of round 2``."""
     return f"{answers} answers" if answers in ANSWERS else f"answers of round {answers}"
 
 
 def score_name(score: Score, metrics: Mapping[str, MetricInfo]) -> str:
-    """The published short name of a score: that of its metric, behind its round if it has one."""
+    """Return the published short name of a score: ``f1``, or ``0_f1`` for a score of round 0."""
     name = metrics[score.metric].name
     return name if score.round is None else f"{score.round}_{name}"
 
 
 def name_and_round(metric: str | None) -> tuple[str | None, int | None]:
-    """A metric's name and round from a short name such as ``f1`` or ``0_combined``."""
-    found = _OF_ROUND.fullmatch(metric or "")
-    return (metric, None) if found is None else (found["name"], int(found["round"]))
+    """Split a short name such as ``f1`` or ``0_combined`` into the metric's name and its round."""
+    match = _OF_ROUND.fullmatch(metric or "")
+    return (metric, None) if match is None else (match["name"], int(match["round"]))
 
 
 def chosen_scores(
     store: Store, glob: str, metric: str | None, answers: str | None = None
 ) -> dict[str, Score]:
-    """Which score stands for which task (IRI) whose label fits ``glob``.
+    """Choose one score for each task (IRI) whose label matches ``glob``.
 
-    ``metric`` is a short name, without or with a round (``0_combined``); without one it is each
+    ``metric`` is a short name with or without a round (``0_combined``); without one it is each
     task's main metric. ``answers`` is as in :class:`Selector`. Raises
-    :class:`~kgbench.errors.QueryError` when no task or metric fits.
+    :class:`~kgbench.errors.QueryError` when no task or metric matches.
     """
     tasks = fetch.tasks(store).values()
     if not any(task.fits(glob) for task in tasks):
-        raise QueryError(f"no task label fits '{glob}'")
+        raise QueryError(f"no task label matches '{glob}'")
     selector = Selector(glob, metric, answers=None if answers is None else checked_answers(answers))
     chosen = selector.scores(tasks, fetch.metrics(store).values())
     if not chosen:
-        of = "" if answers is None else f" for {answers_words(answers)}"
-        raise QueryError(f"no task that fits '{glob}' has a metric '{metric or 'main'}'{of}")
+        for_answers = "" if answers is None else f" for {answers_words(answers)}"
+        raise QueryError(
+            f"no task that matches '{glob}' has a metric '{metric or 'main'}'{for_answers}"
+        )
     return {score.task: score for score in chosen}
 
 
 def chosen_rows(
     store: Store, selection: Selection, chosen: Mapping[str, Score], *, model: str | None = None
 ) -> list[ScoreRow]:
-    """Every value of the score that stands for each task (IRI), of one ``model`` (IRI) if given."""
+    """Return every value of the score chosen for each task (IRI), of one ``model`` (IRI) if given.
+
+    ``chosen`` is the result of :func:`chosen_scores`.
+    """
     metrics = {score.metric for score in chosen.values()}
-    found = fetch.score_rows(store, selection, metrics, model=model)
-    return [row for row in found if _stands_for(row, chosen.get(row.task))]
+    rows = fetch.score_rows(store, selection, metrics, model=model)
+    return [row for row in rows if _stands_for(row, chosen.get(row.task))]
 
 
 def _stands_for(row: ScoreRow, score: Score | None) -> bool:
@@ -176,38 +184,38 @@ def _stands_for(row: ScoreRow, score: Score | None) -> bool:
 
 
 def left_out(store: Store) -> list[str]:
-    """Which task classes of the catalogue have a main metric that no dialogue has one value of."""
+    """Return a note for each task class whose main metric has no single value for a dialogue."""
     metrics = fetch.metrics(store)
-    found = set()
+    notes = set()
     for task in fetch.tasks(store).values():
         main = metrics.get(task.main_metric or "")
         if task.rounds > 1 and main is not None and main.aggregation is None:
-            found.add(
+            notes.add(
                 f"Left out: the task class {task.class_name} {task.version}, whose main metric "
                 f"'{main.name}' is a score of each round, not of a dialogue. Declare an aggregate "
                 f"such as max_{main.name} in a new version of the class, or name a metric."
             )
-    return sorted(found)
+    return sorted(notes)
 
 
 def noted(store: Store, table: Table) -> Table:
-    """The table with a note for each task class that it leaves out (:func:`left_out`)."""
+    """Add a note to the table for each task class that it leaves out (:func:`left_out`)."""
     return replace(table, notes=(*table.notes, *left_out(store)))
 
 
 def reached(
-    store: Store, selection: Selection, wanted: Iterable[Score]
+    store: Store, selection: Selection, scores: Iterable[Score]
 ) -> dict[str, dict[Score, Histogram]]:
-    """What every model (IRI) reached on the wanted scores.
+    """Read the values of every model (IRI) for the wanted scores.
 
-    One query per round, whatever the number of metrics.
+    It takes one query per round, whatever the number of metrics.
     """
-    chosen = set(wanted)
-    found: dict[str, dict[Score, Histogram]] = defaultdict(dict)
-    for round_ in sorted({s.round for s in chosen}, key=lambda r: (r is not None, r)):
-        metrics = {s.metric for s in chosen if s.round == round_}
+    wanted = set(scores)
+    values: dict[str, dict[Score, Histogram]] = defaultdict(dict)
+    for round_ in sorted({s.round for s in wanted}, key=lambda r: (r is not None, r)):
+        metrics = {s.metric for s in wanted if s.round == round_}
         for cell, histogram in fetch.histograms(store, selection, metrics, round_=round_).items():
             score = Score(cell.task, cell.metric, cell.round)
-            if score in chosen:
-                found[cell.model][score] = histogram
-    return dict(found)
+            if score in wanted:
+                values[cell.model][score] = histogram
+    return dict(values)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Means and their tests where values come in clusters, such as all answers to one case.
 
-Values of a cluster are not independent, clusters are. Clusters are drawn within strata (tasks) that
-stay as they are. A stratum with one cluster tells nothing of how clusters differ, so none of its
-values are used.
+Clusters are independent of each other, the values of a cluster are not. Clusters are sampled within
+fixed strata (tasks). A stratum with one cluster says nothing about the variance between clusters,
+so its values are not used.
 """
 
 from __future__ import annotations
@@ -27,23 +27,24 @@ from kgbench.analysis.intervals import (
 from kgbench.analysis.significance import two_sided
 
 FEWEST_FOR_T = 10
-"""Below this number of clusters tests are permutation tests, and only bounded means get intervals.
+"""Below this number of clusters, tests are permutation tests, and only bounded means get intervals.
 
 Cameron and Miller (Journal of Human Resources 50, 2015, section VI) discuss few clusters.
 """
 FEWEST_FOR_INTERVAL = 6
 """Below this number of clusters no interval is given.
 
-Sign flips of five clusters cannot give a p below 0.0625, and simulated intervals cover too little.
+Sign flips of five clusters cannot give a p below 0.0625, and intervals had too low a coverage in
+simulations.
 """
 _FLIPS, _SEED = 9_999, 0
 _ROUNDING = 1e-12  # of scores of the size of 1
 
 
 def least_p(number: int) -> float:
-    """The least p that the test of so many clusters can give, whatever their values.
+    """Return the least p that the test of ``number`` clusters can give, whatever their values.
 
-    Of 2^G patterns of signs two are as far from 0 as the values themselves can be.
+    Of the 2^G patterns of signs, two are as far from 0 as the observed values can be.
 
     >>> least_p(5), least_p(6), least_p(10)
     (0.0625, 0.03125, 0.0)
@@ -62,11 +63,11 @@ class Value(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """A weighted mean of values in clusters, of strata that have at least two of them.
+    """A weighted mean of values in clusters, over the strata with at least two clusters.
 
-    For each cluster, ``strata`` has the place of its stratum, ``weights`` the sum of the weights of
-    its values, and ``totals`` their weighted sum (arrays of the same length). ``left_out`` are the
-    names of the strata with one cluster, whose values are not in the mean.
+    For each cluster, ``strata`` has the number of its stratum, ``weights`` the sum of the weights
+    of its values, and ``totals`` their weighted sum (arrays of the same length). ``left_out`` are
+    the names of the strata with one cluster, whose values are not in the mean.
     """
 
     strata: Any
@@ -76,48 +77,48 @@ class Clusters:
 
     @classmethod
     def of(cls, values: Iterable[Value]) -> Clusters:
-        """The clusters of some values."""
+        """Group values into clusters."""
         import numpy as np
 
-        places: dict[Hashable, int] = {}
-        found: dict[tuple[int, Hashable], tuple[list[float], list[float]]] = {}
-        for one in values:
-            stratum = places.setdefault(one.stratum, len(places))
-            weights, totals = found.setdefault((stratum, one.cluster), ([], []))
-            weights.append(one.weight)
-            totals.append(one.weight * one.value)
-        made = cls.of_sums(
-            np.array([stratum for stratum, _ in found], dtype=int),
-            np.array([math.fsum(weights) for weights, _ in found.values()]),
-            np.array([math.fsum(totals) for _, totals in found.values()]),
+        numbers_of_strata: dict[Hashable, int] = {}
+        sums: dict[tuple[int, Hashable], tuple[list[float], list[float]]] = {}
+        for item in values:
+            stratum = numbers_of_strata.setdefault(item.stratum, len(numbers_of_strata))
+            weights, totals = sums.setdefault((stratum, item.cluster), ([], []))
+            weights.append(item.weight)
+            totals.append(item.weight * item.value)
+        clusters = cls.of_sums(
+            np.array([stratum for stratum, _ in sums], dtype=int),
+            np.array([math.fsum(weights) for weights, _ in sums.values()]),
+            np.array([math.fsum(totals) for _, totals in sums.values()]),
         )
-        numbers = Counter(stratum for stratum, _ in found)
-        single = tuple(name for name, place in places.items() if numbers[place] == 1)
-        return replace(made, left_out=single)
+        sizes = Counter(stratum for stratum, _ in sums)
+        single = tuple(name for name, number in numbers_of_strata.items() if sizes[number] == 1)
+        return replace(clusters, left_out=single)
 
     @classmethod
     def of_sums(cls, strata: Any, weights: Any, totals: Any) -> Clusters:
-        """The clusters with these sums, each in a stratum numbered from 0.
+        """Make clusters from their sums; ``strata`` numbers the stratum of each from 0.
 
-        They are sorted, so that no sum depends on the order of rows, which differs between a store
-        and a publication of it.
+        Clusters are sorted, so that no floating-point sum depends on the order of rows, which
+        differs between a store and its publication.
         """
         import numpy as np
 
         several = np.bincount(strata)[strata] > 1
-        _, places = np.unique(strata[several], return_inverse=True)
+        _, renumbered = np.unique(strata[several], return_inverse=True)
         weights, totals = weights[several], totals[several]
-        order = np.lexsort((weights, totals, places))
-        return cls(places[order], weights[order], totals[order])
+        order = np.lexsort((weights, totals, renumbered))
+        return cls(renumbered[order], weights[order], totals[order])
 
     @property
     def number(self) -> int:
-        """How many clusters there are."""
+        """The number of clusters."""
         return len(self.totals)
 
     @property
     def lone(self) -> int:
-        """How many strata have one cluster, so that their values are not in the mean."""
+        """The number of strata with one cluster, whose values are not in the mean."""
         return len(self.left_out)
 
     @property
@@ -155,41 +156,41 @@ class Clusters:
     def p(self) -> float | None:
         """Two-sided p of the hypothesis that clusters come from a population with mean 0.
 
-        By t with :attr:`freedom`; below :data:`FEWEST_FOR_T` clusters, and where clusters do not
-        vary, by flipping signs of whole clusters. ``None`` without clusters.
+        It is a t-test with :attr:`freedom`; below :data:`FEWEST_FOR_T` clusters, and where
+        clusters do not vary, a sign-flip test of whole clusters. ``None`` without clusters.
         """
         if self.mean is None or self.error is None:
             return None
         if self.number < FEWEST_FOR_T or self.error == 0:
-            return self._flipped()
+            return self._sign_flip_p()
         return self.p_of_t
 
     @property
     def p_of_t(self) -> float | None:
-        """Two-sided p by t whatever the number of clusters; ``None`` where they do not vary."""
+        """Two-sided p of the t-test for any number of clusters; ``None`` where they do not vary."""
         if self.mean is None or not self.error:
             return None
         return two_sided(self.mean / self.error, self.freedom)
 
     def p_equivalent(self, margin: float) -> float | None:
-        """P of the two one-sided t-tests that the mean lies between -``margin`` and ``margin``.
+        """Return p of the two one-sided t-tests that the mean is within -``margin`` to ``margin``.
 
-        A p below the level says that it does (Schuirmann, J. Pharmacokinetics and Biopharmaceutics
+        A p below the level shows equivalence (Schuirmann, J. Pharmacokinetics and Biopharmaceutics
         15, 1987). ``None`` below :data:`FEWEST_FOR_T` clusters, and where they do not vary.
         """
         if self.mean is None or not self.error or self.number < FEWEST_FOR_T:
             return None
         return _equivalent(self.mean, self.error, self.freedom, margin)
 
-    def _flipped(self) -> float:
-        """P of the sum of clusters when the sign of each is drawn; exact up to 13 clusters."""
+    def _sign_flip_p(self) -> float:
+        """Return p of the sign-flip test of whole clusters; exact for up to 13 clusters."""
         if not self.totals.any():
-            return 1.0  # signs change nothing, which is soon found out for two equal models
+            return 1.0  # a shortcut for two equal models, where flipping signs changes nothing
 
         import numpy as np
         from scipy import stats  # type: ignore[import-untyped]
 
-        found = stats.permutation_test(
+        test = stats.permutation_test(
             (np.sort(self.totals),),
             lambda sums, axis: np.sum(sums, axis=axis),
             permutation_type="samples",
@@ -197,17 +198,17 @@ class Clusters:
             n_resamples=_FLIPS,
             rng=np.random.default_rng(_SEED),
         )
-        return float(found.pvalue)
+        return float(test.pvalue)
 
     def interval(self, bounds: Bounds) -> Interval | None:
-        """The 95 % interval of the mean, inside ``bounds`` where these have two ends.
+        """Return the 95 % interval of the mean, inside ``bounds`` where these have two ends.
 
-        Wilson's, with the effective number of values from the standard error and Student's t with
-        :attr:`freedom` (Korn and Graubard 1998). Where clusters do not vary, a further cluster
-        deviates with a probability of at most Wilson's bound for none of them, and then reaches
-        the end of the range. Without bounds it is Student's t. ``None`` below
-        :data:`FEWEST_FOR_INTERVAL` clusters, and without bounds below :data:`FEWEST_FOR_T` or
-        where clusters do not vary.
+        It is Wilson's interval, with the effective number of values from the standard error and
+        Student's t with :attr:`freedom` (Korn and Graubard 1998). Where clusters do not vary, it
+        assumes that a further cluster deviates with at most the probability of Wilson's upper bound
+        for zero successes, and then lies at the end of the range. Without bounds it is Student's
+        t interval. ``None`` below :data:`FEWEST_FOR_INTERVAL` clusters, and without bounds below
+        :data:`FEWEST_FOR_T` or where clusters do not vary.
         """
         low, high = bounds
         if self.mean is None or self.error is None or self.number < FEWEST_FOR_INTERVAL:
@@ -231,55 +232,59 @@ class Clusters:
 
 @dataclass(frozen=True)
 class Apart:
-    """The difference of two means over different clusters, first less second."""
+    """The difference of two means over different clusters: the first minus the second."""
 
     first: Clusters
     second: Clusters
 
     @property
     def number(self) -> int:
-        """How many clusters there are on both sides."""
+        """The number of clusters of both sides together."""
         return sum(self.sides)
 
     @property
     def sides(self) -> tuple[int, int]:
-        """How many clusters each side has."""
+        """The number of clusters of each side."""
         return self.first.number, self.second.number
 
     @property
     def lone(self) -> int:
-        """How many strata have one cluster on a side."""
+        """The number of strata with one cluster on either side."""
         return len({*self.first.left_out, *self.second.left_out})
 
     @property
     def p(self) -> float | None:
         """Two-sided p of the hypothesis that the means are equal.
 
-        By t with Welch's degrees of freedom. ``None`` where a side has fewer than
-        :data:`FEWEST_FOR_T` clusters, or neither varies.
+        It is a t-test with Welch's degrees of freedom. ``None`` where a side has fewer than
+        :data:`FEWEST_FOR_T` clusters, or neither side varies.
         """
-        found = self._estimated()
-        return None if found is None else two_sided(found[0] / found[1], found[2])
+        estimate = self._estimate()
+        return None if estimate is None else two_sided(estimate[0] / estimate[1], estimate[2])
 
     def p_equivalent(self, margin: float) -> float | None:
-        """P of the two one-sided tests, as :meth:`Clusters.p_equivalent`."""
-        found = self._estimated()
-        return None if found is None else _equivalent(*found, margin)
+        """Return p of the two one-sided t-tests, as :meth:`Clusters.p_equivalent` does."""
+        estimate = self._estimate()
+        return None if estimate is None else _equivalent(*estimate, margin)
 
     def interval(self, bounds: Bounds) -> Interval | None:
-        """The 95 % interval of the difference of means within ``bounds``, from those of both.
+        """Return the 95 % interval of the difference, from the intervals of both means.
 
-        Zou and Donner (Statistics in Medicine 27, 2008). ``None`` where a side has none.
+        ``bounds`` is the range of the values. The method is that of Zou and Donner (Statistics in
+        Medicine 27, 2008). ``None`` where a side has no interval.
         """
-        ours, theirs = self.first.interval(bounds), self.second.interval(bounds)
-        if ours is None or theirs is None:
+        first_interval, second_interval = self.first.interval(bounds), self.second.interval(bounds)
+        if first_interval is None or second_interval is None:
             return None
         assert self.first.mean is not None
         assert self.second.mean is not None
-        return combined_interval(self.first.mean, ours, self.second.mean, theirs)
+        return combined_interval(self.first.mean, first_interval, self.second.mean, second_interval)
 
-    def _estimated(self) -> tuple[float, float, float] | None:
-        """The difference, its standard error and degrees of freedom; ``None`` as in :attr:`p`."""
+    def _estimate(self) -> tuple[float, float, float] | None:
+        """Return the difference, its standard error and degrees of freedom.
+
+        ``None`` is returned where :attr:`p` is ``None``.
+        """
         first, second = self.first, self.second
         if first.mean is None or second.mean is None or first.error is None or second.error is None:
             return None
@@ -287,12 +292,12 @@ class Apart:
         total = sum(square for square, _ in squares)
         if total == 0 or min(first.number, second.number) < FEWEST_FOR_T:
             return None
-        freedom = total**2 / sum(square**2 / of for square, of in squares)
+        freedom = total**2 / sum(square**2 / degrees for square, degrees in squares)
         return first.mean - second.mean, math.sqrt(total), freedom
 
 
 def _sum(values: Any) -> float:
-    """The sum of an array, whatever its order (the order of strata is that of rows)."""
+    """Sum an array exactly, so that the result does not depend on the order of rows."""
     return math.fsum(values.tolist())
 
 

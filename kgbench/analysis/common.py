@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tasks that all models were scored on, for comparing models of different coverage."""
+"""The common tasks of models, for comparing models that were scored on different tasks."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from kgbench.errors import QueryError
 
 
 def common_tasks(scored: Mapping[str, Iterable[str]]) -> set[str]:
-    """The tasks that every model has a score of; ``scored`` are tasks by the name of the model.
+    """Return the tasks on which every model has a score; ``scored`` has tasks by model name.
 
-    Models without any score share no task and count for nothing. Raises
-    :class:`~kgbench.errors.QueryError` where the models have no task in common.
+    Models without any score are ignored. Raises :class:`~kgbench.errors.QueryError` where the
+    models have no task in common.
     """
     covered = {model: set(tasks) for model, tasks in scored.items()}
     covered = {model: tasks for model, tasks in covered.items() if tasks}
     shared = set.intersection(*covered.values()) if covered else set()
     if not shared:
         fewest = sorted(covered, key=lambda model: (len(covered[model]), model))
-        listed = ", ".join(f"{model} ({len(covered[model])})" for model in fewest[:5])
+        examples = ", ".join(f"{model} ({len(covered[model])})" for model in fewest[:5])
         raise QueryError(
-            f"no task was scored for all {len(covered)} models: choose models with --model. Those "
-            f"with the fewest tasks are {listed}"
+            f"no task was scored for all {len(covered)} models: choose models with --model. The "
+            f"models with the fewest tasks are {examples}"
             if covered
-            else "no model has scores, so that models have no task in common"
+            else "no model has scores, so there is no common task"
         )
     return shared
 
 
 def common_note(tasks: Sequence[str], models: int) -> str:
-    """Which tasks models are compared on, in words."""
+    """Return a note that names the tasks on which models are compared."""
     counted = "1 task" if len(tasks) == 1 else f"{len(tasks)} tasks"
     return (
         f"Compared on the {counted} that all {models} models were scored on: "
@@ -42,16 +42,16 @@ def common_note(tasks: Sequence[str], models: int) -> str:
 
 
 def of_common_tasks(table: Table) -> Table:
-    """A table of tasks and models (with ``n`` values) with only the tasks that all models share."""
+    """Restrict a table of tasks and models (with a column ``n``) to the tasks of all models."""
     scored: dict[str, set[str]] = defaultdict(set)
     for row in table.records():
         if row["n"]:
             scored[str(row["model"])].add(str(row["task"]))
     shared = common_tasks(scored)
-    place = table.names.index("task")
+    index = table.names.index("task")
     return replace(
         table,
-        rows=tuple(row for row in table.rows if row[place] in shared),
+        rows=tuple(row for row in table.rows if row[index] in shared),
         notes=(common_note(list(shared), len(scored)), *table.notes),
         context={**table.context, "common": True},
     )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two models, two runs or two evaluation passes, compared task by task.
+"""Comparison of two models, two runs or two evaluation passes, task by task.
 
-Values are paired where both sides have the same case and iteration; where they share none, the
-sides are compared unpaired, and the table says so. What intervals and tests generalise to is an
+Values are paired where both sides have the same case and iteration. Sides that share none are
+compared unpaired, and the table says so. Intervals and tests generalise to an
 :class:`~kgbench.analysis.estimands.Estimand`.
 """
 
@@ -86,7 +86,7 @@ QUERIES = (*fetch.CHOOSING, *fetch.ROWS)
 
 
 def compare(
-    found: Mapping[str, Match],
+    matches: Mapping[str, Match],
     a: Side,
     b: Side,
     *,
@@ -96,45 +96,49 @@ def compare(
     samples: int = 10_000,
     seed: int = 0,
 ) -> Table:
-    """One row per task and one over all: difference, tests, effect, and what only one side solved.
+    """Compare two sides: one row per task and one over all tasks.
 
-    ``about`` names what intervals and tests generalise to, by default cases of this kind: see
-    :mod:`kgbench.analysis.clusters`. A part that supports no such claim (a task with one case) has
-    none in its row. Then one more row is about all parts that do. With a ``margin`` the sides are
-    tested for equivalence, too. P is corrected over the tasks by Holm and
+    Rows have means, difference, tests, effect size, and the numbers of pairs that only one side
+    solved. ``about`` names the estimand of intervals and tests, by default cases of this kind: see
+    :mod:`kgbench.analysis.clusters`. A task that supports no such claim (one with a single case)
+    has no test in its row; a further row is then about all tasks that do support one. With a
+    ``margin`` the sides are tested for equivalence, too. P is corrected over the tasks by Holm and
     by Benjamini and Hochberg (BH).
 
-    About ``dialogues`` the tests are the published ones: the t-test is paired or Student's with
-    equal variances, and the bootstrap draws cases (dialogues where a task has a single case).
-    The effect is Cohen's dz or d. A dialogue is solved from the score ``solved`` on.
+    For the estimand ``dialogues`` the tests are the published ones: the t-test is paired or
+    Student's with equal variances, and the bootstrap draws cases (dialogues where a task has a
+    single case). The effect size is Cohen's dz or d. A dialogue counts as solved if its score is at
+    least ``solved``.
     """
-    how = inference(about)
-    goal = how.about
-    equal = goal.clustered and margin is not None
+    inference_ = inference(about)
+    estimand = inference_.about
+    equal = estimand.clustered and margin is not None
 
-    def row(name: str, several: list[Match]) -> dict[str, Value]:
-        if goal.clustered:
-            return _row(name, several, solved, clustered(several, goal, margin))
+    def row_of(name: str, several: list[Match]) -> dict[str, Value]:
+        if estimand.clustered:
+            return _row(name, several, solved, clustered(several, estimand, margin))
         return _row(name, several, solved, _independent(several, samples, seed))
 
-    rows = [row(task, [match]) for task, match in found.items()]
+    rows = [row_of(task, [match]) for task, match in matches.items()]
     ps = [row["p"] if isinstance(row["p"], float) else None for row in rows]
-    for one, holms, hochbergs in zip(rows, holm(ps), benjamini_hochberg(ps), strict=True):
-        one["p_holm"], one["p_bh"] = holms, hochbergs
-    whole = list(found.values())
-    if len(found) > 1:
-        rows.append(row(ALL_TASKS, whole))
-    left_out, some = _left_out(whole, goal), informative(whole, goal)
-    if left_out and some:
-        rows.append(row(goal.informative, some))
-    notes = [f"A is {a.kind} {a.name}, B is {b.kind} {b.name}.", how.note]
-    notes += _notes(found, goal, len(left_out), margin)
+    for row, holms, hochbergs in zip(rows, holm(ps), benjamini_hochberg(ps), strict=True):
+        row["p_holm"], row["p_bh"] = holms, hochbergs
+    all_tasks = list(matches.values())
+    if len(matches) > 1:
+        rows.append(row_of(ALL_TASKS, all_tasks))
+    left_out, claimed = _left_out(all_tasks, estimand), informative(all_tasks, estimand)
+    if left_out and claimed:
+        rows.append(row_of(estimand.informative, claimed))
+    notes = [f"A is {a.kind} {a.name}, B is {b.kind} {b.name}.", inference_.note]
+    notes += _notes(matches, estimand, len(left_out), margin)
     if any(row.get("no_claim") for row in rows):
-        notes.append("No claim: why a row cannot tell A from B at p < 0.05, whatever its values.")
-    tested = _CLUSTERED if goal.clustered else _INDEPENDENT
+        notes.append(
+            "No claim: the reason why a row cannot tell A from B at p < 0.05, whatever its values."
+        )
+    tested = _CLUSTERED if estimand.clustered else _INDEPENDENT
     columns = (*_MEANS, *tested, *(_EQUIVALENT if equal else ()), *_EFFECTS)
     options: dict[str, Value] = (
-        {"margin": margin} if goal.clustered else {"samples": samples, "seed": seed}
+        {"margin": margin} if estimand.clustered else {"samples": samples, "seed": seed}
     )
     return Table(
         title=f"{a.name} against {b.name}",
@@ -142,27 +146,27 @@ def compare(
         rows=tuple(tuple(row.get(c.name) for c in columns) for row in rows),
         notes=tuple(notes),
         queries=QUERIES,
-        context={"a": a.iri, "b": b.iri, **how.context, **options, "solved": solved},
+        context={"a": a.iri, "b": b.iri, **inference_.context, **options, "solved": solved},
     )
 
 
 def _notes(
-    found: Mapping[str, Match], about: Estimand, left_out: int, margin: float | None
+    matches: Mapping[str, Match], about: Estimand, left_out: int, margin: float | None
 ) -> Iterator[str]:
     if left_out:
         yield (
             f"Number of {about.fixed}s with one {about.sampled}: {left_out}. They support no "
-            f"claim about {about.label}. '{about.informative}' is about the others."
+            f"claim about {about.label}. The row '{about.informative}' is about the others."
         )
     if margin is not None and about.clustered:
         yield (
             f"p (equal): two one-sided t-tests that A and B differ by less than {margin:g}; "
-            f"from {FEWEST_FOR_T} clusters on."
+            f"they need at least {FEWEST_FOR_T} clusters."
         )
     if not about.clustered:
         yield DIFFERENCE_NOTE
-    unpaired = [task for task, match in found.items() if not match.paired]
-    partly = sum(len(m.rest_a) + len(m.rest_b) for m in found.values() if m.paired)
+    unpaired = [task for task, match in matches.items() if not match.paired]
+    partly = sum(len(m.rest_a) + len(m.rest_b) for m in matches.values() if m.paired)
     if unpaired:
         yield f"Unpaired, because the sides share no case and iteration: {', '.join(unpaired)}."
     if partly:
@@ -170,12 +174,12 @@ def _notes(
 
 
 def _row(
-    task: str, found: list[Match], solved: float, tested: Mapping[str, Value]
+    task: str, matches: list[Match], solved: float, tested: Mapping[str, Value]
 ) -> dict[str, Value]:
-    paired = all(match.paired for match in found)
-    ours, theirs = _values(found)
-    first, second = Histogram.of(ours), Histogram.of(theirs)
-    pairs = [pair for match in found for pair in match.pairs] if paired else []
+    paired = all(match.paired for match in matches)
+    values_a, values_b = _values(matches)
+    first, second = Histogram.of(values_a), Histogram.of(values_b)
+    pairs = [pair for match in matches for pair in match.pairs] if paired else []
     known = first.mean is not None and second.mean is not None
     return {
         "task": task,
@@ -192,44 +196,44 @@ def _row(
     }
 
 
-def _values(found: list[Match]) -> tuple[list[float], list[float]]:
-    used = [match.used() for match in found]
-    return [i.value for ours, _ in used for i in ours], [i.value for _, b in used for i in b]
+def _values(matches: list[Match]) -> tuple[list[float], list[float]]:
+    used = [match.used() for match in matches]
+    return [i.value for rows_a, _ in used for i in rows_a], [i.value for _, b in used for i in b]
 
 
-def _sides(found: list[Match], about: Estimand) -> tuple[Clusters, ...]:
-    """The clusters of the differences of pairs, or else those of each side."""
-    if all(match.paired for match in found):
-        return (about.clusters((p.a, p.difference) for match in found for p in match.pairs),)
-    used = [match.used() for match in found]
+def _sides(matches: list[Match], about: Estimand) -> tuple[Clusters, ...]:
+    """Return the clusters of the differences of pairs, or else those of each side."""
+    if all(match.paired for match in matches):
+        return (about.clusters((p.a, p.difference) for match in matches for p in match.pairs),)
+    used = [match.used() for match in matches]
     return (
-        about.clusters((i, i.value) for ours, _ in used for i in ours),
-        about.clusters((i, i.value) for _, theirs in used for i in theirs),
+        about.clusters((i, i.value) for rows_a, _ in used for i in rows_a),
+        about.clusters((i, i.value) for _, rows_b in used for i in rows_b),
     )
 
 
-def informative(found: list[Match], about: Estimand) -> list[Match]:
-    """What of some tasks supports a claim about an estimand."""
-    left_out = _left_out(found, about)
-    some = [match.without(lambda one: about.stratum(one) in left_out) for match in found]
-    return [match for match in some if match.pairs or (match.rest_a and match.rest_b)]
+def informative(matches: list[Match], about: Estimand) -> list[Match]:
+    """Return the tasks, or their parts, that support a claim about an estimand."""
+    left_out = _left_out(matches, about)
+    reduced = [match.without(lambda row: about.stratum(row) in left_out) for match in matches]
+    return [match for match in reduced if match.pairs or (match.rest_a and match.rest_b)]
 
 
-def _left_out(found: list[Match], about: Estimand) -> frozenset[object]:
-    """The strata that support no claim."""
+def _left_out(matches: list[Match], about: Estimand) -> frozenset[object]:
+    """Return the names of the strata that support no claim."""
     if not about.clustered:
         return frozenset()
-    return frozenset(name for side in _sides(found, about) for name in side.left_out)
+    return frozenset(name for side in _sides(matches, about) for name in side.left_out)
 
 
-def clustered(found: list[Match], about: Estimand, margin: float | None) -> dict[str, Value]:
-    """What is claimed of some tasks; nothing where a part of them supports no claim.
+def clustered(matches: list[Match], about: Estimand, margin: float | None) -> dict[str, Value]:
+    """Test some tasks together by clusters; without a test where a part of them supports no claim.
 
     The cells are those of the columns ``clusters``, ``ci_low``, ``ci_high``, ``p``,
     ``p_equivalent`` and ``no_claim`` of :func:`compare`.
     """
-    clusters = _sides(found, about)
-    bounds = Bounds.around(match.bounds for match in found)
+    clusters = _sides(matches, about)
+    bounds = Bounds.around(match.bounds for match in matches)
     test = clusters[0] if len(clusters) == 1 else Apart(*clusters)
     claim = about.no_claim(test)
     if test.lone:
@@ -245,27 +249,27 @@ def clustered(found: list[Match], about: Estimand, margin: float | None) -> dict
     }
 
 
-def _independent(found: list[Match], samples: int, seed: int) -> dict[str, Value]:
-    """The published tests, which take all dialogues for independent."""
-    bounds = Bounds.around(match.bounds for match in found)
-    if all(match.paired for match in found):
-        pairs = [pair for match in found for pair in match.pairs]
+def _independent(matches: list[Match], samples: int, seed: int) -> dict[str, Value]:
+    """Run the published tests, which treat all dialogues as independent."""
+    bounds = Bounds.around(match.bounds for match in matches)
+    if all(match.paired for match in matches):
+        pairs = [pair for match in matches for pair in match.pairs]
         differences = [pair.difference for pair in pairs]
         test = paired_test(differences)
         between = score_interval(Histogram.of(differences), bounds.differences)
-        drawn = bootstrap_means(
+        resampled = bootstrap_means(
             _units([(p.a, p.difference) for p in pairs]), samples=samples, seed=seed
         )
     else:
-        ours, theirs = (Histogram.of(values) for values in _values(found))
-        test = t_test(ours, theirs)
-        between = difference_interval(ours, theirs, bounds)
-        drawn = [
+        values_a, values_b = (Histogram.of(values) for values in _values(matches))
+        test = t_test(values_a, values_b)
+        between = difference_interval(values_a, values_b, bounds)
+        resampled = [
             x - y
             for x, y in zip(
                 *(
                     bootstrap_means(
-                        _units([(i, i.value) for match in found for i in match.used()[side]]),
+                        _units([(i, i.value) for match in matches for i in match.used()[side]]),
                         samples=samples,
                         seed=seed + side,
                     )
@@ -274,19 +278,19 @@ def _independent(found: list[Match], samples: int, seed: int) -> dict[str, Value
                 strict=True,
             )
         ]
-    interval = percentile_interval(drawn)
+    interval = percentile_interval(resampled)
     return {
         "ci_low": None if between is None else between.low,
         "ci_high": None if between is None else between.high,
         "p": None if test is None else test.p,
         "boot_low": None if interval is None else interval.low,
         "boot_high": None if interval is None else interval.high,
-        "p_boot": bootstrap_p(drawn),
+        "p_boot": bootstrap_p(resampled),
     }
 
 
 def _units(values: list[tuple[ScoreRow, float]]) -> list[list[float]]:
-    """Values grouped by case, within each task; single values where a task has only one case."""
+    """Group values by case within each task; a task with only one case gives single values."""
     by_task: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for item, value in values:
         by_task[item.task][item.case].append(value)
@@ -299,8 +303,8 @@ def _units(values: list[tuple[ScoreRow, float]]) -> list[list[float]]:
     return units
 
 
-def flips(found: Mapping[str, Match], a: Side, b: Side, *, solved: float = SOLVED) -> Table:
-    """The pairs that only one side solved, with both dialogues."""
+def flips(matches: Mapping[str, Match], a: Side, b: Side, *, solved: float = SOLVED) -> Table:
+    """List the pairs that only one side solved, with both dialogues."""
     rows = [
         (
             task,
@@ -311,7 +315,7 @@ def flips(found: Mapping[str, Match], a: Side, b: Side, *, solved: float = SOLVE
             pair.a.dialogue,
             pair.b.dialogue,
         )
-        for task, match in found.items()
+        for task, match in matches.items()
         for pair in match.pairs
         if (pair.a.value >= solved) != (pair.b.value >= solved)
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The capability compass: how a model does along declared axes, with a band of its spread."""
+"""The capability compass: scores of models on declared axes, with a band for the spread."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ DEFAULT = "eswc"
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A declared axis (``dqv:Dimension``) over scores; ``iri`` is that of a shipped one."""
+    """A declared axis (``dqv:Dimension``) over scores; only shipped axes have an ``iri``."""
 
     name: str
     label: str
@@ -48,10 +48,10 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Compass:
-    """A declared compass: axes in their order, and how its band is drawn.
+    """A declared compass: its axes in order, and the width of its band.
 
-    ``band`` is half the band's width in standard deviations; ``population`` says which deviation.
-    ``file`` is the user's own that declares it.
+    ``band`` is half the band's width in standard deviations, of the population if ``population``,
+    else of the sample. ``file`` is the user's file that declares it, ``None`` for a shipped one.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Compass:
 
 
 def compass(name: str = DEFAULT, file: Path | None = None) -> Compass:
-    """The declared compass called ``name``, as shipped or from one's own file."""
+    """Return the declared compass ``name``, a shipped one or one from the user's ``file``."""
     declared = own_or_shipped(file, "compass.ttl")
     node = declared.named(KGB.Compass, name)
     axes = tuple(
@@ -86,15 +86,15 @@ def compass(name: str = DEFAULT, file: Path | None = None) -> Compass:
 
 
 def compass_of(suite: str, name: str | None = None, file: Path | None = None) -> Compass:
-    """The compass called ``name``, or else the default one of a suite (IRI).
+    """Return the compass ``name``, by default the compass of a suite (IRI).
 
     The suite declares its default (``kgb:defaultCompass``); the default of other suites is
-    :data:`DEFAULT`. A ``file`` of one's own that declares a single compass has that one as its
-    default. Raises :class:`~kgbench.errors.QueryError` for an unknown name.
+    :data:`DEFAULT`. If the user's ``file`` declares a single compass, that is the default. Raises
+    :class:`~kgbench.errors.QueryError` for an unknown name.
     """
     if name is None and file is not None:
-        own = own_or_shipped(file)
-        names = [own.required(node, SKOS.notation) for node in own.instances(KGB.Compass)]
+        declared = own_or_shipped(file)
+        names = [declared.required(node, SKOS.notation) for node in declared.instances(KGB.Compass)]
         name = names[0] if len(names) == 1 else None
     if name is None and file is None:
         suites = shipped("ontology", "suites.ttl")
@@ -104,31 +104,35 @@ def compass_of(suite: str, name: str | None = None, file: Path | None = None) ->
 
 
 def compass_table(store: Store, selection: Selection, declared: Compass | None = None) -> Table:
-    """One row per model and axis: the radius, the deviation of all values, and the band.
+    """Compute a compass: one row per model and axis with mean, deviation and band.
 
-    The radius is the mean, over the scores of the axis, of their means; the band is cut to 0..1.
-    An axis on which a model has no value has no radius. Without ``declared`` it is the compass of
-    the suite (:func:`compass_of`). Raises :class:`~kgbench.errors.QueryError` where no model has a
-    value on any axis.
+    The mean of an axis is the mean over its scores of their means; the deviation is that of all
+    values; the band is cut to 0..1. There is no mean where a model has no value on an axis. The
+    default of ``declared`` is the compass of the suite (:func:`compass_of`). Raises
+    :class:`~kgbench.errors.QueryError` where no model has a value on any axis.
     """
     declared = declared or compass_of(selection.suite)
     selectors = [selector for axis in declared.axes for selector in axis.selectors]
     check_selectors(store, selectors, declared.file)
     tasks, metrics = fetch.tasks(store), fetch.metrics(store)
     ordered = sorted(tasks.values(), key=lambda task: task.iri)
-    wanted = {
+    scores_of_axis = {
         axis.name: [s for sel in axis.selectors for s in sel.scores(ordered, metrics.values())]
         for axis in declared.axes
     }
-    found = reached(store, selection, {s for scores in wanted.values() for s in scores})
-    if not found:
+    values = reached(store, selection, {s for scores in scores_of_axis.values() for s in scores})
+    if not values:
         raise QueryError(f"no model has scores on any axis of the compass '{declared.name}'")
     names = fetch.models(store)
-    scored = {score for parts in found.values() for score in parts}
+    scored = {score for parts in values.values() for score in parts}
     rows = []
-    for model in sorted(found, key=names.name):
+    for model in sorted(values, key=names.name):
         for axis in declared.axes:
-            parts = [found[model][s] for s in dict.fromkeys(wanted[axis.name]) if s in found[model]]
+            parts = [
+                values[model][s]
+                for s in dict.fromkeys(scores_of_axis[axis.name])
+                if s in values[model]
+            ]
             rows.append(_row(names.name(model), axis, parts, declared))
     return Table(
         title=f"Compass: {declared.label} ({selection.suite_name})",
@@ -143,7 +147,7 @@ def compass_table(store: Store, selection: Selection, declared: Compass | None =
             "deviation": "population" if declared.population else "sample",
         },
         iris={
-            "model": {names.name(model): model for model in found},
+            "model": {names.name(model): model for model in values},
             "axis": {axis.name: axis.iri for axis in declared.axes if axis.iri is not None},
         },
     )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Variance components of scores, and how those of two models go together: one estimator for all.
+"""Variance components of scores, and the correlation of two models over cases.
 
-Values are nested in cases, and these in tasks. What ``kgbench analyze variance`` shows of a model
-and what planning rests on are the same components.
+Values are nested in cases, and cases in tasks. ``kgbench analyze variance`` and the planning of
+experiments use the same estimator.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _ROUNDING = 1e-12  # of squares of scores
 
 @dataclass(frozen=True, slots=True)
 class Components:
-    """Variance components of values that are nested in cases, and these in tasks.
+    """Variance components of values that are nested in cases, and cases in tasks.
 
-    A component is ``None`` where nothing tells of it: ``tasks`` with one task, ``cases`` where no
-    task has two cases, ``within`` where no case has two answers. Without ``within``, ``cases`` is
-    the variance of single answers.
+    A component is ``None`` where it cannot be estimated: ``tasks`` with one task, ``cases`` where
+    no task has two cases, ``within`` where no case has two answers. Without ``within``, ``cases``
+    is the variance of single answers.
     """
 
     tasks: float | None
@@ -42,60 +42,68 @@ class Components:
 
     @classmethod
     def of(cls, values: Nested) -> Components:
-        """The components by the method of moments, zero where they would be negative.
+        """Estimate the components by the method of moments, zero where they would be negative.
 
-        Sums of squares are set equal to what they are expected to be (Henderson's method 1; Searle,
-        Casella and McCulloch, Variance Components, 1992, section 5.3). Balanced values give the
-        estimates of the analysis of variance.
+        Sums of squares are equated to their expectations (Henderson's method 1; Searle, Casella
+        and McCulloch, Variance Components, 1992, section 5.3). Balanced values give the estimates
+        of the analysis of variance.
         """
         return cls.mean([cls._moments(values)])
 
     @classmethod
     def mean(cls, several: Iterable[Components]) -> Components:
-        """The mean of unbiased estimates of each component, zero where it would be negative."""
-        known = [(one.tasks, one.cases, one.within) for one in several]
-        means = [mean(v for v in column if v is not None) for column in zip(*known, strict=True)]
-        return cls(*(None if one is None else one if one > _ROUNDING else 0.0 for one in means))
+        """Average unbiased estimates of each component, zero where the mean would be negative."""
+        estimates = [(estimate.tasks, estimate.cases, estimate.within) for estimate in several]
+        means = [
+            mean(v for v in column if v is not None) for column in zip(*estimates, strict=True)
+        ]
+        return cls(
+            *(
+                None if estimate is None else estimate if estimate > _ROUNDING else 0.0
+                for estimate in means
+            )
+        )
 
     @classmethod
     def _moments(cls, values: Nested, elsewhere: float | None = None) -> Components:
-        """The components without their cut at zero.
+        """Estimate the components without the cut at zero.
 
-        ``elsewhere`` is the component within cases of other values, for those without repetitions.
+        ``elsewhere`` is the component within cases of other values, for values without
+        repetitions.
         """
         cases = [case for of_task in values.values() for case in of_task.values()]
         tasks = [Histogram.pooled(of_task.values()) for of_task in values.values()]
-        every = Histogram.pooled(tasks)
-        if not every.n:
+        pooled = Histogram.pooled(tasks)
+        if not pooled.n:
             return cls(None, None, None)
-        inner = sum(map(_squares, cases))
-        within = _ratio(inner, every.n - len(cases))
+        squares_in_cases = sum(map(_squares, cases))
+        within = _ratio(squares_in_cases, pooled.n - len(cases))
         inside = (elsewhere if within is None else within) or 0.0
-        outer = sum(map(_squares, tasks))
+        squares_in_tasks = sum(map(_squares, tasks))
         per_task = sum(
             sum(case.n**2 for case in of_task.values()) / task.n
             for of_task, task in zip(values.values(), tasks, strict=True)
         )
         freedom = len(cases) - len(tasks)
-        squares = outer - inner - freedom * inside
-        between = _ratio(squares, every.n - per_task) if freedom else None
-        squares = _squares(every) - outer - (len(tasks) - 1) * inside
-        squares -= max(0.0, between or 0.0) * (per_task - sum(c.n**2 for c in cases) / every.n)
-        apart = every.n - sum(task.n**2 for task in tasks) / every.n
+        squares = squares_in_tasks - squares_in_cases - freedom * inside
+        between = _ratio(squares, pooled.n - per_task) if freedom else None
+        squares = _squares(pooled) - squares_in_tasks - (len(tasks) - 1) * inside
+        squares -= max(0.0, between or 0.0) * (per_task - sum(c.n**2 for c in cases) / pooled.n)
+        apart = pooled.n - sum(task.n**2 for task in tasks) / pooled.n
         return cls(_ratio(squares, apart) if len(tasks) > 1 else None, between, within)
 
     @property
     def case_share(self) -> float | None:
-        """The share of cases in the variance within tasks (intraclass correlation)."""
+        """The share of cases in the variance within tasks: the intraclass correlation, 0 to 1."""
         if self.cases is None or self.within is None or self.cases + self.within == 0:
             return None
         return self.cases / (self.cases + self.within)
 
     def error(self, values: Nested, *, cases: int = 1, repetitions: int = 1) -> float | None:
-        """The standard error of the mean over dialogues, tasks as they are and cases drawn anew.
+        """Return the standard error of the mean over dialogues, for fixed tasks and new cases.
 
-        It is that of so many times as many ``cases``, and answers to each. ``None`` where a
-        component is unknown.
+        ``cases`` and ``repetitions`` multiply the number of cases and of answers to each case.
+        ``None`` where a component is unknown.
         """
         if self.cases is None or self.within is None:
             return None
@@ -105,10 +113,11 @@ class Components:
 
 
 class Measured(NamedTuple):
-    """The mean components of several models, and the numbers that they rest on.
+    """The mean components of several models, and the numbers of tasks, cases and models used.
 
-    ``correlation`` is that of two models over cases, 0 where no two models share cases (``pairs``
-    is 0). ``left_out`` counts the tasks with only one case, which tell nothing of other cases.
+    ``correlation`` is that of two models over cases; it is 0 where no two models share cases
+    (``pairs`` is 0). ``left_out`` counts the tasks with only one case, which say nothing about
+    other cases.
     """
 
     components: Components
@@ -121,16 +130,16 @@ class Measured(NamedTuple):
 
 
 def by_model(reached: Repetitions) -> dict[str, dict[str, dict[str, Histogram]]]:
-    """Values by model, task and case."""
-    found: dict[str, dict[str, dict[str, Histogram]]] = defaultdict(lambda: defaultdict(dict))
+    """Group values by model, task and case."""
+    values: dict[str, dict[str, dict[str, Histogram]]] = defaultdict(lambda: defaultdict(dict))
     for item, models in reached.items():
         for model, answers in models.items():
-            found[model][item.task][item.case] = answers.values
-    return found
+            values[model][item.task][item.case] = answers.values
+    return values
 
 
 def several_cases(values: Nested) -> Nested:
-    """The values of the tasks that have at least two cases."""
+    """Return the values of the tasks that have at least two cases."""
     return {task: cases for task, cases in values.items() if len(cases) > 1}
 
 
@@ -142,7 +151,7 @@ def measured(
     answers: str | None = None,
     labels: Collection[str] | None = None,
 ) -> Measured:
-    """The components of the selected scores, as means over models.
+    """Estimate the components of the selected scores, as means over models.
 
     ``metric`` and ``answers`` are as in :func:`~kgbench.analysis.task_scores.task_scores`. With
     ``labels``, only tasks with these labels count. Raises :class:`~kgbench.errors.QueryError` where
@@ -156,53 +165,60 @@ def measured(
 
 
 def of_models(values: Mapping[str, Nested]) -> Measured:
-    """The components of values by model, over the tasks with several cases.
+    """Estimate the components from values by model, over the tasks with several cases.
 
-    The covariance of two models is that of their means of the cases of a task. Repetitions leave
-    no part in it, because they are independent.
+    The covariance of two models is that of their means of the cases of a task. Repetitions do not
+    contribute to it, because they are independent.
     """
     several = {m: kept for m, of_model in values.items() if (kept := several_cases(of_model))}
     if not several:
         raise QueryError(
-            "no task has scores on two cases, so that nothing is known of other cases: declare "
+            "no task has scores on two cases, so the variance between cases is unknown: declare "
             "variances, or run a suite with several cases for each task"
         )
     moments = Components._moments  # noqa: SLF001 - the same module
-    within = Components.mean(moments(each) for each in several.values()).within
-    found = Components.mean(moments(each, within) for each in several.values())
+    within = Components.mean(moments(of_model) for of_model in several.values()).within
+    components = Components.mean(moments(of_model, within) for of_model in several.values())
     pairs = [
         c for a, b in combinations(several.values(), 2) if (c := _covariance(a, b)) is not None
     ]
-    correlation = (mean(pairs) or 0.0) / found.cases if found.cases else 0.0
-    every = {task for of_model in values.values() for task in of_model}
-    items = {(task, case) for each in several.values() for task in each for case in each[task]}
+    correlation = (mean(pairs) or 0.0) / components.cases if components.cases else 0.0
+    all_tasks = {task for of_model in values.values() for task in of_model}
+    items = {
+        (task, case)
+        for of_model in several.values()
+        for task in of_model
+        for case in of_model[task]
+    }
     used = {task for task, _ in items}
     return Measured(
-        found,
+        components,
         max(-1.0, min(1.0, correlation)),
         tasks=len(used),
         cases=len(items),
         models=len(several),
         pairs=len(pairs),
-        left_out=len(every - used),
+        left_out=len(all_tasks - used),
     )
 
 
 def _covariance(a: Nested, b: Nested) -> float | None:
-    """The covariance of two models over the cases of tasks; ``None`` without two shared cases."""
+    """Return the covariance of two models over cases within tasks; ``None`` without two of them."""
     total, freedom = 0.0, 0
     for task in a.keys() & b.keys():
         both = sorted(a[task].keys() & b[task].keys())
         if len(both) > 1:
-            ours, theirs = ([each[task][case].mean or 0.0 for case in both] for each in (a, b))
-            at, over = mean(ours) or 0.0, mean(theirs) or 0.0
-            total += sum((x - at) * (y - over) for x, y in zip(ours, theirs, strict=True))
+            means_a, means_b = (
+                [values[task][case].mean or 0.0 for case in both] for values in (a, b)
+            )
+            mean_a, mean_b = mean(means_a) or 0.0, mean(means_b) or 0.0
+            total += sum((x - mean_a) * (y - mean_b) for x, y in zip(means_a, means_b, strict=True))
             freedom += len(both) - 1
     return total / freedom if freedom else None
 
 
 def _squares(values: Histogram) -> float:
-    """The sum of squared deviations from the mean."""
+    """Return the sum of squared deviations from the mean."""
     return (values.variance or 0.0) * (values.n - 1)
 
 

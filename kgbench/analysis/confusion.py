@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Confusion tables of judges: which verdicts they give, by what execution or another judge says."""
+"""Confusion tables of judges: their verdicts by the verdicts of execution or another judge."""
 
 from __future__ import annotations
 
@@ -28,38 +28,38 @@ _COLUMNS = (
 )
 _NOTES = (
     (
-        "Expected is the verdict of what the judge is held against, said that of the judge. "
-        "Undecided are items about which the judge cannot tell, or its repeated samples tie."
+        "Expected is the verdict of execution or of the other judge, said that of the judge. "
+        "Undecided are items that the judge cannot decide, or on which its repeated samples tie."
     ),
     (
-        "The share is of the items with the same expected verdict. Answers of the judge that end "
-        "with no verdict are not counted here: `kgbench analyze agreement` has their share."
+        "The share is that of the items with the same expected verdict. Answers of the judge "
+        "without a verdict are not counted here: `kgbench analyze agreement` shows their share."
     ),
 )
 
 
 def confusion(store: Store, selection: Selection, *, by: By = By.NOTHING) -> Table:
-    """One row per rubric, judge, what it is held against, group, expected and said verdict.
+    """Count verdicts: one row per rubric, judge, comparison, group, expected and given verdict.
 
-    Every verdict of a rubric that something is expected to have has a row for each verdict that
-    can be said, those that never were included.
+    Judges are compared with execution and with each other. Every expected verdict that occurs has
+    a row for each possible verdict of the judge, including those never given.
     """
-    found = judgements(verdicts(store, selection))
+    all_judgements = judgements(verdicts(store, selection))
     models, tasks = fetch.models(store), fetch.tasks(store)
     rows: list[tuple[Value, ...]] = []
-    for rubric, of_rubric in by_rubric(found):
+    for rubric, of_rubric in by_rubric(all_judgements):
         pairs = [pair for pair in rater_sets(judges_of(of_rubric, models)) if len(pair) == 2]  # noqa: PLR2004
         for group, items in sorted(grouped(of_rubric, by, tasks, models).items()):
             name = None if by is By.NOTHING else group
             for judge, against in pairs:
-                named = rater_names((judge, against), models)
+                names = rater_names((judge, against), models)
                 cells = _cells(items, judge, against)
-                rows += [(rubric, *named, name, *cell) for cell in cells]
+                rows += [(rubric, *names, name, *cell) for cell in cells]
     return Table(
         title=f"Confusion of judges ({selection.suite_name})",
         columns=_COLUMNS,
         rows=tuple(rows),
-        notes=_NOTES if found else (NO_JUDGES,),
+        notes=_NOTES if all_judgements else (NO_JUDGES,),
         queries=QUERIES,
         context={**selection.context, "by": str(by)},
     )
@@ -69,14 +69,14 @@ def _cells(
     items: Sequence[Judgement], judge: str, against: str
 ) -> Iterator[tuple[str, str, int, float]]:
     counts: Counter[tuple[str, str]] = Counter()
-    for one in items:
-        expected = one.executed if against == EXECUTION else one.by_judge.get(against)
-        if expected is not None and any(given.judge == judge for given in one.given):
-            counts[expected, one.by_judge.get(judge, UNDECIDED)] += 1
+    for judgement in items:
+        expected = judgement.executed if against == EXECUTION else judgement.by_judge.get(against)
+        if expected is not None and any(verdict.judge == judge for verdict in judgement.given):
+            counts[expected, judgement.by_judge.get(judge, UNDECIDED)] += 1
     names = [option.name for option in items[0].rubric.options if not option.undecided]
     for expected in names:
-        of_row = {said: counts[expected, said] for said in (*names, UNDECIDED)}
+        of_row = {answer: counts[expected, answer] for answer in (*names, UNDECIDED)}
         total = sum(of_row.values())
-        for said, number in of_row.items():
+        for answer, number in of_row.items():
             if total:
-                yield expected, said, number, number / total
+                yield expected, answer, number, number / total

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Published cases beside generated twins of them: what models reach on either.
+"""Comparison of scores on published cases and on their generated twins.
 
-Task classes declare which of their tasks have twins of the cases of which others
-(``kgb:twinOf``). A case and a twin of the same name are a pair: the twin is the case under new
-names.
+Task classes declare which tasks have twins of the cases of other tasks (``kgb:twinOf``). A twin has
+the name of its case, and is the same case with new names of entities.
 """
 
 from __future__ import annotations
@@ -48,13 +47,16 @@ COLUMNS = (
 )
 _NONE = (
     "No model was scored on a published task and on generated twins of its cases: "
-    "'kgbench run --task TASK --task TWINS' asks both."
+    "'kgbench run --task TASK --task TWINS' runs both."
 )
 QUERIES = ("twins", "case-names", *fetch.CHOOSING, *fetch.ROWS)
 
 
 class Twins(NamedTuple):
-    """A task with published cases, a task with twins of them (IRIs), and the names of the twins."""
+    """A task with published cases and a task with their twins (IRIs).
+
+    ``names`` is the kind of names in the twins.
+    """
 
     published: str
     twin: str
@@ -69,45 +71,49 @@ def contamination(
     answers: str | None = None,
     about: str = CASES,
 ) -> Table:
-    """One row per model, published task and task with twins of its cases: the difference.
+    """Compare tasks with their twins: one row per model, published task and task with twins.
 
     ``metric`` and ``answers`` are as in :func:`~kgbench.analysis.task_scores.task_scores`;
-    ``about`` names what intervals and tests generalise to. Values are paired where a case and a
-    twin have the same name, first with first where either was asked several times; a published
-    case is a cluster. Where no names are shared both sides are compared unpaired, and cases of
-    either are clusters.
+    ``about`` names the estimand of intervals and tests. Values are paired where a case and a twin
+    have the same name, in order where either was repeated; a published case is a cluster. Where no
+    names are shared the sides are compared unpaired, and the cases of both sides are clusters.
 
     Only metrics of the same name are compared. Raises :class:`~kgbench.errors.QueryError` where
-    no task or metric fits, and for an estimand without clusters.
+    no task or metric matches, and for an estimand without clusters.
     """
-    how = inference(about)
-    if not how.about.clustered:
-        raise QueryError(f"'{about}' takes dialogues for independent: name another estimand")
+    inference_ = inference(about)
+    if not inference_.about.clustered:
+        raise QueryError(f"'{about}' treats dialogues as independent: name another estimand")
     chosen = chosen_scores(store, selection.tasks, metric, answers)
     tasks, metrics, models = fetch.tasks(store), fetch.metrics(store), fetch.models(store)
-    relations = [one for one in declared(store) if _comparable(one, chosen, metrics)]
-    wanted = {task for one in relations for task in (one.published, one.twin)}
+    relations = [relation for relation in declared(store) if _comparable(relation, chosen, metrics)]
+    needed_tasks = {task for relation in relations for task in (relation.published, relation.twin)}
     of_cell: dict[tuple[str, str], list[ScoreRow]] = defaultdict(list)
-    for row in chosen_rows(store, selection, {t: chosen[t] for t in wanted}) if wanted else ():
+    for row in (
+        chosen_rows(store, selection, {t: chosen[t] for t in needed_tasks}) if needed_tasks else ()
+    ):
         of_cell[row.model, row.task].append(row)
-    names = case_names(store, {tasks[task].task_class for task in wanted})
+    names = case_names(store, {tasks[task].task_class for task in needed_tasks})
     rows: list[dict[str, Value]] = []
-    found: list[Match] = []
+    matches: list[Match] = []
     for model in sorted({model for model, _ in of_cell}, key=models.name):
-        for one in sorted(relations, key=lambda each: _order(each, tasks)):
-            ours, theirs = of_cell.get((model, one.published)), of_cell.get((model, one.twin))
-            if ours and theirs:
-                score = chosen[one.published]
-                match = _match(ours, theirs, names, metrics[score.metric])
-                found.append(match)
-                named: dict[str, Value] = {
+        for relation in sorted(relations, key=lambda relation: _order(relation, tasks)):
+            published_rows, twin_rows = (
+                of_cell.get((model, relation.published)),
+                of_cell.get((model, relation.twin)),
+            )
+            if published_rows and twin_rows:
+                score = chosen[relation.published]
+                match = _match(published_rows, twin_rows, names, metrics[score.metric])
+                matches.append(match)
+                labels: dict[str, Value] = {
                     "model": models.name(model),
-                    "task": tasks[one.published].name,
-                    "twin": tasks[one.twin].name,
-                    "names": one.names,
+                    "task": tasks[relation.published].name,
+                    "twin": tasks[relation.twin].name,
+                    "names": relation.names,
                     "metric": score_name(score, metrics),
                 }
-                rows.append(named | _cells(match, how.about))
+                rows.append(labels | _cells(match, inference_.about))
     ps = [row["p"] if isinstance(row["p"], float) else None for row in rows]
     for cells, corrected in zip(rows, holm(ps), strict=True):
         cells["p_holm"] = corrected
@@ -115,63 +121,67 @@ def contamination(
         title=f"Published cases and their twins ({selection.suite_name})",
         columns=COLUMNS,
         rows=tuple(tuple(row.get(column.name) for column in COLUMNS) for row in rows),
-        notes=(how.note, *(_notes(rows, found) if rows else (_NONE,))),
+        notes=(inference_.note, *(_notes(rows, matches) if rows else (_NONE,))),
         queries=QUERIES,
         context={
             **selection.context,
             "metric": metric or "main",
             "round": answers,
-            **how.context,
+            **inference_.context,
         },
     )
 
 
 def declared(store: Store) -> list[Twins]:
-    """Which tasks of a catalogue have twins of the cases of which others."""
+    """Read from the catalogue which tasks have twins of the cases of other tasks."""
     return [Twins(*map(str, row)) for row in queries.rows(store, "twins")]
 
 
 def case_names(store: Store, classes: Iterable[str]) -> dict[str, str]:
-    """The names of the cases (IRIs) of some task classes (IRIs), for those that have one."""
-    wanted = sorted(classes)
+    """Return the names of the cases (IRIs) of some task classes (IRIs); some cases have none."""
+    class_iris = sorted(classes)
     return {
         str(case): str(name)
-        for case, name, _ in queries.rows(store, "case-names", taskClass=wanted)
+        for case, name, _ in queries.rows(store, "case-names", taskClass=class_iris)
     }
 
 
-def _comparable(one: Twins, chosen: Mapping[str, Score], metrics: Mapping[str, MetricInfo]) -> bool:
-    """Whether both tasks are selected, and scored by metrics of the same name."""
-    if one.published not in chosen or one.twin not in chosen:
+def _comparable(
+    relation: Twins, chosen: Mapping[str, Score], metrics: Mapping[str, MetricInfo]
+) -> bool:
+    """Return whether both tasks are selected, and scored by metrics of the same name."""
+    if relation.published not in chosen or relation.twin not in chosen:
         return False
-    first, second = (score_name(chosen[task], metrics) for task in (one.published, one.twin))
+    first, second = (
+        score_name(chosen[task], metrics) for task in (relation.published, relation.twin)
+    )
     return first == second
 
 
-def _order(one: Twins, tasks: Mapping[str, TaskInfo]) -> tuple[str, str, str]:
-    return tasks[one.published].name, one.names, tasks[one.twin].name
+def _order(relation: Twins, tasks: Mapping[str, TaskInfo]) -> tuple[str, str, str]:
+    return tasks[relation.published].name, relation.names, tasks[relation.twin].name
 
 
 def _match(
-    ours: Sequence[ScoreRow],
-    theirs: Sequence[ScoreRow],
+    published: Sequence[ScoreRow],
+    twins: Sequence[ScoreRow],
     names: Mapping[str, str],
     metric: MetricInfo,
 ) -> Match:
-    """Published values and those of twins, matched by the names of cases."""
-    task = ours[0].task
+    """Match published values with those of twins by the names of cases."""
+    task = published[0].task
 
     def key(row: ScoreRow) -> tuple[object, ...]:
         return (names.get(row.case, row.case),)
 
-    renamed = [row._replace(task=task) for row in theirs]
-    return matched(ours, renamed, {task: metric.bounds}, key)[task]
+    renamed = [row._replace(task=task) for row in twins]
+    return matched(published, renamed, {task: metric.bounds}, key)[task]
 
 
 def _cells(match: Match, about: Estimand) -> dict[str, Value]:
-    ours, theirs = match.used()
-    published = Histogram.of(row.value for row in ours)
-    twins = Histogram.of(row.value for row in theirs)
+    published_rows, twin_rows = match.used()
+    published = Histogram.of(row.value for row in published_rows)
+    twins = Histogram.of(row.value for row in twin_rows)
     assert published.mean is not None
     assert twins.mean is not None
     return {
@@ -185,14 +195,14 @@ def _cells(match: Match, about: Estimand) -> dict[str, Value]:
     }
 
 
-def _notes(rows: Sequence[Mapping[str, Value]], found: Sequence[Match]) -> Iterator[str]:
+def _notes(rows: Sequence[Mapping[str, Value]], matches: Sequence[Match]) -> Iterator[str]:
     yield "Published - twins: above 0 where a model does better on published cases."
     yield (
-        "A difference says that new names matter, not why. None does not say that nothing of a "
-        "case is known: its form and its counts stay."
+        "A difference shows that new names matter, not why. No difference does not show that a "
+        "model has never seen a case: the form and the counts of the case stay the same."
     )
     yield "p (Holm): corrected over all rows."
-    partly = sum(len(m.rest_a) + len(m.rest_b) for m in found if m.paired)
+    partly = sum(len(m.rest_a) + len(m.rest_b) for m in matches if m.paired)
     if partly:
         yield f"{partly} dialogues of paired tasks have no partner and are left out."
     unpaired = sorted({str(row["task"]) for row in rows if row["paired"] == "no"})

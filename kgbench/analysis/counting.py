@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often values and outcomes were reached: from the counts of passes, else from evaluations.
+"""Counts of values and outcomes, from the stored counts of passes or else from evaluations.
 
-Both say the same. Where later passes revise parts of earlier ones, counts do not tell these parts,
-and evaluations are read.
+Both sources give the same counts. Where later passes revise parts of earlier ones, stored counts do
+not separate these parts, so evaluations are read.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ COUNTED = (LISTED, "counted-lists", "uncounted-evaluations", "uncounted-scores")
 VALUES = (*COUNTED, "counted-scores", "score-histograms", "round-histograms")
 CASES = (*COUNTED, "counted-cases", "case-histograms")
 SINGLE = (*COUNTED, "counted-cases", "score-rows")
-_FEW = 40  # metrics that an engine finds sooner one by one than by reading all scores
-_MOST = 5_000  # pairs of graphs and metrics in a query: an engine takes 10 kB of memory for each
+_FEW = 40  # up to this number of metrics, looking up each is faster than reading all scores
+_MOST = 5_000  # pairs of graphs and metrics in a query: an engine needs 10 kB of memory for each
 
 
 class OnCase(NamedTuple):
-    """How often a value was reached on a case (IRI), and the first dialogue that reached it."""
+    """How often a value was reached on a case (IRI), and the first dialogue with that value."""
 
     case: str
     round: int | None
@@ -38,7 +38,7 @@ class OnCase(NamedTuple):
 
 
 class Single(NamedTuple):
-    """A value of an answer or a dialogue, ``times`` times: below zero where it is taken back."""
+    """A value of an answer or dialogue that occurs ``times`` times; below zero it is retracted."""
 
     case: str
     iteration: int
@@ -48,7 +48,7 @@ class Single(NamedTuple):
 
 
 class _Parts(NamedTuple):
-    """Graphs of counts, and graphs of passes that are not counted."""
+    """The graphs of stored counts, and the graphs of passes without counts."""
 
     counted: tuple[str, ...]
     uncounted: tuple[str, ...]
@@ -57,9 +57,9 @@ class _Parts(NamedTuple):
 def values(
     store: Store, selection: Selection, metrics: Sequence[str], round_: int | None = None
 ) -> Iterator[tuple[Cell, float, int]]:
-    """Values of ``metrics`` (IRIs) with how often each was reached; with ``round_``, in that round.
+    """Yield cells, values of ``metrics`` (IRIs) and their counts; with ``round_``, of that round.
 
-    What there is of one cell and value adds up.
+    A cell and value may come several times: their counts add up.
     """
     parts = _parts(store, selection.pass_graphs, selection.latest)
     for cell, of_round, value, times in counted.scores(store, parts.counted, metrics):
@@ -67,15 +67,15 @@ def values(
             yield cell, value, times
     if not parts.uncounted:
         return
-    given: dict[str, queries.Value | list[str] | None] = {
+    parameters: dict[str, queries.Value | list[str] | None] = {
         "passGraph": list(parts.uncounted),
         "metric": named(metrics, parts.uncounted) if len(metrics) <= _FEW else None,
         "latest": selection.latest,
     }
     if round_ is not None:
-        given["round"] = round_
+        parameters["round"] = round_
     name = "score-histograms" if round_ is None else "round-histograms"
-    for row in queries.run(store, name, **given):
+    for row in queries.run(store, name, **parameters):
         yield counted.cell_of(row), float(row["value"].value), int(row["count"].value)
 
 
@@ -88,17 +88,17 @@ def case_values(
     task: list[str] | None,
     with_dialogues: bool,
 ) -> Iterator[tuple[Cell, OnCase]]:
-    """What was reached on each case.
+    """Yield the values of ``metrics`` (IRIs) on each case, with their counts.
 
-    What there is of one cell and value adds up. ``metrics`` are the IRIs of those that are wanted;
-    ``model`` and ``task`` make the engine read less, and others may come. A dialogue is given only
-    ``with_dialogues``, which reads all evaluations.
+    A cell and value may come several times: their counts add up. ``model`` and ``task`` (IRIs) are
+    hints by which the engine reads less; values of other models and tasks may come. Dialogues are
+    given only ``with_dialogues``, which reads all evaluations.
     """
     passes = selection.pass_graphs
     parts = _Parts((), passes) if with_dialogues else _parts(store, passes, selection.latest)
-    for cell, found in counted.cases(store, parts.counted, metrics):
-        times = found.times * len(found.iterations)
-        yield cell, OnCase(found.case, found.round, found.value, times)
+    for cell, reached in counted.cases(store, parts.counted, metrics):
+        times = reached.times * len(reached.iterations)
+        yield cell, OnCase(reached.case, reached.round, reached.value, times)
     narrowed = {"model": model, "task": task, "latest": selection.latest}
     for row in _rows(store, "case-histograms", parts, metrics, **narrowed):
         value, times = float(row["value"].value), int(row["count"].value)
@@ -117,14 +117,14 @@ def single_values(
     model: list[str] | None,
     task: list[str] | None,
 ) -> Iterator[tuple[Cell, Single]]:
-    """Every value of ``metrics`` (IRIs) with its case and iteration; what is taken back comes last.
+    """Yield every value of ``metrics`` (IRIs) with its case and iteration, retractions last.
 
     ``model`` and ``task`` are as in :func:`case_values`.
     """
     parts = _parts(store, selection.pass_graphs, selection.latest)
     taken_back = []
-    for cell, found in counted.cases(store, parts.counted, metrics):
-        case, round_, value, times, iterations = found
+    for cell, reached in counted.cases(store, parts.counted, metrics):
+        case, round_, value, times, iterations = reached
         for iteration in iterations:
             single = cell, Single(case, iteration, round_, value, times)
             if times > 0:
@@ -144,7 +144,7 @@ def single_values(
 def _rows(
     store: Store, query: str, parts: _Parts, metrics: Sequence[str], **narrowed: Any
 ) -> Iterator[Mapping[str, Any]]:
-    """The rows of a query about ``metrics`` (IRIs) in the passes that are not counted."""
+    """Run a query for ``metrics`` (IRIs) over the passes without counts."""
     if not parts.uncounted:
         return
     wanted, metric = set(metrics), named(metrics, parts.uncounted)
@@ -160,10 +160,10 @@ def outcomes(
     model: str | None = None,
     only: Collection[str] | None = None,
 ) -> Iterator[tuple[Ended, int]]:
-    """How often evaluations ended in each outcome; rows of one model, task and round add up.
+    """Yield the outcomes of evaluations with their counts.
 
-    ``latest`` is that of the selection. ``model`` is the IRI of the only one that is wanted,
-    ``only`` are the wanted outcomes.
+    Counts of the same model, task and round add up. ``latest`` is that of the selection. ``model``
+    (IRI) and ``only`` (outcomes) restrict the result.
     """
     parts = _parts(store, pass_graphs, latest)
     for ended, times in counted.outcomes(store, parts.counted, only):
@@ -183,16 +183,17 @@ def outcomes(
 
 
 def named(metrics: Sequence[str], graphs: Sequence[str]) -> list[str] | None:
-    """``metrics`` (IRIs) as the parameter of a query over ``graphs``, or ``None`` for all metrics.
+    """Return ``metrics`` (IRIs) as the parameter of a query, or ``None`` for all metrics.
 
-    A query names all pairs of both. Where that is too many, others may come than were wanted.
+    A query lists all pairs of graphs and metrics. Where these are too many, the result is ``None``,
+    and the caller must drop the rows of other metrics.
     """
     return list(metrics) if len(metrics) * len(graphs) <= _MOST else None
 
 
 def _parts(store: Store, pass_graphs: Sequence[str], latest: bool | None) -> _Parts:
-    known = {} if latest else counted.graphs(store)
+    counts_of = {} if latest else counted.graphs(store)
     return _Parts(
-        tuple(known[graph] for graph in pass_graphs if graph in known),
-        tuple(graph for graph in pass_graphs if graph not in known),
+        tuple(counts_of[graph] for graph in pass_graphs if graph in counts_of),
+        tuple(graph for graph in pass_graphs if graph not in counts_of),
     )

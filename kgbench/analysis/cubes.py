@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables as RDF Data Cubes, in the form with one observation per measure (``qb:measureType``).
 
-The dimensions are the suite, the choice of the pass and what the rows of the table are about; the
-measures are those of its columns that the vocabulary declares. Where a row lacks a value, a number
-is ``NaN`` and a row without any number is left out, so that the cube is complete (integrity
-constraint 17 of the Data Cube recommendation). Estimand, method and levels of intervals and tests
-are attributes of the data set.
+The dimensions are the suite, the choice of the pass, and the models, tasks, metrics or axes of the
+rows; the measures are the columns that the vocabulary declares. A missing value is ``NaN`` and a
+row without any number is left out, so that the cube is complete (integrity constraint 17 of the
+Data Cube recommendation). Estimand, method and levels of intervals and tests are attributes of the
+data set.
 """
 
 from __future__ import annotations
@@ -52,26 +52,26 @@ _RANGES = {
 
 
 def is_cube(table: Table) -> bool:
-    """Whether the dimensions that a table has IRIs for tell its rows apart."""
+    """Return whether the dimensions for which a table has IRIs identify its rows."""
     names = [name for name in table.names if name in DIMENSIONS and table.iris.get(name)]
-    about = [tuple(row[name] for name in names) for row in table.records()]
-    return "n" in table.names and bool(names) and len(set(about)) == len(about)
+    keys = [tuple(row[name] for name in names) for row in table.records()]
+    return "n" in table.names and bool(names) and len(set(keys)) == len(keys)
 
 
 def observations(
     table: Table, dataset: str
 ) -> Iterator[tuple[Mapping[str, Value], Mapping[str, str]]]:
-    """The rows of the cube ``dataset``, each with the IRIs of its observations by measure.
+    """Yield the rows of the cube ``dataset``, each with the IRIs of its observations by measure.
 
     Measures are named as in :data:`MEASURES`.
     """
     between = "-" if "#" in dataset else "/"
     rows = [_measured(row) for row in table.records() if row.get("n")]
-    known = measures_of(table)
+    declared = measures_of(table)
     measures = [
         name
         for name in (*table.names, "errors")
-        if name in known and all(name in row for row in rows)
+        if name in declared and all(name in row for row in rows)
     ]
     for number, row in enumerate(rows):
         yield row, {name: f"{dataset}{between}{number}{between}{name}" for name in measures}
@@ -84,28 +84,30 @@ def cube_triples(
     pass_choice: str,
     links: Callable[[Mapping[str, Value]], Iterable[tuple[str, str]]] = lambda _: (),
 ) -> Iterator[str]:
-    """The N-Triples lines of a table as a ``qb:DataSet`` with the IRI ``dataset``.
+    """Yield the N-Triples lines of a table as a ``qb:DataSet`` with the IRI ``dataset``.
 
-    ``table.iris`` gives the IRIs of the names in its columns of models, tasks, metrics and axes;
-    ``links`` gives further properties of a row's observations with the IRIs that they lead to.
+    ``table.iris`` has the IRIs of the names in the columns of models, tasks, metrics and axes.
+    ``links`` returns further properties of a row's observations with the IRIs of their values.
     """
     between = "-" if "#" in dataset else "/"
     measure_of = measures_of(table)
     dimensions = [name for name in table.names if name in DIMENSIONS and table.iris.get(name)]
     rows = list(observations(table, dataset))
     measures = list(rows[0][1]) if rows else []
-    said = list(statements(dataset, table))
-    attributes = [term for term in ATTRIBUTES if any(f"<{term}>" in line for line in said)]
+    inference_lines = list(statements(dataset, table))
+    attributes = [
+        term for term in ATTRIBUTES if any(f"<{term}>" in line for line in inference_lines)
+    ]
     roles = [(QB.dimension, KGB.suite), (QB.dimension, KGB.passChoice)]
     roles += [(QB.dimension, DIMENSIONS[name]) for name in dimensions]
     roles += [(QB.dimension, QB.measureType)]
     roles += [(QB.measure, measure_of[name][0]) for name in measures]
     roles += [(QB.attribute, term) for term in attributes]
     yield from _structure(dataset, f"{dataset}{between}structure", roles)
-    yield from said
+    yield from inference_lines
     fixed = f"<{KGB.suite}> <{suite}>", f"<{KGB.passChoice}> {string(pass_choice)}"
     for row, iris in rows:
-        about = [
+        dimension_pairs = [
             f"<{DIMENSIONS[name]}> <{table.iris[name][str(row[name])]}>" for name in dimensions
         ]
         linked = [f"<{prop}> <{iri}>" for prop, iri in links(row)]
@@ -114,18 +116,18 @@ def cube_triples(
             measure, datatype = measure_of[name]
             yield f"{node} <{RDF.type}> <{QB.Observation}> ."
             yield f"{node} <{QB.dataSet}> <{dataset}> ."
-            yield from (f"{node} {pair} ." for pair in (*fixed, *about, *linked))
+            yield from (f"{node} {pair} ." for pair in (*fixed, *dimension_pairs, *linked))
             yield f"{node} <{QB.measureType}> <{measure}> ."
             yield f"{node} <{measure}> {_number(row[name], datatype)} ."
 
 
 def _measured(row: dict[str, Value]) -> dict[str, Value]:
-    """A row with its errors added up, and without the whole numbers that it does not have."""
+    """Return a row with the sum of its errors, and without its missing whole numbers."""
     errors = [int(row[name] or 0) for name in _ERRORS if name in row]
-    found = {**row, "errors": sum(errors)} if errors else dict(row)
+    with_errors = {**row, "errors": sum(errors)} if errors else dict(row)
     return {
         name: value
-        for name, value in found.items()
+        for name, value in with_errors.items()
         if value is not None or MEASURES.get(name, ("", ""))[1] == XSD.double
     }
 
@@ -137,7 +139,7 @@ def _number(value: Value, datatype: str) -> str:
 
 
 def measures_of(table: Table) -> Mapping[str, tuple[str, str]]:
-    """The measures that columns of a table stand for: property and datatype by column."""
+    """Return the measures of the columns of a table: property and datatype by column name."""
     if table.context.get("deviation") == "population":
         return {**MEASURES, "sd": (KGB.populationDeviation, XSD.double)}
     return MEASURES

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What analyses combine and compare, as declared in RDF."""
+"""Score sets and other inputs of analyses that are declared in RDF."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from kgbench.rdf.declared_terms import check_terms
 from kgbench.vocab import DCTERMS, KGB, RDFS, SKOS
 
 TESTS = ("clustered", "bootstrap", "paired")
-"""How models are tested against the best: see :func:`kgbench.analysis.leaders.leaders`."""
+"""The tests against the best model: see :func:`kgbench.analysis.leaders.leaders`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreGroup:
-    """Scores of a score set that count together, by ``weight`` among the groups of the set."""
+    """Scores of a score set that are averaged first; ``weight`` is that of the group's mean."""
 
     name: str
     selectors: tuple[Selector, ...]
@@ -38,8 +38,9 @@ class ScoreSet:
 
     With groups, the combined score is the weighted mean over groups of the mean over the scores of
     each, and the deviation is pooled with the same weights. ``test`` is the test against the best
-    model that its source uses, one of :data:`TESTS`, and ``about`` the name of the estimand that
-    intervals and tests generalise to. ``file`` is the user's own that declares it.
+    model that its source uses, one of :data:`TESTS`, and ``about`` the name of the estimand of
+    intervals and tests. ``file`` is the user's file that declares the set, ``None`` for a shipped
+    one.
     """
 
     name: str
@@ -59,64 +60,73 @@ class ScoreSet:
     def scores(
         self, tasks: Mapping[str, TaskInfo], metrics: Mapping[str, MetricInfo]
     ) -> list[Score]:
-        """What its selectors select, each score once, by task label and metric."""
+        """Return the selected scores, each once, ordered by task label and metric."""
         return list(self.weights(tasks, metrics))
 
     def weights(
         self, tasks: Mapping[str, TaskInfo], metrics: Mapping[str, MetricInfo]
     ) -> dict[Score, Fraction]:
-        """What its selectors select with its weight in the combined score; weights add up to 1.
+        """Return the selected scores with their weights in the combined score.
 
-        A group without any score is left out, and the others count by their weights.
+        Weights add up to 1. A group without any score is left out, and the weights of the other
+        groups are scaled up.
         """
         ordered = sorted(tasks.values(), key=lambda task: (task.name, task.iri))
         groups = self.groups or (ScoreGroup(self.name, self.selectors),)
-        found = {
+        every_metric = list(metrics.values())
+        selected = {
             group: list(
-                dict.fromkeys(s for sel in group.selectors for s in sel.scores(ordered, every))
+                dict.fromkeys(
+                    s for sel in group.selectors for s in sel.scores(ordered, every_metric)
+                )
             )
-            for every in [list(metrics.values())]
             for group in groups
         }
-        total = sum((group.weight for group, scores in found.items() if scores), Fraction(0))
+        total = sum((group.weight for group, scores in selected.items() if scores), Fraction(0))
         weights: dict[Score, Fraction] = {}
-        for group, scores in found.items():
+        for group, scores in selected.items():
             for score in scores:
                 share = group.weight / total / len(scores)
                 weights[score] = weights.get(score, Fraction(0)) + share
         return weights
 
     def at(self, answers: str | None) -> ScoreSet:
-        """The set for some answers of each dialogue: see :class:`Selector`."""
+        """Return the set restricted to some answers of each dialogue.
+
+        ``answers`` is as in :class:`~kgbench.analysis.choosing.Selector`; ``None`` changes nothing.
+        """
         if answers is None:
             return self
         from_round = checked_answers(answers)
 
-        def chosen(selectors: tuple[Selector, ...]) -> tuple[Selector, ...]:
+        def restricted(selectors: tuple[Selector, ...]) -> tuple[Selector, ...]:
             return tuple(replace(selector, answers=from_round) for selector in selectors)
 
         return replace(
             self,
             label=f"{self.label}, {answers_words(answers)}",
-            selectors=chosen(self.selectors),
-            groups=tuple(replace(g, selectors=chosen(g.selectors)) for g in self.groups),
+            selectors=restricted(self.selectors),
+            groups=tuple(replace(g, selectors=restricted(g.selectors)) for g in self.groups),
         )
 
 
 def own_or_shipped(own: Path | None, *names: str) -> Declared:
-    """One's own file where there is one, else the files called ``names`` in ``queries/``.
+    """Read the user's file if there is one, else the files called ``names`` in ``queries/``.
 
-    Each term of one's own file must be one that its vocabulary has.
+    Every term in the user's file must exist in its vocabulary.
     """
     if own is None:
         return Declared(*(resources.path("queries", name) for name in names))
-    found = Declared(own)
-    check_terms(found.graph, own)
-    return found
+    declared = Declared(own)
+    check_terms(declared.graph, own)
+    return declared
 
 
 def selectors(source: Declared, node: Node) -> tuple[Selector, ...]:
-    """The score selectors of a set or an axis, of which there is at least one."""
+    """Read the score selectors of a set or an axis.
+
+    Raises :class:`~kgbench.errors.ResourceError` where there is none.
+    """
     if not source.objects(node, KGB.scoreSelector):
         raise ResourceError(f"{source.file}: {node} has no <{KGB.scoreSelector}>")
     return tuple(
@@ -130,7 +140,7 @@ def selectors(source: Declared, node: Node) -> tuple[Selector, ...]:
 
 
 def score_set(name: str, file: Path | None = None) -> ScoreSet:
-    """The declared score set called ``name``, as shipped or from one's own file."""
+    """Return the declared score set ``name``, a shipped one or one from the user's ``file``."""
     source = own_or_shipped(file, "leaderboard.ttl", "compass.ttl")
     node = source.named(KGB.ScoreSet, name)
     return ScoreSet(
@@ -153,19 +163,20 @@ def score_set(name: str, file: Path | None = None) -> ScoreSet:
 
 
 def score_sets() -> list[tuple[str, str]]:
-    """Name and label of each score set that is shipped, the set of all tasks first."""
+    """Return name and label of each shipped score set, the set of all tasks first."""
     source = own_or_shipped(None, "leaderboard.ttl", "compass.ttl")
-    named = [
+    entries = [
         (source.required(node, SKOS.notation), source.required(node, RDFS.label))
         for node in source.instances(KGB.ScoreSet)
     ]
-    return sorted(named, key=lambda one: (one[0] != "main", one[1]))
+    return sorted(entries, key=lambda entry: (entry[0] != "main", entry[1]))
 
 
 def printed_rows(name: str) -> list[dict[str, str]]:
-    """The cells of a published table as printed, by column; none where a paper prints no values.
+    """Read the printed cells of a published table, by column.
 
-    They are kept in ``queries/published/NAME.csv``. A cell that is not printed is empty.
+    They are kept in ``queries/published/NAME.csv``; the result is empty where a paper prints no
+    values. A cell that is not printed is an empty text.
     """
     file = resources.path("queries", "published").joinpath(f"{name}.csv")
     if not file.is_file():
@@ -188,8 +199,8 @@ def _test(text: str) -> str:
 
 
 def _estimand(iri: str) -> str:
-    """The name of the declared estimand with an IRI."""
-    known = {one.iri: one.name for one in estimands()}
-    if iri not in known:
-        raise ValueError(nearest(iri, known))
-    return known[iri]
+    """Return the name of the declared estimand with an IRI."""
+    names = {estimand.iri: estimand.name for estimand in estimands()}
+    if iri not in names:
+        raise ValueError(nearest(iri, names))
+    return names[iri]

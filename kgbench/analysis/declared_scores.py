@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tasks and metrics that a user's own declaration names: each must exist."""
+"""Checks that the tasks and metrics named in a user's own declaration exist."""
 
 from __future__ import annotations
 
@@ -17,24 +17,28 @@ from kgbench.tasks import catalogue
 
 
 def check_selectors(store: Store, selectors: Iterable[Selector], file: Path | None) -> None:
-    """Refuse selectors of a user's own ``file`` that select nothing, whatever was run.
+    """Refuse selectors of a user's ``file`` that can never select anything.
 
-    A glob must match the label of a task that the store or the installed task classes have, and a
-    metric must be one of these tasks. Shipped declarations (``None``) are not checked: a store need
-    not have their tasks. Raises :class:`~kgbench.errors.QueryError` with the nearest name.
+    A glob must match the label of a task in the store or in the installed task classes, and a
+    metric must be one of these tasks. Shipped declarations (``None``) are not checked, because a
+    store need not have their tasks. Raises :class:`~kgbench.errors.QueryError` with the nearest
+    name.
     """
     if file is None:
         return
-    known = _metrics_of_labels(store)
+    metrics_of_labels = _metrics_of_labels(store)
     for selector in selectors:
         glob = selector.glob
-        matched = [label for label in known if label == glob or fnmatchcase(label, glob)]
+        matched = [
+            label for label in metrics_of_labels if label == glob or fnmatchcase(label, glob)
+        ]
         if not matched:
             raise QueryError(
-                f"{file}: no task label matches '{glob}': {nearest(glob.strip('*'), known)}"
+                f"{file}: no task label matches '{glob}': "
+                f"{nearest(glob.strip('*'), metrics_of_labels)}"
             )
         name, _ = name_and_round(selector.metric)
-        names = set().union(*(known[label] for label in matched))
+        names = set().union(*(metrics_of_labels[label] for label in matched))
         if name is not None and name not in names:
             raise QueryError(
                 f"{file}: no task that matches '{glob}' has a metric '{name}': "
@@ -45,29 +49,29 @@ def check_selectors(store: Store, selectors: Iterable[Selector], file: Path | No
 def without_results(
     store: Store, selectors: Iterable[Selector], scored: Iterable[Score], file: Path | None
 ) -> list[str]:
-    """A note where selectors of a user's own ``file`` found no results; empty without any."""
+    """Return a note on the selectors of a user's ``file`` without results, as a list of 0 or 1."""
     if file is None:
         return []
     tasks, metrics = list(fetch.tasks(store).values()), list(fetch.metrics(store).values())
-    there = set(scored)
+    with_results = set(scored)
     lacking = [
         selector.glob if selector.metric is None else f"{selector.glob} ({selector.metric})"
         for selector in selectors
-        if there.isdisjoint(selector.scores(tasks, metrics))
+        if with_results.isdisjoint(selector.scores(tasks, metrics))
     ]
-    listed = ", ".join(dict.fromkeys(lacking))
-    return [f"Declared, but without results in this store: {listed}."] if lacking else []
+    names = ", ".join(dict.fromkeys(lacking))
+    return [f"Declared, but without results in this store: {names}."] if lacking else []
 
 
 def _metrics_of_labels(store: Store) -> Mapping[str, set[str]]:
-    """The short names of the metrics of each task, by its label."""
+    """Return the short names of the metrics of each task, by task label."""
     of_class: dict[str, set[str]] = defaultdict(set)
     for metric in fetch.metrics(store).values():
         of_class[metric.task_class].add(metric.name)
-    found: dict[str, set[str]] = defaultdict(set)
+    names: dict[str, set[str]] = defaultdict(set)
     for task in fetch.tasks(store).values():
         for label in (task.label, task.name):
-            found[label] |= of_class[task.task_class]
+            names[label] |= of_class[task.task_class]
     for label, declared in catalogue.labelled_tasks().items():
-        found[label] |= catalogue.metric_iris(declared.task_class).keys()
-    return found
+        names[label] |= catalogue.metric_iris(declared.task_class).keys()
+    return names

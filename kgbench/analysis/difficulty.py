@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scores against difficulty: tasks of one family that differ in their declared level.
+"""Scores by level of difficulty, for families of tasks that differ in their declared level.
 
-The level is the parameter ``level`` of a task class, as the store records it with each task. So a
-family is any task class that declares such a parameter.
+The level is the parameter ``level`` of a task class, as the store records it with each task. A
+family is a task class that declares this parameter.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _ALL: Final = "all"
 
 
 class Step(NamedTuple):
-    """Where a task stands: its family, the series of its other parameters, and its level."""
+    """The position of a task: its family, the series of its other parameters, and its level."""
 
     family: str
     series: str
@@ -56,7 +56,7 @@ class Step(NamedTuple):
 
 
 def steps(store: Store) -> dict[str, Step]:
-    """The family, series and level of each task (IRI) that has a level."""
+    """Return the family, series and level of each task (IRI) that has a level."""
     families: dict[str, dict[str, dict[str, Json]]] = defaultdict(dict)
     for task, _, _, family, text in queries.rows(store, "task-parameters"):
         values = json.loads(str(text))
@@ -70,23 +70,27 @@ def steps(store: Store) -> dict[str, Step]:
 
 
 def _series(tasks: Mapping[str, Mapping[str, Json]]) -> dict[str, str]:
-    """What tell tasks of a family apart beside their levels, in the order of parameters' names.
+    """Name the series of each task by the parameters that distinguish tasks beside the level.
 
-    These are texts (a skill, a kind of names), and numbers that are not the same for all tasks.
+    These are texts (a skill, a kind of names), and numbers that are not the same for all tasks, in
+    the order of the names of parameters.
     """
     names = sorted({name for values in tasks.values() for name in values} - {LEVEL})
-    told: list[str] = []
+    distinguishing: list[str] = []
     for name in names:
-        values = [one.get(name) for one in tasks.values()]
-        if len(set(map(repr, values))) > 1 or all(isinstance(one, str) for one in values):
-            told.append(name)
+        values = [parameters.get(name) for parameters in tasks.values()]
+        if len(set(map(repr, values))) > 1 or all(
+            isinstance(parameters, str) for parameters in values
+        ):
+            distinguishing.append(name)
     return {
-        task: ", ".join(_told(name, values[name]) for name in told if name in values) or _ALL
+        task: ", ".join(_label(name, values[name]) for name in distinguishing if name in values)
+        or _ALL
         for task, values in tasks.items()
     }
 
 
-def _told(name: str, value: Json) -> str:
+def _label(name: str, value: Json) -> str:
     return value if isinstance(value, str) else f"{name} {value}"
 
 
@@ -100,26 +104,26 @@ def difficulty(
     models: str = "*",
     about: str = CASES,
 ) -> Table:
-    """One row per family, series, model and level: the mean with its interval at 95 %.
+    """Tabulate scores: one row per family, series, model and level, with the mean and its interval.
 
-    ``about`` is the estimand of the intervals (:func:`~kgbench.analysis.case_means.claim`). Raises
-    :class:`~kgbench.errors.QueryError` for an unknown metric or estimand.
+    ``about`` is the estimand of the 95 % intervals (:func:`~kgbench.analysis.case_means.claim`).
+    Raises :class:`~kgbench.errors.QueryError` for an unknown metric or estimand.
     """
     claims = Claims(inference(about))
     chosen = chosen_scores(store, tasks, metric, answers)
-    known = {task: step for task, step in steps(store).items() if task in chosen}
-    named, names = fetch.metrics(store), fetch.models(store)
-    wanted = {task: chosen[task] for task in known}
-    found: dict[tuple[Step, str, str], dict[Item, Histogram]] = defaultdict(dict)
-    for (model, task), cases in by_task(repetitions(store, selection, wanted)).items():
+    steps_of_tasks = {task: step for task, step in steps(store).items() if task in chosen}
+    metrics, names = fetch.metrics(store), fetch.models(store)
+    scores = {task: chosen[task] for task in steps_of_tasks}
+    cases_of: dict[tuple[Step, str, str], dict[Item, Histogram]] = defaultdict(dict)
+    for (model, task), cases in by_task(repetitions(store, selection, scores)).items():
         if names.fits(model, models):
-            found[known[task], chosen[task].metric, model] |= cases
-    labels = {chosen[task].metric: score_name(chosen[task], named) for task in known}
+            cases_of[steps_of_tasks[task], chosen[task].metric, model] |= cases
+    labels = {chosen[task].metric: score_name(chosen[task], metrics) for task in steps_of_tasks}
     rows: list[tuple[Value, ...]] = []
-    for (step, measured, model), cases in found.items():
-        claimed = claims.make(cases, named[measured].bounds)
-        what = (step.family, step.series, labels[measured], names.name(model), step.level)
-        rows.append((*what, *_statistics(Histogram.pooled(cases.values()), claimed)))
+    for (step, measured, model), cases in cases_of.items():
+        claimed = claims.make(cases, metrics[measured].bounds)
+        labels_of_row = (step.family, step.series, labels[measured], names.name(model), step.level)
+        rows.append((*labels_of_row, *_statistics(Histogram.pooled(cases.values()), claimed)))
     return Table(
         title=f"Scores by level of difficulty ({selection.suite_name})",
         columns=COLUMNS,
@@ -140,5 +144,5 @@ def _statistics(values: Histogram, claimed: Claim) -> tuple[Value, ...]:
 
 
 def _ordered(rows: Iterable[tuple[Value, ...]]) -> list[tuple[Value, ...]]:
-    """Rows by family, series, metric, model and level."""
+    """Sort rows by family, series, metric, model and level."""
     return sorted(rows, key=lambda row: (*map(str, row[:4]), f"{row[4]:020}"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dialogues about which judges and execution, or judges among each other, disagree."""
+"""The dialogues on which judges disagree with execution or with each other."""
 
 from __future__ import annotations
 
@@ -25,62 +25,65 @@ _COLUMNS = (
 
 
 def disagreements(store: Store, selection: Selection, *, most: int = 50) -> Table:
-    """One row per item that is not judged alike, those with most disagreeing verdicts first.
+    """List disputed items, at most ``most``, those with the most disagreeing verdicts first.
 
-    Where the executed outcome is known, judges disagree with it; else with the adjudication of
-    people, else with what most of them say.
-    ``judged`` is one of the disagreeing judge's dialogues, which ``kgbench show`` prints with the
-    reason.
+    A verdict disagrees if it differs from the executed outcome, or where that is unknown from the
+    adjudication by people, or else from the verdict of most judges. The column ``judged`` has a
+    dialogue of a disagreeing judge, which ``kgbench show`` prints with the reason.
     """
-    found = judgements(verdicts(store, selection))
+    all_judgements = judgements(verdicts(store, selection))
     disputed = sorted(
-        ((len(against), one, against) for one in found if (against := _against(one))),
+        (
+            (len(against), judgement, against)
+            for judgement in all_judgements
+            if (against := _against(judgement))
+        ),
         key=lambda entry: (-entry[0], entry[1].rubric.name, entry[1].first.about),
     )
     models, tasks = fetch.models(store), fetch.tasks(store)
     rows: list[tuple[Value, ...]] = []
-    for count, one, against in disputed[:most]:
-        first, *others = one.first.about
-        said = ", ".join(f"{models.name(j)}: {v}" for j, v in sorted(one.by_judge.items()))
-        of_judge = next(each for each in one.given if each.judge == against[0])
-        by_iri = {item.dialogue: item.model for item in one.first.items}
+    for count, judgement, against in disputed[:most]:
+        first, *others = judgement.first.about
+        texts = ", ".join(f"{models.name(j)}: {v}" for j, v in sorted(judgement.by_judge.items()))
+        of_judge = next(verdict for verdict in judgement.given if verdict.judge == against[0])
+        by_iri = {item.dialogue: item.model for item in judgement.first.items}
         rows.append(
             (
-                one.rubric.name,
-                tasks[one.first.items[0].task].name,
-                ", ".join(models.name(by_iri[iri]) for iri in one.first.about),
-                one.executed,
-                said,
+                judgement.rubric.name,
+                tasks[judgement.first.items[0].task].name,
+                ", ".join(models.name(by_iri[iri]) for iri in judgement.first.about),
+                judgement.executed,
+                texts,
                 count,
-                len(one.by_judge),
+                len(judgement.by_judge),
                 _path(store, first),
                 _path(store, others[0]) if others else None,
                 _path(store, of_judge.source),
             )
         )
     note = (
-        f"{len(disputed):,} of {len(found):,} judged items are disputed; {len(rows):,} are shown. "
-        "Of a pair, 'first' is the dialogue of the column Dialogue."
+        f"{len(disputed):,} of {len(all_judgements):,} judged items are disputed; {len(rows):,} "
+        "are shown. Of a pair, 'first' is the dialogue of the column Dialogue."
     )
     return Table(
         title=f"Disagreements of judges ({selection.suite_name})",
         columns=_COLUMNS,
         rows=tuple(rows),
-        notes=(note,) if found else (NO_JUDGES,),
+        notes=(note,) if all_judgements else (NO_JUDGES,),
         queries=QUERIES,
         context={**selection.context, "most": most},
     )
 
 
 def _against(judgement: Judgement) -> list[str]:
-    """The judges that disagree with execution, else with the adjudication, else with most."""
-    said = judgement.by_judge
-    if not said:
+    """Return the judges that disagree with execution, else the adjudication, else the majority."""
+    by_judge = judgement.by_judge
+    if not by_judge:
         return []
-    votes = sorted(said.values())
-    settled = judgement.executed or said.get(ADJUDICATION)
+    votes = sorted(by_judge.values())
+    settled = judgement.executed or by_judge.get(ADJUDICATION)
     common = settled or max(votes, key=votes.count)
-    return sorted(judge for judge, verdict in said.items() if verdict != common)
+    return sorted(judge for judge, verdict in by_judge.items() if verdict != common)
 
 
 def _path(store: Store, iri: str) -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Display names of models, for the tables and figures that people read.
 
-Programs read the names of the catalogue; CSV and JSON keep them.
+CSV and JSON, which programs read, keep the names of the catalogue.
 """
 
 from __future__ import annotations
@@ -20,30 +20,31 @@ COLUMN = "model"
 
 
 def display_names(store: Store) -> dict[str, str]:
-    """The name to show for each model of a store, by its name in the catalogue.
+    """Return the display name of each model of a store, by its name in the catalogue.
 
     It is the label of the model's record (``queries/models.ttl``), else the last segment of a path
-    on a model hub. A name that two models would share is given to neither of them.
+    on a model hub. Where two models would have the same display name, both keep their names in the
+    catalogue.
     """
-    known = records()
+    all_records = records()
 
-    def shown(model: ModelInfo) -> str:
-        record = recorded(model.id, known)
+    def display_name(model: ModelInfo) -> str:
+        record = recorded(model.id, all_records)
         return model.name.rpartition("/")[2] if record is None else record.label
 
-    names = {model.name: shown(model) for model in fetch.models(store).values()}
-    taken = Counter(names.values()) + Counter(name for name in names if names[name] != name)
-    return {name: new if taken[new] == 1 and new else name for name, new in names.items()}
+    names = {model.name: display_name(model) for model in fetch.models(store).values()}
+    uses = Counter(names.values()) + Counter(name for name in names if names[name] != name)
+    return {name: new if uses[new] == 1 and new else name for name, new in names.items()}
 
 
 def model_names(store: Store) -> dict[str, str]:
-    """The display name of each model, by its IRI."""
-    shown = display_names(store)
-    return {one.iri: shown.get(one.name, one.name) for one in fetch.models(store).values()}
+    """Return the display name of each model, by IRI."""
+    names = display_names(store)
+    return {model.iri: names.get(model.name, model.name) for model in fetch.models(store).values()}
 
 
 def displayed(table: Table, names: Mapping[str, str]) -> Table:
-    """The table with display names in its column of models.
+    """Replace the names in the column of models by display names.
 
     >>> from kgbench.analysis.tables import Column
     >>> table = Table("Scores", (Column("model", "Model"),), (("org/small-7b",),))
@@ -52,12 +53,12 @@ def displayed(table: Table, names: Mapping[str, str]) -> Table:
     """
     if COLUMN not in table.names:
         return table
-    place = table.names.index(COLUMN)
+    index = table.names.index(COLUMN)
 
     return replace(
         table,
         rows=tuple(
-            (*row[:place], names.get(str(row[place]), row[place]), *row[place + 1 :])
+            (*row[:index], names.get(str(row[index]), row[index]), *row[index + 1 :])
             for row in table.rows
         ),
         iris={

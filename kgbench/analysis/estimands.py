@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What intervals and tests generalise to, as declared in ``queries/estimands.ttl``."""
+"""Estimands: the targets of intervals and tests, as declared in ``queries/estimands.ttl``."""
 
 from __future__ import annotations
 
@@ -16,12 +16,16 @@ from kgbench.vocab import DCTERMS, KGB, RDFS, SKOS
 
 CASES, REPETITIONS, TASKS, DIALOGUES = "cases", "repetitions", "tasks", "dialogues"
 ASKED = (CASES, REPETITIONS, TASKS, DIALOGUES)
-"""The estimands that an analysis can be asked for; the others belong to a method."""
+"""The estimands that a user can choose; the others belong to a method."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimand:
-    """What another measurement would draw anew (``sampled``) and keep (``fixed``)."""
+    """The target of intervals and tests.
+
+    A new measurement would sample new units of the kind ``sampled`` (case, task, ...) and keep the
+    units of the kind ``fixed``.
+    """
 
     name: str
     iri: str
@@ -32,28 +36,28 @@ class Estimand:
 
     @property
     def clustered(self) -> bool:
-        """Whether there are clusters; else every dialogue counts as independent."""
+        """Whether values are clustered; otherwise all dialogues count as independent."""
         return self.name != DIALOGUES
 
     @property
     def informative(self) -> str:
-        """What a claim rests on where a part supports none: ``Tasks with several cases``."""
+        """The name of the part of the data that supports a claim: ``Tasks with several cases``."""
         return f"{(self.fixed or 'result').capitalize()}s with several {self.sampled}s"
 
     def clusters(self, values: Iterable[tuple[ScoreRow, float]]) -> Clusters:
-        """The clusters of values of dialogues; all dialogues weigh the same."""
+        """Group values of dialogues into clusters; all dialogues weigh the same."""
         return Clusters.of(self.value(row, value) for row, value in values)
 
     def value(self, row: ScoreRow, value: float) -> Value:
-        """A value of a dialogue with the names of its stratum and its cluster."""
+        """Return a value of a dialogue with the names of its stratum and its cluster."""
         return Value(self.stratum(row), _unit(self.sampled, row), value)
 
     def stratum(self, row: ScoreRow) -> Hashable:
-        """The fixed unit that a dialogue belongs to."""
+        """Return the fixed unit that a dialogue belongs to."""
         return None if self.fixed is None else _unit(self.fixed, row)
 
     def no_claim(self, clusters: Clusters | Apart, alpha: float = 1 - CONFIDENCE) -> str | None:
-        """Why clusters cannot tell anything at a level, in words; ``None`` where they can.
+        """Return the reason why a test of clusters cannot reach a level; ``None`` where it can.
 
         >>> estimand("cases").no_claim(Clusters.of(Value("t", case, 1.0) for case in range(5)))
         '5 cases: p is never below 0.0625'
@@ -61,8 +65,8 @@ class Estimand:
         if clusters.lone:
             several = clusters.lone > 1 or clusters.number
             plural = "" if clusters.lone == 1 else "s"
-            kept = f"{clusters.lone} {self.fixed}{plural} with " if several and self.fixed else ""
-            return f"{kept}one {self.sampled}"
+            prefix = f"{clusters.lone} {self.fixed}{plural} with " if several and self.fixed else ""
+            return f"{prefix}one {self.sampled}"
         if isinstance(clusters, Apart) and min(clusters.sides) < FEWEST_FOR_T:
             return f"fewer than {FEWEST_FOR_T} {self.sampled}s on a side"
         least = least_p(clusters.number)
@@ -72,7 +76,7 @@ class Estimand:
 
 
 def estimand(name: str = CASES) -> Estimand:
-    """The declared estimand called ``name``.
+    """Return the declared estimand ``name``.
 
     Raises :class:`~kgbench.errors.QueryError` where there is none.
     """
@@ -81,7 +85,7 @@ def estimand(name: str = CASES) -> Estimand:
 
 
 def estimands() -> list[Estimand]:
-    """Every declared estimand."""
+    """Return all declared estimands."""
     source = shipped("queries", "estimands.ttl")
     return [_read(source, node) for node in source.instances(KGB.Estimand)]
 
@@ -99,7 +103,7 @@ def _read(source: Declared, node: Node) -> Estimand:
 
 
 def _unit(kind: str, row: ScoreRow) -> Hashable:
-    """What names the unit of a dialogue; cases are those of one task."""
+    """Return the identity of the unit of a dialogue; a case belongs to one task."""
     if kind == "task":
         return row.task
     if kind == "case":

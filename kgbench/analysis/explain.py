@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a cell of a table down to its dialogues: the query, the parts, the values behind it."""
+"""Explanations of the cells of tables: the query, the scores and the dialogues behind a cell."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ MOST_PARTS = 10
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What stands behind a cell of a table.
+    """The explanation of a cell of a table.
 
     ``values`` holds every value with its dialogue, ``parts`` their means, the lowest first, and
-    ``worst`` the dialogues that reached least. ``parameters`` are those of the query ``score-rows``
-    that has these values among its rows.
+    ``worst`` the dialogues with the lowest scores. ``parameters`` are those of the query
+    ``score-rows`` that returns these values.
     """
 
     model: str
@@ -62,29 +62,29 @@ class Explanation:
     parameters: Mapping[str, queries.Value | Sequence[queries.Value] | None]
 
     def query(self, *, whole: bool) -> str:
-        """The query behind the cell; where not ``whole``, without long lists of values."""
+        """Return the query behind the cell; long lists of values are cut unless ``whole``."""
         return queries.compact(queries.load(QUERY), None if whole else 1, **self.parameters)
 
     def first_parts(self) -> Table:
-        """The parts with the lowest means, as many as fit a screen."""
-        left = len(self.parts.rows) - MOST_PARTS
-        if left <= 0:
+        """Return the parts with the lowest means, at most :data:`MOST_PARTS`."""
+        hidden = len(self.parts.rows) - MOST_PARTS
+        if hidden <= 0:
             return self.parts
-        note = f"The {MOST_PARTS} parts with the lowest means; --all shows {left} more."
+        note = f"The {MOST_PARTS} parts with the lowest means; --all shows {hidden} more."
         return replace(self.parts, rows=self.parts.rows[:MOST_PARTS], notes=(note,))
 
     def as_json(self, *, whole: bool) -> dict[str, Any]:
-        """The same as a JSON object; with the single values where ``whole``."""
-        found = {
+        """Return the explanation as a JSON object; with the single values if ``whole``."""
+        explanation = {
             "query": self.query(whole=True),
             "parts": self.parts.as_json(),
-            "worst": [one.as_json() for one in self.worst],
+            "worst": [scored.as_json() for scored in self.worst],
         }
-        return {**found, "values": self.values.as_json()} if whole else found
+        return {**explanation, "values": self.values.as_json()} if whole else explanation
 
 
 def of_score_set(store: Store, combined: ScoreSet) -> dict[str, list[Score]]:
-    """The scores behind a leaderboard, by task."""
+    """Return the scores behind a leaderboard, by task."""
     tasks = fetch.tasks(store)
     parts: dict[str, list[Score]] = {}
     for score in combined.scores(tasks, fetch.metrics(store)):
@@ -95,14 +95,14 @@ def of_score_set(store: Store, combined: ScoreSet) -> dict[str, list[Score]]:
 def of_tasks(
     store: Store, glob: str, metric: str | None, answers: str | None = None
 ) -> dict[str, list[Score]]:
-    """The scores behind tables of single tasks, by task."""
+    """Return the scores behind tables of single tasks, by task."""
     names = fetch.tasks(store)
     chosen = chosen_scores(store, glob, metric, answers)
     return {names[task].name: [score] for task, score in chosen.items()}
 
 
 def of_compass(store: Store, declared: Compass) -> dict[str, list[Score]]:
-    """The scores behind a compass, by axis."""
+    """Return the scores behind a compass, by axis."""
     tasks, metrics = fetch.tasks(store).values(), fetch.metrics(store).values()
     return {
         axis.name: [s for selector in axis.selectors for s in selector.scores(tasks, metrics)]
@@ -111,7 +111,7 @@ def of_compass(store: Store, declared: Compass) -> dict[str, list[Score]]:
 
 
 def of_formats(store: Store, declared: FormatComparison) -> dict[str, list[Score]]:
-    """The scores behind a format comparison, by pair; both formats together."""
+    """Return the scores behind a format comparison, by pair; both formats together."""
     tasks, metrics = fetch.tasks(store).values(), fetch.metrics(store).values()
     return {
         pair.label: [
@@ -123,7 +123,7 @@ def of_formats(store: Store, declared: FormatComparison) -> dict[str, list[Score
 
 
 def of_characteristics(store: Store) -> dict[str, list[Score]]:
-    """The scores behind characterisations of tasks, by ``characteristic/level``."""
+    """Return the scores behind characterisations of tasks, by ``characteristic/level``."""
     levels = levels_of(store)
     parts: dict[str, list[Score]] = {}
     for task in fetch.tasks(store).values():
@@ -135,7 +135,7 @@ def of_characteristics(store: Store) -> dict[str, list[Score]]:
 
 
 def of_answers(store: Store, glob: str = "*") -> dict[str, list[Score]]:
-    """The scores of single answers behind what feedback brings, by task; every round of them."""
+    """Return the scores of single answers in all rounds behind the gains by feedback, by task."""
     names = fetch.tasks(store)
     return {
         names[task].name: [Score(task, metric.iri, None)]
@@ -146,31 +146,34 @@ def of_answers(store: Store, glob: str = "*") -> dict[str, list[Score]]:
 def explain(
     store: Store, selection: Selection, parts: Mapping[str, list[Score]], cell: str
 ) -> Explanation:
-    """The query behind a cell, its parts, and the values with the dialogues it rests on.
+    """Explain a cell: its query, its parts, and its values with their dialogues.
 
-    ``cell`` is ``MODEL`` or ``MODEL::PART``, where a part is a task, an axis, a pair or a level of
-    ``parts`` (a glob). Raises :class:`~kgbench.errors.QueryError` for a cell that is not there.
+    ``cell`` is ``MODEL`` or ``MODEL::PART``, where ``PART`` is a glob over the names in ``parts``
+    (tasks, axes, pairs or levels). Raises :class:`~kgbench.errors.QueryError` for a cell that does
+    not exist.
     """
-    wanted, _, part_glob = cell.partition(SEPARATOR)
-    model = fetch.models(store).find(wanted)
+    model_name, _, part_glob = cell.partition(SEPARATOR)
+    model = fetch.models(store).find(model_name)
     chosen = {
         name: set(scores) for name, scores in parts.items() if fnmatchcase(name, part_glob or "*")
     }
     if not any(chosen.values()):
-        raise QueryError(f"no part fits '{part_glob}'; there are: {', '.join(sorted(parts))}")
+        raise QueryError(f"no part matches '{part_glob}'; there are: {', '.join(sorted(parts))}")
     parts_of: dict[Score, list[str]] = defaultdict(list)
     for part, scores in chosen.items():
         for score in scores:
             parts_of[score].append(part)
     metrics = fetch.metrics(store)
-    asked = {score.metric for score in parts_of}
-    found: list[Scored] = []
+    needed_metrics = {score.metric for score in parts_of}
+    values: list[Scored] = []
     tasks: set[str] = set()
-    for row in fetch.score_rows(store, selection, asked, model=model.iri):
-        mine = {Score(row.task, row.metric, None), Score(row.task, row.metric, row.round)}
-        for part in dict.fromkeys(part for score in mine for part in parts_of.get(score, ())):
+    for row in fetch.score_rows(store, selection, needed_metrics, model=model.iri):
+        scores_of_row = {Score(row.task, row.metric, None), Score(row.task, row.metric, row.round)}
+        for part in dict.fromkeys(
+            part for score in scores_of_row for part in parts_of.get(score, ())
+        ):
             tasks.add(row.task)
-            found.append(
+            values.append(
                 Scored(
                     part,
                     metrics[row.metric].name,
@@ -182,29 +185,37 @@ def explain(
                     metrics[row.metric].higher_is_better,
                 )
             )
-    found.sort(key=lambda one: (one.part, one.metric, one.iteration, one.round or 0, one.dialogue))
+    values.sort(
+        key=lambda value: (
+            value.part,
+            value.metric,
+            value.iteration,
+            value.round or 0,
+            value.dialogue,
+        )
+    )
     context = {**selection.context, "cell": cell}
     return Explanation(
         model=model.name,
         parts=Table(
-            title=f"{len(found)} values of {model.name}",
+            title=f"{len(values)} values of {model.name}",
             columns=PART_COLUMNS,
-            rows=tuple(_of_parts(found)),
+            rows=tuple(_of_parts(values)),
             queries=fetch.ROWS,
             context=context,
         ),
         values=Table(
             title=f"All values of {model.name}",
             columns=VALUE_COLUMNS,
-            rows=tuple(one[: len(VALUE_COLUMNS)] for one in found),
+            rows=tuple(value[: len(VALUE_COLUMNS)] for value in values),
             queries=fetch.ROWS,
             context=context,
         ),
-        worst=tuple(worst(found)),
+        worst=tuple(worst(values)),
         parameters={
             "model": model.iri,
             "passGraph": selection.pass_graphs,
-            "metric": Superseded(store, selection).with_later(asked),
+            "metric": Superseded(store, selection).with_later(needed_metrics),
             "task": sorted(tasks),
             "latest": selection.latest,
         },
@@ -212,13 +223,13 @@ def explain(
 
 
 def _of_parts(values: Iterable[Scored]) -> list[tuple[Value, ...]]:
-    """A row for each part and metric, the lowest mean first."""
+    """Summarise values by part and metric, the lowest mean first."""
     grouped: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for one in values:
-        grouped[one.part, one.metric].append(one.value)
+    for value in values:
+        grouped[value.part, value.metric].append(value.value)
     rows = []
     for (part, metric), group in grouped.items():
         of_part = Histogram.of(group)
-        about = (of_part.n, of_part.mean, of_part.minimum, of_part.maximum)
-        rows.append((part, metric, *about))
+        statistics = (of_part.n, of_part.mean, of_part.minimum, of_part.maximum)
+        rows.append((part, metric, *statistics))
     return sorted(rows, key=lambda row: (row[3] or 0, row[0], row[1]))

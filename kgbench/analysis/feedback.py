@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the feedback rounds of dialogues bring: the first answer against the best one."""
+"""Gains by feedback in dialogues with several rounds: the first answer against the best one."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ QUERIES = (*fetch.CHOOSING, *fetch.ROWS, "feedback-kinds")
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """How the score of one dialogue went: round by round; ``row`` is that of its first answer."""
+    """The scores of one dialogue, round by round; ``row`` is the score of its first answer."""
 
     scores: tuple[float, ...]
     higher_is_better: bool
@@ -76,22 +76,22 @@ def feedback_gains(
     models: str = "*",
     about: str = CASES,
 ) -> Table:
-    """One row per dialogue task, model and kind of first feedback, and one over all dialogues.
+    """Compare first and best answers: one row per task, model and kind of first feedback.
 
-    Compared is the metric of single answers that the task's main metric summarises: the first
-    answer with the best of the dialogue, paired, with interval and test of the gain, which are
-    about the estimand ``about``. ``improved`` is the share of dialogues whose best answer is better
-    than their first. ``tasks`` and ``models`` are globs over labels and model ids. Raises
-    :class:`~kgbench.errors.QueryError` where no task that fits has several rounds, and for an
+    There is a further row over all dialogues of a task and model. The score is the metric of single
+    answers that the task's main metric aggregates. Interval and test of the gain are paired, for
+    the estimand ``about``. ``improved`` is the share of dialogues whose best answer is better than
+    their first. ``tasks`` and ``models`` are globs over labels and model ids. Raises
+    :class:`~kgbench.errors.QueryError` where no matching task has several rounds, and for an
     unknown estimand.
     """
-    how = inference(about)
-    known, watched = fetch.tasks(store), metrics_of_answers(store, tasks)
+    inference_ = inference(about)
+    all_tasks, watched = fetch.tasks(store), metrics_of_answers(store, tasks)
     if not watched:
         raise QueryError(
             "the store has no tasks with several rounds"
             if tasks == "*"
-            else f"no task that fits '{tasks}' has several rounds"
+            else f"no task that matches '{tasks}' has several rounds"
         )
     kinds = _first_feedback(store, selection)
     groups: dict[tuple[str, str, str], list[Course]] = defaultdict(list)
@@ -104,11 +104,11 @@ def feedback_gains(
     names = fetch.models(store)
     rows = [
         (
-            known[task].name,
+            all_tasks[task].name,
             names.name(model),
             kind,
             watched[task].name,
-            *_statistics(courses, _gains(watched[task]), how.about),
+            *_statistics(courses, _gains(watched[task]), inference_.about),
         )
         for (task, model, kind), courses in groups.items()
         if names.fits(model, models)
@@ -119,17 +119,17 @@ def feedback_gains(
         columns=COLUMNS,
         rows=tuple(sorted(rows, key=lambda r: (r[0], r[1], order.get(str(r[2]), 2), r[2]))),
         notes=(
-            "Feedback follows only answers that need it: rows of a kind hold harder dialogues.",
-            how.note,
-            *([] if how.about.clustered else [DIFFERENCE_NOTE]),
+            "Only answers that need feedback get it: the rows of a kind have harder dialogues.",
+            inference_.note,
+            *([] if inference_.about.clustered else [DIFFERENCE_NOTE]),
         ),
         queries=QUERIES,
-        context={**selection.context, **how.context},
+        context={**selection.context, **inference_.context},
     )
 
 
 def metrics_of_answers(store: Store, glob: str = "*") -> dict[str, MetricInfo]:
-    """The metric of single answers for each task (IRI) with several rounds whose label fits."""
+    """Return the metric of single answers of each matching task (IRI) with several rounds."""
     metrics = fetch.metrics(store)
     return {
         task.iri: base
@@ -149,8 +149,8 @@ def _first_feedback(store: Store, selection: Selection) -> dict[str, str]:
     rows = queries.rows(store, "feedback-kinds", runGraph=list(selection.run_graphs))
     first: dict[str, tuple[int, str]] = {}
     for dialogue, round_, kind in rows:
-        found = (int(round_ or 0), str(kind))
-        first[str(dialogue)] = min(first.get(str(dialogue), found), found)
+        kind_of_round = (int(round_ or 0), str(kind))
+        first[str(dialogue)] = min(first.get(str(dialogue), kind_of_round), kind_of_round)
     return {dialogue: kind for dialogue, (_, kind) in first.items()}
 
 
@@ -174,7 +174,7 @@ def _courses(
 
 
 def _gains(metric: MetricInfo) -> Bounds:
-    """The range of gains: the best answer of a dialogue is never worse than the first."""
+    """Return the range of gains: the best answer of a dialogue is never worse than the first."""
     low, high = metric.bounds.differences
     return Bounds(0.0, high) if metric.higher_is_better else Bounds(low, 0.0)
 
@@ -195,7 +195,7 @@ def _statistics(courses: Sequence[Course], bounds: Bounds, about: Estimand) -> t
 def _claim(
     courses: Sequence[Course], gains: Sequence[float], bounds: Bounds, about: Estimand
 ) -> tuple[Value, ...]:
-    """Clusters, both ends of the interval, p, and why nothing can be claimed."""
+    """Return clusters, both ends of the interval, p, and the reason for a missing claim."""
     if about.clustered:
         rows = (course.row for course in courses)
         clusters: Clusters = about.clusters(zip(rows, gains, strict=True))

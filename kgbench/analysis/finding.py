@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dialogues of a selection by outcome, score and text."""
+"""Search for dialogues by outcome, score and text."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ QUERIES = (*fetch.CHOOSING, *fetch.ROWS, "dialogue-outcomes", "dialogues-with-te
 class Found:
     """A dialogue: its task and model (names), outcomes, and its score by the main metric.
 
-    ``outcomes`` are those of its answers by round, and under -1 that of the dialogue as a whole.
+    ``outcomes`` has the outcomes of its answers by round, and under -1 that of the whole dialogue.
     """
 
     dialogue: str
@@ -45,17 +45,17 @@ class Found:
 
     @property
     def badness(self) -> tuple[bool, float]:
-        """Orders by score, the lowest first; dialogues without a score come last."""
+        """A sort key: the worst score first, dialogues without a score last."""
         return self.scored is None, 0 if self.scored is None else self.scored.badness
 
     @property
     def answers(self) -> int:
-        """How many of its answers were judged."""
+        """The number of judged answers."""
         return sum(round_ >= 0 for round_ in self.outcomes)
 
     @property
     def outcome(self) -> str:
-        """The outcomes in the order of rounds, each once."""
+        """The outcomes in the order of rounds, each once, separated by commas."""
         answers = [self.outcomes[k] for k in sorted(self.outcomes) if k >= 0]
         return ", ".join(dict.fromkeys(answers or self.outcomes.values()))
 
@@ -70,10 +70,15 @@ class Found:
 
 _Key: TypeAlias = Callable[[Found], tuple[object, ...]]
 SORTS: Mapping[str, _Key] = {
-    "score": lambda one: (one.badness, one.task, one.model, one.iteration),
-    "task": lambda one: (one.task, one.model, one.iteration),
-    "model": lambda one: (one.model, one.task, one.iteration),
-    "outcome": lambda one: (one.outcome, one.task, one.model, one.iteration),
+    "score": lambda dialogue: (dialogue.badness, dialogue.task, dialogue.model, dialogue.iteration),
+    "task": lambda dialogue: (dialogue.task, dialogue.model, dialogue.iteration),
+    "model": lambda dialogue: (dialogue.model, dialogue.task, dialogue.iteration),
+    "outcome": lambda dialogue: (
+        dialogue.outcome,
+        dialogue.task,
+        dialogue.model,
+        dialogue.iteration,
+    ),
 }
 """The orders in which dialogues can be listed."""
 
@@ -88,26 +93,26 @@ def find_dialogues(
     sort: str = "score",
     limit: int | None = None,
 ) -> Table:
-    """The judged dialogues of a selection, at most ``limit``, in the order ``sort``.
+    """List judged dialogues of a selection, at most ``limit``, in the order ``sort``.
 
-    ``outcome`` is that of an answer or of the whole dialogue, ``below`` what the score by the
-    task's main metric must be less than, ``text`` what an answer must contain, whatever its case.
-    Raises :class:`~kgbench.errors.QueryError` for an unknown outcome or order.
+    A dialogue is listed if an answer, or the dialogue as a whole, ended with ``outcome``, if its
+    score by the task's main metric is less than ``below``, and if an answer contains ``text``,
+    ignoring case. Raises :class:`~kgbench.errors.QueryError` for an unknown outcome or order.
     """
     if outcome is not None and outcome not in list(Outcome):
         raise QueryError(f"there is no outcome '{outcome}'; there are: {', '.join(Outcome)}")
     if sort not in SORTS:
         raise QueryError(f"dialogues cannot be sorted by '{sort}': choose {', '.join(SORTS)}")
-    wanted = None if text is None else with_text(store, selection, text)
+    paths = None if text is None else with_text(store, selection, text)
     judged = judged_dialogues(store, selection)
-    chosen = choose(judged, outcome=outcome, below=below, among=wanted, sort=sort)
+    chosen = choose(judged, outcome=outcome, below=below, among=paths, sort=sort)
     shown = chosen[:limit]
-    left = len(chosen) - len(shown)
+    hidden = len(chosen) - len(shown)
     return Table(
         title=f"Dialogues found: {len(chosen)} ({selection.suite_name})",
         columns=COLUMNS,
-        rows=tuple(one.row for one in shown),
-        notes=(f"{left} more: a higher limit shows them.",) if left else (),
+        rows=tuple(dialogue.row for dialogue in shown),
+        notes=(f"{hidden} more dialogues: raise the limit to see them.",) if hidden else (),
         queries=QUERIES,
         context={**selection.context, "outcome": outcome, "below": below, "search": text},
     )
@@ -122,34 +127,36 @@ def choose(
     sort: str = "score",
     reverse: bool = False,
 ) -> list[Found]:
-    """Dialogues by outcome and score in the order ``sort``; ``among`` has the paths that count."""
+    """Filter dialogues by outcome, score and path (``among``), and sort them by ``sort``."""
     chosen = list(judged)
     if outcome is not None:
-        chosen = [one for one in chosen if outcome in one.outcomes.values()]
+        chosen = [dialogue for dialogue in chosen if outcome in dialogue.outcomes.values()]
     if below is not None:
-        chosen = [one for one in chosen if one.scored and one.scored.value < below]
+        chosen = [
+            dialogue for dialogue in chosen if dialogue.scored and dialogue.scored.value < below
+        ]
     if among is not None:
-        chosen = [one for one in chosen if one.dialogue in among]
-    chosen.sort(key=lambda one: (*SORTS[sort](one), one.dialogue), reverse=reverse)
+        chosen = [dialogue for dialogue in chosen if dialogue.dialogue in among]
+    chosen.sort(key=lambda dialogue: (*SORTS[sort](dialogue), dialogue.dialogue), reverse=reverse)
     if reverse and sort == "score":  # those without a score stay at the end
-        chosen.sort(key=lambda one: one.scored is None)
+        chosen.sort(key=lambda dialogue: dialogue.scored is None)
     return chosen
 
 
 def judged_dialogues(store: Store, selection: Selection) -> list[Found]:
-    """All judged dialogues of a selection with their outcomes and scores, in no order."""
-    found = _judged(store, selection)
+    """Return all judged dialogues of a selection with outcomes and scores, in no order."""
+    by_path = _judged(store, selection)
     for value in main_values(store, selection):
-        if value.dialogue in found:
-            found[value.dialogue].scored = value
-    return list(found.values())
+        if value.dialogue in by_path:
+            by_path[value.dialogue].scored = value
+    return list(by_path.values())
 
 
 def _judged(store: Store, selection: Selection) -> dict[str, Found]:
-    """All judged dialogues of a selection, by their paths below the base of the store."""
+    """Return all judged dialogues of a selection, by their paths below the base of the store."""
     selected = fetch.selection_test(store, selection)
     tasks, models = fetch.tasks(store), fetch.models(store)
-    found: dict[str, Found] = {}
+    by_path: dict[str, Found] = {}
     for row in queries.run(
         store,
         "dialogue-outcomes",
@@ -160,16 +167,16 @@ def _judged(store: Store, selection: Selection) -> dict[str, Found]:
         model, task = row["model"].value, row["task"].value
         if selected(model, task):
             path = row["dialogue"].value.removeprefix(store.iris.base)
-            if path not in found:
+            if path not in by_path:
                 iteration = int(row["iteration"].value)
-                found[path] = Found(path, tasks[task].name, models.name(model), iteration)
+                by_path[path] = Found(path, tasks[task].name, models.name(model), iteration)
             round_ = -1 if row["round"] is None else int(row["round"].value)
-            found[path].outcomes[round_] = row["outcome"].value.removeprefix(OUTCOME)
-    return found
+            by_path[path].outcomes[round_] = row["outcome"].value.removeprefix(OUTCOME)
+    return by_path
 
 
 def with_text(store: Store, selection: Selection, text: str) -> set[str]:
-    """The paths of the dialogues with ``text`` in an answer, whatever its case."""
+    """Return the paths of the dialogues with ``text`` in an answer, ignoring case."""
     graphs = list(selection.run_graphs)
     rows = queries.rows(store, "dialogues-with-text", runGraph=graphs, text=text)
     return {str(dialogue).removeprefix(store.iris.base) for (dialogue,) in rows}

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which graph format models read better: two-sided t-tests between tasks that differ only in it.
+"""Format preference: two-sided t-tests between tasks that differ only in the graph format.
 
 The rule is that of the published tables (LLM-KG-Bench 3, ESWC 2025, table 3; Semantic Web Journal
-2025, table 7): Student's test with equal variances, the winner is the format with the greater
+2025, table 7): Student's test with equal variances; the winner is the format with the greater
 mean, marked at 95 % and in bold at 99 %. The column over all tasks and the row over all models
-pool values.
+pool the values.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from kgbench.vocab import KGB, RDFS
 ALL_MODELS = "All models"
 ALL_TASKS = "All tasks"
 METHOD = "formats"
-"""The published method of the tests, as declared."""
+"""The name of the declared method of the tests."""
 QUERIES = (*fetch.CHOOSING, *fetch.HISTOGRAMS)
 _DETAILS = (
     Column("model", "Model"),
@@ -51,7 +51,7 @@ _DETAILS = (
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One column: a label, and the two tasks (labels) with the metric that are compared."""
+    """A column of the table: its label and the selectors of the two tasks that are compared."""
 
     label: str
     first: Selector
@@ -60,7 +60,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class FormatComparison:
-    """A declared comparison of two formats."""
+    """A declared comparison of two formats; ``file`` is ``None`` for a shipped one."""
 
     name: str
     label: str
@@ -71,7 +71,7 @@ class FormatComparison:
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """The values of both formats for one model (or all) on one pair (or all)."""
+    """The values of both formats for one model (or all models) on one pair (or all pairs)."""
 
     model: str
     column: str
@@ -81,7 +81,7 @@ class Contest:
 
 
 def comparison(name: str = "turtle-jsonld", file: Path | None = None) -> FormatComparison:
-    """The declared format comparison called ``name``, as shipped or from one's own file."""
+    """Return the declared comparison ``name``, a shipped one or one from the user's ``file``."""
     declared = own_or_shipped(file, "format-preference.ttl")
     node = declared.named(KGB.FormatComparison, name)
     pairs = []
@@ -104,7 +104,10 @@ def comparison(name: str = "turtle-jsonld", file: Path | None = None) -> FormatC
 def contests(
     store: Store, selection: Selection, declared: FormatComparison
 ) -> tuple[list[Pair], list[Contest]]:
-    """The pairs that the store has tasks for, and the contests, by model and in their order."""
+    """Return the pairs for which the store has tasks, and the contests, by model and pair.
+
+    Raises :class:`~kgbench.errors.QueryError` where there are no tasks or no scores.
+    """
     sides_of = (side for pair in declared.pairs for side in (pair.first, pair.second))
     check_selectors(store, sides_of, declared.file)
     tasks, metrics = fetch.tasks(store), fetch.metrics(store)
@@ -119,10 +122,10 @@ def contests(
             sides[pair.label] = (first, second)
     if not pairs:
         raise QueryError(f"the store has no tasks that '{declared.name}' compares")
-    wanted = [score for both in sides.values() for side in both for score in side]
+    needed_scores = [score for both in sides.values() for side in both for score in side]
     names = fetch.models(store)
-    found = reached(store, selection, wanted)
-    if not found:
+    values = reached(store, selection, needed_scores)
+    if not values:
         raise QueryError(f"no model has scores on the tasks that '{declared.name}' compares")
     single = [
         Contest(
@@ -132,30 +135,30 @@ def contests(
             Histogram.pooled(parts[s] for s in second if s in parts),
             Bounds.around(metrics[s.metric].bounds for s in (*first, *second)),
         )
-        for model, parts in found.items()
+        for model, parts in values.items()
         for label, (first, second) in sides.items()
     ]
     return pairs, _with_totals(single)
 
 
 def _with_totals(single: list[Contest]) -> list[Contest]:
-    models = sorted({one.model for one in single})
-    columns = list(dict.fromkeys(one.column for one in single))
+    models = sorted({contest.model for contest in single})
+    columns = list(dict.fromkeys(contest.column for contest in single))
     pool = _Pool(single)
-    found = []
+    contests_ = []
     for model in [*models, ALL_MODELS]:
         of_model = models if model == ALL_MODELS else [model]
-        found += [pool.contest(model, of_model, column, [column]) for column in columns]
-        found.append(pool.contest(model, of_model, ALL_TASKS, columns))
-    return found
+        contests_ += [pool.contest(model, of_model, column, [column]) for column in columns]
+        contests_.append(pool.contest(model, of_model, ALL_TASKS, columns))
+    return contests_
 
 
 class _Pool:
     def __init__(self, single: Iterable[Contest]) -> None:
-        self._by = {(one.model, one.column): one for one in single}
+        self._by = {(contest.model, contest.column): contest for contest in single}
 
     def contest(self, model: str, models: list[str], column: str, columns: list[str]) -> Contest:
-        """The values of several models and columns together."""
+        """Pool the values of several models and columns."""
         parts = [self._by[m, c] for m in models for c in columns]
         return Contest(
             model,
@@ -174,19 +177,19 @@ def format_preference(
     alpha: float = 0.05,
     strong: float = 0.01,
 ) -> Table:
-    """One row per model, one column per pair of tasks: the preferred format, ``-`` where none is.
+    """Tabulate the preferred formats: one row per model, one column per pair of tasks.
 
-    A mark stands where p is below ``alpha``, in ``**`` where it is below ``strong``; a cell is
-    empty where a format has no values.
+    A cell names the preferred format where p is below ``alpha``, in ``**`` where p is below
+    ``strong``, and is ``-`` otherwise; it is empty where a format has no values.
     """
     declared = declared or comparison()
-    how = inference(by=METHOD, confidence=None, alpha=alpha)
-    pairs, found = contests(store, selection, declared)
+    inference_ = inference(by=METHOD, confidence=None, alpha=alpha)
+    pairs, all_contests = contests(store, selection, declared)
     labels = [pair.label for pair in pairs]
     by_model: dict[str, dict[str, Value]] = {}
-    for one in found:
-        mark = _mark(one, declared.formats, alpha, strong)
-        by_model.setdefault(one.model, {})[one.column] = mark
+    for contest in all_contests:
+        mark = _mark(contest, declared.formats, alpha, strong)
+        by_model.setdefault(contest.model, {})[contest.column] = mark
     columns = [Column("model", "Model")]
     columns += [Column(label, label, Kind.MARK) for label in [*labels, ALL_TASKS]]
     rows = [
@@ -198,9 +201,9 @@ def format_preference(
         columns=tuple(columns),
         rows=tuple(rows),
         notes=(
-            how.note,
+            inference_.note,
             f"Two-sided t-tests with equal variances: marked p < {alpha:g}, bold p < {strong:g}.",
-            "No correction for the number of tests; the details have corrected p values.",
+            "No correction for the number of tests; the details show corrected p values.",
         ),
         queries=QUERIES,
         context={
@@ -208,16 +211,16 @@ def format_preference(
             "comparison": declared.name,
             "first_format": declared.formats[0],
             "second_format": declared.formats[1],
-            **how.context,
+            **inference_.context,
             "strong": strong,
         },
     )
 
 
-def _mark(one: Contest, formats: tuple[str, str], alpha: float, strong: float) -> str | None:
-    if not one.first.n or not one.second.n:
+def _mark(contest: Contest, formats: tuple[str, str], alpha: float, strong: float) -> str | None:
+    if not contest.first.n or not contest.second.n:
         return None
-    test = t_test(one.first, one.second)
+    test = t_test(contest.first, contest.second)
     if test is None or test.p >= alpha:
         return "-"
     winner = formats[0] if test.difference > 0 else formats[1]
@@ -227,19 +230,21 @@ def _mark(one: Contest, formats: tuple[str, str], alpha: float, strong: float) -
 def format_preference_details(
     store: Store, selection: Selection, declared: FormatComparison
 ) -> Table:
-    """One row per test: means, difference with interval, p, p corrected (Holm), effect size.
+    """Tabulate the tests: means, difference with interval, p, p corrected (Holm), effect size.
 
-    The correction is over the tests of single models on single pairs; pooled tests are not among
-    them and have no corrected p.
+    There is a row for each test. The correction is over the tests of single models on single
+    pairs; pooled tests have no corrected p.
     """
-    how = inference(by=METHOD)
-    _, found = contests(store, selection, declared)
-    tests = [t_test(one.first, one.second) for one in found]
-    pooled = [ALL_MODELS in one.model or one.column == ALL_TASKS for one in found]
+    inference_ = inference(by=METHOD)
+    _, all_contests = contests(store, selection, declared)
+    tests = [t_test(contest.first, contest.second) for contest in all_contests]
+    pooled = [
+        ALL_MODELS in contest.model or contest.column == ALL_TASKS for contest in all_contests
+    ]
     corrected = holm([None if t is None or p else t.p for t, p in zip(tests, pooled, strict=True)])
     rows: list[tuple[Value, ...]] = []
-    for one, test, p_holm in zip(found, tests, corrected, strict=True):
-        interval = difference_interval(one.first, one.second, one.bounds)
+    for contest, test, p_holm in zip(all_contests, tests, corrected, strict=True):
+        interval = difference_interval(contest.first, contest.second, contest.bounds)
         statistics: Mapping[str, Value] = (
             {}
             if test is None
@@ -251,18 +256,18 @@ def format_preference_details(
                 "p": test.p,
             }
         )
-        known: dict[str, Value] = {
-            "model": one.model,
-            "tasks": one.column,
-            "n_first": one.first.n,
-            "mean_first": one.first.mean,
-            "n_second": one.second.n,
-            "mean_second": one.second.mean,
+        cells: dict[str, Value] = {
+            "model": contest.model,
+            "tasks": contest.column,
+            "n_first": contest.first.n,
+            "mean_first": contest.first.mean,
+            "n_second": contest.second.n,
+            "mean_second": contest.second.mean,
             "p_holm": p_holm,
-            "d": cohens_d(one.first, one.second),
+            "d": cohens_d(contest.first, contest.second),
             **statistics,
         }
-        rows.append(tuple(known.get(column.name) for column in _DETAILS))
+        rows.append(tuple(cells.get(column.name) for column in _DETAILS))
     first, second = declared.formats
     heads = {"n_first": f"n {first}", "mean_first": f"Mean {first}"}
     heads |= {"n_second": f"n {second}", "mean_second": f"Mean {second}"}
@@ -271,10 +276,10 @@ def format_preference_details(
         columns=tuple(Column(c.name, heads.get(c.name, c.title), c.kind) for c in _DETAILS),
         rows=tuple(rows),
         notes=(
-            how.note,
+            inference_.note,
             "Holm's correction is over the tests of single models on single tasks.",
             DIFFERENCE_NOTE,
         ),
         queries=QUERIES,
-        context={**selection.context, "comparison": declared.name, **how.context},
+        context={**selection.context, "comparison": declared.name, **inference_.context},
     )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exact statistics of values that are given as a histogram: each value with how often it occurs.
+"""Exact statistics of values that are given as a histogram: each distinct value with its count.
 
-Sums are carried out in whole numbers (every float is one over a power of two), so that nothing is
-lost however many values there are, and constant values have a deviation of exactly zero.
+Sums are computed with integers (every float is an integer divided by a power of two), so they have
+no rounding errors for any number of values, and constant values have a deviation of exactly zero.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class Histogram:
 
     @classmethod
     def of(cls, values: Iterable[float]) -> Histogram:
-        """The histogram of single values."""
+        """Count single values."""
         return cls(Counter(values))
 
     @classmethod
     def pooled(cls, parts: Iterable[Histogram]) -> Histogram:
-        """All values of several histograms together."""
+        """Combine the values of several histograms."""
         together: Counter[float] = Counter()
         for part in parts:
             together.update(part.counts)
@@ -45,17 +45,17 @@ class Histogram:
 
     @cached_property
     def n(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return sum(self.counts.values())
 
     @cached_property
     def _moments(self) -> tuple[Fraction, Fraction]:
-        """The exact sum of the values, and of their squares."""
+        """The exact sums of the values and of their squares."""
         ratios = [(v.as_integer_ratio(), c) for v, c in self.counts.items()]
         scale = max((q for (_, q), _ in ratios), default=1)
-        whole = [(p * (scale // q), c) for (p, q), c in ratios]
-        total = sum(p * c for p, c in whole)
-        squares = sum(p * p * c for p, c in whole)
+        scaled = [(p * (scale // q), c) for (p, q), c in ratios]
+        total = sum(p * c for p, c in scaled)
+        squares = sum(p * p * c for p, c in scaled)
         return Fraction(total, scale), Fraction(squares, scale * scale)
 
     @cached_property
@@ -94,16 +94,16 @@ class Histogram:
         return sorted(self.counts.items())
 
     def quantile(self, share: float) -> float | None:
-        """The quantile at ``share`` (0 to 1), interpolated linearly between neighbours.
+        """Return the quantile at ``share`` (0 to 1), interpolated linearly between neighbours.
 
-        The same as ``numpy.quantile`` with its default method; ``None`` without values.
+        It equals ``numpy.quantile`` with its default method; ``None`` without values.
         """
         if not self.n:
             return None
-        place = share * (self.n - 1)
-        below = math.floor(place)
+        position = share * (self.n - 1)
+        below = math.floor(position)
         low, high = self._at(below), self._at(min(below + 1, self.n - 1))
-        return low if low == high else low + (high - low) * (place - below)
+        return low if low == high else low + (high - low) * (position - below)
 
     @property
     def median(self) -> float | None:
@@ -124,13 +124,13 @@ class Histogram:
         return self._sorted[-1][0] if self.n else None
 
     def values(self) -> Iterator[float]:
-        """Every value as often as it occurs, in ascending order."""
+        """Iterate over all values, repeated by their counts, in ascending order."""
         for value, count in self._sorted:
             yield from repeat(value, count)
 
     @cached_property
     def _ends(self) -> list[int]:
-        """For each distinct value, how many values are not greater."""
+        """The cumulative counts: for each distinct value, the number of values up to it."""
         return list(accumulate(count for _, count in self._sorted))
 
     def _at(self, index: int) -> float:
@@ -138,11 +138,11 @@ class Histogram:
 
 
 def mixture(parts: Iterable[tuple[Histogram, Fraction]]) -> tuple[float, float] | None:
-    """Mean and standard deviation of a mixture of histograms with the given weights.
+    """Return mean and standard deviation of a weighted mixture of histograms.
 
     Each histogram counts by its weight, whatever its number of values, and weights need not add up
     to 1. The deviation is that of the whole mixture (``sqrt(E[x^2] - E[x]^2)``), which covers the
-    spread within and between its parts. ``None`` where nothing has any weight.
+    spread within and between its parts. ``None`` where the total weight is 0.
 
     >>> mixture([(Histogram.of([1.0]), Fraction(1)), (Histogram.of([0.0, 0.0]), Fraction(1))])
     (0.5, 0.5)
@@ -161,5 +161,5 @@ def mixture(parts: Iterable[tuple[Histogram, Fraction]]) -> tuple[float, float] 
 
 
 def mean(values: Iterable[float]) -> float | None:
-    """The mean of single values, correctly rounded; ``None`` without values."""
+    """Return the mean of single values, correctly rounded; ``None`` without values."""
     return Histogram.of(values).mean

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How intervals and tests are made, and what they are about: declared, and said in every form."""
+"""Inference: the method, estimand and levels of intervals and tests, as recorded with tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CLUSTERED, INDEPENDENT = "clustered", "independent"
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """How intervals and tests are made; ``estimand`` is the name of the one it always has."""
+    """A method of intervals and tests; ``estimand`` is the name of a fixed estimand, if any."""
 
     name: str
     iri: str
@@ -32,9 +32,10 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class Inference:
-    """What the intervals and tests of a table are about, by which method, and at which levels.
+    """The estimand, method and levels of the intervals and tests of a table.
 
-    ``confidence`` is that of intervals and ``alpha`` that of tests, ``None`` where there are none.
+    ``confidence`` is the level of intervals and ``alpha`` that of tests, ``None`` where there are
+    none.
     """
 
     about: Estimand
@@ -44,7 +45,7 @@ class Inference:
 
     @property
     def context(self) -> dict[str, Value]:
-        """What a table says of it, for programs; what is stored and published is taken from it."""
+        """The part of a table's context from which stored and published statements are made."""
         levels = {"confidence": self.confidence, "alpha": self.alpha}
         return {
             "estimand": self.about.name,
@@ -56,16 +57,16 @@ class Inference:
 
     @property
     def note(self) -> str:
-        """A sentence that names it for people."""
+        """A note for people about estimand and method."""
         about = self.about
         if self.method.name != CLUSTERED:
             return (
                 f"Intervals and tests are about {about.label}, by the method "
                 f"'{self.method.name}' ({self.method.label}): {self.method.description}"
             )
-        kept = "" if about.fixed is None else f" within {about.fixed}s"
+        within = "" if about.fixed is None else f" within {about.fixed}s"
         return (
-            f"Intervals and tests are about {about.label}. Clusters are {about.sampled}s{kept}: "
+            f"Intervals and tests are about {about.label}. Clusters are {about.sampled}s{within}: "
             f"cluster-robust standard errors and t, below {FEWEST_FOR_T} clusters exact sign flips "
             f"of clusters, and no interval below {FEWEST_FOR_INTERVAL}. 95 % intervals stay inside "
             "the range of the scores (Korn and Graubard 1998)."
@@ -73,19 +74,21 @@ class Inference:
 
 
 def method(name: str) -> Method:
-    """The declared method of inference called ``name``.
+    """Return the declared method of inference ``name``.
 
     Raises :class:`~kgbench.errors.QueryError` where there is none.
     """
     source = shipped("queries", "estimands.ttl")
     node = source.named(KGB.InferenceMethod, name)
-    always = [source.required(one, SKOS.notation) for one in source.objects(node, KGB.estimand)]
+    estimands = [
+        source.required(node_, SKOS.notation) for node_ in source.objects(node, KGB.estimand)
+    ]
     return Method(
         name=name,
         iri=node.value,
         label=source.required(node, RDFS.label),
         description=source.required(node, DCTERMS.description),
-        estimand=always[0] if always else None,
+        estimand=estimands[0] if estimands else None,
     )
 
 
@@ -96,33 +99,33 @@ def inference(
     confidence: float | None = CONFIDENCE,
     alpha: float | None = None,
 ) -> Inference:
-    """The inference about an estimand by a method, both by name.
+    """Return the inference for an estimand by a method, both given by name.
 
-    Without a method it is the one for the estimand. A method that always has the same estimand
-    keeps that one. Raises :class:`~kgbench.errors.QueryError` for an estimand that cannot be asked
-    for, and for an unknown method.
+    The default method depends on the estimand. The fixed estimand of a method takes precedence over
+    ``about``. Raises :class:`~kgbench.errors.QueryError` for an estimand that users cannot choose,
+    and for an unknown method.
     """
     if about not in ASKED:
         hint = f" ({near})" if (near := close(about, ASKED)) else ""
         raise QueryError(
-            f"no estimand '{about}' can be asked for; there are: {', '.join(ASKED)}{hint}"
+            f"'{about}' is not an estimand to choose; there are: {', '.join(ASKED)}{hint}"
         )
     if by is None:
         by = INDEPENDENT if not estimand(about).clustered else CLUSTERED
-    how = method(by)
-    return Inference(estimand(how.estimand or about), how, confidence, alpha)
+    chosen_method = method(by)
+    return Inference(estimand(chosen_method.estimand or about), chosen_method, confidence, alpha)
 
 
 def statements(node: str, table: Table) -> Iterator[str]:
-    """The N-Triples lines that say of ``node`` (IRI) what the inference of a table is.
+    """Yield the N-Triples lines that describe the inference of a table, about ``node`` (IRI).
 
-    None for a table without intervals and tests, whose context names no method.
+    There are none for a table without intervals and tests, whose context names no method.
     """
-    named, by = table.context.get("estimand"), table.context.get("method")
-    if named is None or by is None:
+    estimand_name, method_name = table.context.get("estimand"), table.context.get("method")
+    if estimand_name is None or method_name is None:
         return
-    yield f"<{node}> <{KGB.estimand}> <{estimand(str(named)).iri}> ."
-    yield f"<{node}> <{KGB.inferenceMethod}> <{method(str(by)).iri}> ."
+    yield f"<{node}> <{KGB.estimand}> <{estimand(str(estimand_name)).iri}> ."
+    yield f"<{node}> <{KGB.inferenceMethod}> <{method(str(method_name)).iri}> ."
     for name, term in (("confidence", KGB.confidenceLevel), ("alpha", KGB.significanceLevel)):
         level = table.context.get(name)
         if level is not None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Confidence intervals of means.
 
-An interval of a score never leaves the range of the score. Student's t, which does, stays for the
-tables of papers that print it and for quantities without a range.
+An interval of a score never leaves the range of the score. Intervals by Student's t can; they are
+used for the tables of papers that print them, and for quantities without a range.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ METHODS = {
     "bootstrap": "percentile bootstrap, because the metric declares no range with two ends",
     "student": "Student's t, as the paper prints it",
 }
-"""How intervals of means are made, by the name that tables and exports give the method."""
+"""Descriptions of the methods for intervals of means, by their names in tables and exports."""
 DIFFERENCE_NOTE = (
     "95 % intervals of differences stay inside their range, and are no part of the t-test: "
     "Wilson's score interval where values are paired, else combined from the intervals of both "
@@ -37,20 +37,20 @@ class Interval(NamedTuple):
 
     @property
     def half_width(self) -> float:
-        """Half its width."""
+        """Half the width of the interval."""
         return (self.high - self.low) / 2
 
 
 class Bounds(NamedTuple):
-    """The range that a metric declares; ``None`` at an end that it does not declare."""
+    """The range that a metric declares; an undeclared end is ``None``."""
 
     low: float | None = None
     high: float | None = None
 
     def method(self, values: Histogram) -> str:
-        """The method for a mean of ``values``, a key of :data:`METHODS`.
+        """Return the method for a mean of ``values``, a key of :data:`METHODS`.
 
-        Published values may leave the range that their own formula declares.
+        It depends on the values, because published values may lie outside the declared range.
         """
         if self.low is None or self.high is None or not self.low < self.high:
             return "bootstrap"
@@ -66,11 +66,11 @@ class Bounds(NamedTuple):
 
     @classmethod
     def around(cls, several: Iterable[Bounds]) -> Bounds:
-        """The range that covers several; without an end where one, or every one, has none."""
-        known = list(several)
-        if not known:
+        """Return the range that covers several ranges; an end is ``None`` where any lacks it."""
+        ranges = list(several)
+        if not ranges:
             return cls()
-        lows, highs = zip(*known, strict=True)
+        lows, highs = zip(*ranges, strict=True)
         return cls(
             None if None in lows else min(lows),
             None if None in highs else max(highs),
@@ -81,14 +81,14 @@ UNBOUNDED = Bounds()
 
 
 def half_width(error: float, freedom: float) -> float:
-    """Half the interval of what has the standard ``error``, by Student's t."""
+    """Return half the width of the interval of an estimate with standard ``error``, by t."""
     return t_quantile(freedom) * error
 
 
 def mean_interval(values: Histogram) -> Interval | None:
-    """The interval of the mean by Student's t; ``None`` for fewer than two values.
+    """Return the interval of the mean by Student's t; ``None`` for fewer than two values.
 
-    Constant values give an interval without width. It can leave the range of the values.
+    Constant values give an interval of width 0. The interval can leave the range of the values.
     """
     mean, error = values.mean, values.standard_error
     if mean is None or error is None:
@@ -100,7 +100,7 @@ def mean_interval(values: Histogram) -> Interval | None:
 
 
 def score_interval(values: Histogram, bounds: Bounds) -> Interval | None:
-    """The interval of a mean score inside ``bounds``; ``None`` for fewer than two values."""
+    """Return the interval of a mean score inside ``bounds``; ``None`` for fewer than two values."""
     if values.n <= 1:
         return None
     if bounds.method(values) == "bootstrap":
@@ -111,42 +111,45 @@ def score_interval(values: Histogram, bounds: Bounds) -> Interval | None:
 
 
 def difference_interval(first: Histogram, second: Histogram, bounds: Bounds) -> Interval | None:
-    """The interval of the difference of two unpaired means, first less second.
+    """Return the interval of the difference of two unpaired means, first minus second.
 
     It combines those of both means (Zou and Donner, Statistics in Medicine 27, 2008; for shares
     Newcombe 1998, method 10) and stays inside the range of such differences. ``None`` where a side
     has fewer than two values.
     """
-    ours, theirs = score_interval(first, bounds), score_interval(second, bounds)
-    if ours is None or theirs is None:
+    first_interval, second_interval = score_interval(first, bounds), score_interval(second, bounds)
+    if first_interval is None or second_interval is None:
         return None
     assert first.mean is not None
     assert second.mean is not None
-    return combined_interval(first.mean, ours, second.mean, theirs)
+    return combined_interval(first.mean, first_interval, second.mean, second_interval)
 
 
-def combined_interval(first: float, ours: Interval, second: float, theirs: Interval) -> Interval:
-    """The interval of the difference of two independent means, from the interval of each."""
+def combined_interval(
+    first: float, first_interval: Interval, second: float, second_interval: Interval
+) -> Interval:
+    """Return the interval of the difference of two independent means, from their intervals."""
     difference = first - second
     return Interval(
-        difference - math.hypot(first - ours.low, theirs.high - second),
-        difference + math.hypot(ours.high - first, second - theirs.low),
+        difference - math.hypot(first - first_interval.low, second_interval.high - second),
+        difference + math.hypot(first_interval.high - first, second - second_interval.low),
     )
 
 
 def method_note(methods: Iterable[str]) -> str:
-    """A sentence that names the methods of the intervals of a table."""
-    named = " or ".join(METHODS[method] for method in sorted(set(methods), reverse=True))
-    return f"95 % intervals of means over dialogues: {named}." if named else ""
+    """Return a sentence that names the methods of the intervals of a table."""
+    descriptions = " or ".join(METHODS[method] for method in sorted(set(methods), reverse=True))
+    return f"95 % intervals of means over dialogues: {descriptions}." if descriptions else ""
 
 
 def _wilson(values: Histogram, low: float, high: float) -> Interval:
-    """Wilson's interval (Wilson 1927) of a mean between ``low`` and ``high``.
+    """Return Wilson's interval (Wilson 1927) of a mean between ``low`` and ``high``.
 
-    Values at the two ends are shares: n is their number, and the quantile that of the normal
-    distribution. Other values vary less than shares of the same mean: their effective number is
-    n (m (1 - m)) / s^2 with the mean m and the sample variance s^2 on the scale from 0 to 1, and
-    the quantile is Student's with n - 1 (Korn and Graubard, Survey Methodology 24, 1998).
+    Where all values lie at the two ends, they are treated as shares: n is their number, and the
+    quantile that of the normal distribution. Other values vary less than shares of the same mean:
+    their effective number is n (m (1 - m)) / s^2 with the mean m and the sample variance s^2 on the
+    scale from 0 to 1, and the quantile is Student's with n - 1 degrees of freedom (Korn and
+    Graubard, Survey Methodology 24, 1998).
     """
     assert values.mean is not None
     assert values.variance is not None
@@ -164,46 +167,46 @@ def _wilson(values: Histogram, low: float, high: float) -> Interval:
 
 
 def wilson(mean: float, effective: float, quantile: float, low: float, high: float) -> Interval:
-    """Wilson's interval of a ``mean`` between ``low`` and ``high`` of ``effective`` values.
+    """Return Wilson's interval of a ``mean`` of ``effective`` values in ``low`` to ``high``.
 
     ``quantile`` is that of the normal or of Student's t distribution.
     """
     width = high - low
     share = quantile**2 / effective
-    place = (mean - low) / width
-    centre = (place + share / 2) / (1 + share)
-    half = math.sqrt(share * (place * (1 - place) + share / 4)) / (1 + share)
-    # Rounding alone could leave the range, or leave out a mean at its very end.
+    scaled = (mean - low) / width
+    centre = (scaled + share / 2) / (1 + share)
+    half = math.sqrt(share * (scaled * (1 - scaled) + share / 4)) / (1 + share)
+    # Rounding errors must neither leave the range nor exclude a mean at the end of the range.
     bottom = max(low, low + width * (centre - half))
     top = min(high, low + width * (centre + half))
     return Interval(min(bottom, mean), max(top, mean))
 
 
 def _bootstrap(values: Histogram) -> Interval:
-    """The middle share of means of resampled values, which lies between the values themselves."""
+    """Return the percentile bootstrap interval, which stays inside the range of the values."""
     import numpy as np
 
     kinds = sorted(values.counts.items())
     if len(kinds) == 1:
         return Interval(kinds[0][0], kinds[0][0])
     numbers = np.array([count for _, count in kinds])
-    drawn = np.random.default_rng(_SEED).multinomial(
+    sums = np.random.default_rng(_SEED).multinomial(
         values.n, numbers / values.n, size=_SAMPLES
     ) @ np.array([value for value, _ in kinds])
     tail = (1 - CONFIDENCE) / 2
-    low, high = np.quantile(drawn / values.n, [tail, 1 - tail])
+    low, high = np.quantile(sums / values.n, [tail, 1 - tail])
     return Interval(max(kinds[0][0], float(low)), min(kinds[-1][0], float(high)))
 
 
 def t_quantile(freedom: float) -> float:
-    """The quantile of Student's t for an interval with :data:`CONFIDENCE`."""
+    """Return the quantile of Student's t for an interval with :data:`CONFIDENCE`."""
     from scipy.special import stdtrit  # type: ignore[import-untyped]
 
     return float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
 
 
 def normal_quantile() -> float:
-    """The quantile of the normal distribution for an interval with :data:`CONFIDENCE`."""
+    """Return the quantile of the normal distribution for :data:`CONFIDENCE`."""
     from scipy.special import ndtri
 
     return float(ndtri((1 + CONFIDENCE) / 2))

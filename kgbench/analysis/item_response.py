@@ -2,7 +2,7 @@
 """The two-parameter logistic model of item response theory (2PL).
 
 A model of ability t solves an item with probability 1 / (1 + exp(-a (t - b))): ``a`` is the
-discrimination of the item and ``b`` its difficulty. Abilities have a standard normal distribution,
+discrimination of the item and ``b`` its difficulty. Abilities have a standard normal distribution
 and are integrated out (marginal likelihood by EM: Bock and Aitkin, Psychometrika 46, 1981). Normal
 priors keep estimates finite with few models: mean 1 and deviation 1 for the slope a, mean 0 and
 deviation 3 for the intercept -a b.
@@ -21,12 +21,12 @@ MODELS_NEEDED = 30
 _NODES, _REACH = 41, 4.0
 _ROUNDS, _STEADY = 500, 1e-4
 _SLOPE, _SLOPE_SD, _INTERCEPT_SD = 1.0, 1.0, 3.0
-_FLAT = 0.1  # below this slope an item does not say where it lies
+_FLAT = 0.1  # below this slope the difficulty of an item cannot be estimated
 _STEP = 1.0
 
 
 class ItemParameters(NamedTuple):
-    """Discrimination and difficulty of an item, in deviations of the models' abilities.
+    """Discrimination and difficulty of an item, in standard deviations of the models' abilities.
 
     ``difficulty`` is ``None`` where the item hardly discriminates (less than 0.1).
     """
@@ -36,11 +36,11 @@ class ItemParameters(NamedTuple):
 
 
 def two_parameters(solved: NDArray[np.float64]) -> list[ItemParameters]:
-    """The parameters of each item (row) by the shares that each model (column) solved of its tries.
+    """Estimate the parameters of each item (row) from the shares of tries that models solved.
 
-    A share is 0 to 1, ``nan`` where a model has none. Each share counts as one try, because
-    repetitions of a model on an item are not independent. An item that all models or none solved
-    has no finite estimate of its own: what it gets is the prior's.
+    Columns are models. A share is 0 to 1, ``nan`` where a model has no tries. Each share counts as
+    one try, because repetitions of a model on an item are not independent. An item that all models
+    or no model solved has no finite maximum-likelihood estimate: its estimate comes from the prior.
     """
     import numpy as np
     from scipy.special import log_expit, logsumexp  # type: ignore[import-untyped]
@@ -48,15 +48,15 @@ def two_parameters(solved: NDArray[np.float64]) -> list[ItemParameters]:
     nodes = np.linspace(-_REACH, _REACH, _NODES)
     prior = -(nodes**2) / 2
     prior -= logsumexp(prior)
-    there = ~np.isnan(solved)
-    right = np.where(there, solved, 0.0)
-    wrong = np.where(there, 1.0 - right, 0.0)
+    tried = ~np.isnan(solved)
+    right = np.where(tried, solved, 0.0)
+    wrong = np.where(tried, 1.0 - right, 0.0)
     slopes, intercepts = np.ones(len(solved)), np.zeros(len(solved))
     for _ in range(_ROUNDS):
         logits = slopes[:, None] * nodes + intercepts[:, None]
         joint = right.T @ log_expit(logits) + wrong.T @ log_expit(-logits) + prior
         abilities = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
-        new = _fitted(right @ abilities, there @ abilities, nodes, slopes, intercepts)
+        new = _fitted(right @ abilities, tried @ abilities, nodes, slopes, intercepts)
         change = max(abs(new[0] - slopes).max(), abs(new[1] - intercepts).max())
         slopes, intercepts = new
         if change < _STEADY:
@@ -68,7 +68,7 @@ def two_parameters(solved: NDArray[np.float64]) -> list[ItemParameters]:
 
 
 def _fitted(right: Any, tries: Any, nodes: Any, slopes: Any, intercepts: Any) -> tuple[Any, Any]:
-    """One step of Newton's method for every item, given expected counts at each ability."""
+    """Make one step of Newton's method for every item, given expected counts at each ability."""
     import numpy as np
     from scipy.special import expit
 

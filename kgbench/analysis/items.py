@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which cases are suspect: item analysis of cases by the models that were scored on them."""
+"""Item analysis of cases: difficulty, item-rest correlation and suspect cases."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CORRELATED = 4
-"""The least number of models that an item is correlated with the rest by."""
+"""The least number of models for an item-rest correlation."""
 COLUMNS = (
     Column("task", "Task"),
     Column("case", "Case"),
@@ -55,7 +55,7 @@ QUERIES = (*fetch.CHOOSING, *fetch.CASES)
 
 
 class Finding(StrEnum):
-    """Why a case deserves a look."""
+    """The reasons why a case is suspect."""
 
     REVERSED = "better models score lower"
     NOBODY = "nobody solves it"
@@ -64,9 +64,9 @@ class Finding(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ItemStatistics:
-    """A case among the others: its correlation with the rest, and the chance of one so low.
+    """The item-rest correlation of a case, and the one-sided p of a value so low.
 
-    ``best`` is the model that did best on the rest.
+    ``best`` is the model with the best scores on the other cases.
     """
 
     correlation: float | None
@@ -85,56 +85,59 @@ def items(
     irt: bool = False,
     suspect: bool = False,
 ) -> Table:
-    """One row per case of a task: how hard it is, and whether it agrees with all other cases.
+    """Tabulate the cases of tasks: difficulty of each, and its correlation with all other cases.
 
-    ``item_rest`` is the corrected item-total correlation: over models, of the mean score on the
-    case with the mean over all other selected cases. Negative values mean that better models score
-    lower; ``p`` is the one-sided chance of a value so low if case and rest were unrelated (t-test
-    of a correlation), and below ``alpha`` it is a finding. ``solved`` is as in
+    ``item_rest`` is the corrected item-total correlation over models between the mean score on the
+    case and the mean over all other selected cases. Negative values mean that better models score
+    lower; ``p`` is the one-sided p of a value so low if case and rest were unrelated (t-test of a
+    correlation), and a finding where it is below ``alpha``. ``solved`` is as in
     :func:`~kgbench.analysis.reliability.reliability`; ``irt`` adds the parameters of the 2PL model
-    (:mod:`~kgbench.analysis.item_response`); ``suspect`` leaves only cases with a finding.
+    (:mod:`~kgbench.analysis.item_response`); ``suspect`` keeps only cases with a finding.
 
-    Raises :class:`~kgbench.errors.QueryError` when no task or metric fits, and with ``irt`` for
+    Raises :class:`~kgbench.errors.QueryError` when no task or metric matches, and with ``irt`` for
     fewer than 30 models.
     """
-    how = inference(by="correlation", confidence=None, alpha=alpha)
+    inference_ = inference(by="correlation", confidence=None, alpha=alpha)
     chosen = chosen_scores(store, selection.tasks, metric, answers)
     metrics, tasks = fetch.metrics(store), fetch.tasks(store)
     reached = repetitions(store, selection, chosen, with_dialogues=True)
-    of = {item: metrics[chosen[item.task].metric] for item in reached}
+    metric_of = {item: metrics[chosen[item.task].metric] for item in reached}
     models = sorted({model for by_model in reached.values() for model in by_model})
-    shares = {item: _solved(reached[item], of[item], solved) for item in reached}
+    shares = {item: _solved(reached[item], metric_of[item], solved) for item in reached}
     parameters = _parameters(shares, models) if irt else None
-    related = statistics(reached, of, models)
+    related = statistics(reached, metric_of, models)
     rows = []
     for item, by_model in reached.items():
-        about = related[item]
-        finding = _finding(by_model, shares[item], about, alpha)
+        item_statistics = related[item]
+        finding = _finding(by_model, shares[item], item_statistics, alpha)
         if suspect and finding is None:
             continue
         row = (
             tasks[item.task].name,
             item.case.removeprefix(store.iris.base),
             *_values(by_model, shares[item], score_name(chosen[item.task], metrics)),
-            about.correlation,
-            about.p,
+            item_statistics.correlation,
+            item_statistics.p,
             *(() if parameters is None else parameters.get(item, (None, None))),
             finding,
-            worst(by_model[about.best], of[item]).removeprefix(store.iris.base),
+            worst(by_model[item_statistics.best], metric_of[item]).removeprefix(store.iris.base),
         )
-        rows.append((finding, about, row))
-    rows.sort(key=lambda one: _order(*one))
+        rows.append((finding, item_statistics, row))
+    rows.sort(key=lambda entry: _order(*entry))
     return Table(
         title=f"Cases ({selection.suite_name})",
         columns=(*COLUMNS, *(() if parameters is None else PARAMETERS), *LAST),
         rows=tuple(row for *_, row in rows),
-        notes=(*_notes(reached, of, models, alpha=alpha, solved=solved, irt=irt), how.note),
+        notes=(
+            *_notes(reached, metric_of, models, alpha=alpha, solved=solved, irt=irt),
+            inference_.note,
+        ),
         queries=QUERIES,
         context={
             **selection.context,
             "solved": solved,
             "metric": metric or "main",
-            **how.context,
+            **inference_.context,
             "irt": irt,
             "suspect": suspect,
         },
@@ -143,7 +146,7 @@ def items(
 
 
 def worst(answers: Answers, metric: MetricInfo) -> str:
-    """The dialogue (IRI) of the worst value by the metric; of equal ones the first by its IRI."""
+    """Return the dialogue (IRI) with the worst value by the metric; of ties, the first by IRI."""
     lowest = min(answers.counts) if metric.higher_is_better else max(answers.counts)
     return answers.dialogues[lowest]
 
@@ -151,25 +154,27 @@ def worst(answers: Answers, metric: MetricInfo) -> str:
 def statistics(
     reached: Repetitions, metrics: Mapping[Item, MetricInfo], models: Sequence[str]
 ) -> dict[Item, ItemStatistics]:
-    """How each item agrees with the rest.
+    """Correlate each item with the rest.
 
-    Scores are turned so that higher is better, and put on the declared range of their metric where
-    it has two ends. The rest of a model is its mean distance from the means of all other items that
-    it was scored on. Where all models have all items, that differs from the mean of the rest by a
-    constant, and the correlation is the usual one.
+    Scores are oriented so that higher is better, and scaled to 0..1 by the declared range of their
+    metric where it has two ends. The rest score of a model is its mean distance from the means of
+    all other items that it was scored on. Where all models have all items, it differs from the mean
+    of the rest by a constant, and the correlation is the usual one.
     """
     import numpy as np
 
     values = np.full((len(reached), len(models)), np.nan)
-    places = {model: place for place, model in enumerate(models)}
+    columns = {model: column for column, model in enumerate(models)}
     for number, (item, by_model) in enumerate(reached.items()):
         for model, answers in by_model.items():
-            values[number, places[model]] = _scaled(answers.values.mean or 0.0, metrics[item])
-    there = ~np.isnan(values)
-    distances = np.where(there, values - np.nanmean(values, axis=1, keepdims=True), 0.0)
-    others = there.sum(axis=0) - there
-    rest = (distances.sum(axis=0) - distances) / np.where(others > 0, others, 1)
-    counted = there & (others > 0)
+            values[number, columns[model]] = _scaled(answers.values.mean or 0.0, metrics[item])
+    scored = ~np.isnan(values)
+    distances = np.where(scored, values - np.nanmean(values, axis=1, keepdims=True), 0.0)
+    numbers_of_others = scored.sum(axis=0) - scored
+    rest = (distances.sum(axis=0) - distances) / np.where(
+        numbers_of_others > 0, numbers_of_others, 1
+    )
+    counted = scored & (numbers_of_others > 0)
     return {
         item: _statistics(values[number], rest[number], counted[number], models)
         for number, item in enumerate(reached)
@@ -179,7 +184,7 @@ def statistics(
 def _statistics(
     values: NDArray[np.float64],
     rest: NDArray[np.float64],
-    there: NDArray[np.bool_],
+    counted: NDArray[np.bool_],
     models: Sequence[str],
 ) -> ItemStatistics:
     import numpy as np
@@ -187,7 +192,7 @@ def _statistics(
 
     scored = ~np.isnan(values)
     best = models[int(np.argmax(np.where(scored, rest, -np.inf)))]
-    x, y = values[there], rest[there]
+    x, y = values[counted], rest[counted]
     if len(x) < CORRELATED or np.ptp(x) < TOLERANCE or np.ptp(y) < TOLERANCE:
         return ItemStatistics(None, None, best)
     r = float(np.clip(np.corrcoef(x, y)[0, 1], -1, 1))
@@ -206,7 +211,7 @@ def _scaled(value: float, metric: MetricInfo) -> float:
 def _solved(
     by_model: Mapping[str, Answers], metric: MetricInfo, solved: float | None
 ) -> dict[str, float] | None:
-    """The share of tries that each model solved; ``None`` where no success is declared."""
+    """Return the share of tries that each model solved; ``None`` without a success threshold."""
     success = threshold(metric, solved)
     if success is None:
         return None
@@ -219,30 +224,34 @@ def _solved(
 def _parameters(
     shares: Mapping[Item, Mapping[str, float] | None], models: Sequence[str]
 ) -> dict[Item, ItemParameters]:
-    """The 2PL parameters of the items that some models solved and others did not."""
+    """Estimate 2PL parameters of the items that some models solved and others did not."""
     import numpy as np
 
     if len(models) < MODELS_NEEDED:
         raise QueryError(
             f"difficulty and discrimination by the 2PL model need at least {MODELS_NEEDED} models, "
-            f"and {len(models)} have scores: leave out --irt; 'solved' and 'item_rest' say the "
-            f"same of few models"
+            f"and {len(models)} have scores: leave out --irt; the columns 'solved' and 'item_rest' "
+            f"show the same for few models"
         )
-    known = {item: share for item, share in shares.items() if share is not None}
-    known = {item: share for item, share in known.items() if 0 < sum(share.values()) < len(share)}
-    if not known:
+    some_solved = {item: share for item, share in shares.items() if share is not None}
+    some_solved = {
+        item: share for item, share in some_solved.items() if 0 < sum(share.values()) < len(share)
+    }
+    if not some_solved:
         return {}
-    matrix = np.array([[share.get(model, np.nan) for model in models] for share in known.values()])
-    return dict(zip(known, two_parameters(matrix), strict=True))
+    matrix = np.array(
+        [[share.get(model, np.nan) for model in models] for share in some_solved.values()]
+    )
+    return dict(zip(some_solved, two_parameters(matrix), strict=True))
 
 
 def _finding(
     by_model: Mapping[str, Answers],
     shares: Mapping[str, float] | None,
-    about: ItemStatistics,
+    item_statistics: ItemStatistics,
     alpha: float,
 ) -> Finding | None:
-    r, p = about.correlation, about.p
+    r, p = item_statistics.correlation, item_statistics.p
     if r is not None and p is not None and r < 0 and p < alpha:
         return Finding.REVERSED
     if shares is None or len(by_model) == 1:  # one model is not everybody
@@ -255,7 +264,7 @@ def _finding(
 def _values(
     by_model: Mapping[str, Answers], shares: Mapping[str, float] | None, name: str
 ) -> tuple[Value, ...]:
-    """Metric, models, n, and the means over models of the mean score and of the share solved."""
+    """Return metric, models, n, and the means over models of mean score and share solved."""
     score = mean(answers.values.mean or 0.0 for answers in by_model.values())
     solved = None if shares is None else mean(shares.values())
     n = sum(answers.values.n for answers in by_model.values())
@@ -263,12 +272,12 @@ def _values(
 
 
 def _order(
-    finding: Finding | None, about: ItemStatistics, row: tuple[Value, ...]
+    finding: Finding | None, item_statistics: ItemStatistics, row: tuple[Value, ...]
 ) -> tuple[object, ...]:
-    """Reversed cases first, then those that nobody solves; those that everybody solves last."""
-    places = {Finding.REVERSED: 0, Finding.NOBODY: 1, None: 2, Finding.EVERYBODY: 3}
-    r = math.inf if about.correlation is None else about.correlation
-    return (places[finding], r, str(row[0]), str(row[1]))
+    """Return a sort key: reversed cases first, then unsolved ones; always solved ones last."""
+    order = {Finding.REVERSED: 0, Finding.NOBODY: 1, None: 2, Finding.EVERYBODY: 3}
+    r = math.inf if item_statistics.correlation is None else item_statistics.correlation
+    return (order[finding], r, str(row[0]), str(row[1]))
 
 
 def _notes(
@@ -286,11 +295,11 @@ def _notes(
         )
     else:
         yield (
-            f"Item-rest r: over models, the score on a case against that on all others. "
+            f"Item-rest r: over models, the score on a case against that on all other cases. "
             f"'{Finding.REVERSED}' is r < 0 at one-sided p < {alpha:g}, not corrected for "
             f"{len(reached)} cases: by chance alone {alpha * len(reached):.1f} are expected."
         )
-    yield "The dialogue is the lowest on the case of the model that did best on the others."
+    yield "The dialogue is the worst on the case by the model that is best on the other cases."
     if irt:
         yield (
             "Discrimination and difficulty: 2PL, marginal likelihood with priors; cases that all "

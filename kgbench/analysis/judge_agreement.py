@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far judges agree with executed outcomes and with each other, in all and by group."""
+"""Agreement of judges with executed outcomes and with each other, over all items or by group."""
 
 from __future__ import annotations
 
@@ -71,36 +71,38 @@ def agreement(
     samples: int = 2_000,
     seed: int = 0,
 ) -> Table:
-    """One row per rubric, judge and what it is held against, for each group of items.
+    """Measure agreement: one row per rubric, judge and comparison, for each group of items.
 
-    Judges are held against executed outcomes and each against each other; from three judges on,
-    all of them against each other. Intervals resample cases. A false alarm is an item that
-    execution gives the highest value and the judge a lower one; a miss is one that execution gives
-    a lower value than the judge. Their shares are of the items where they are possible.
+    Each judge is compared with execution and with each other judge; three or more judges are also
+    compared as a group. Intervals resample cases. A false alarm is an item with the highest value
+    by execution and a lower one by the judge; a miss has a lower value by execution than by the
+    judge. Their shares are of the items where they are possible.
     """
-    found = judgements(verdicts(store, selection))
+    all_judgements = judgements(verdicts(store, selection))
     models, tasks = fetch.models(store), fetch.tasks(store)
     lacking = unreadable(store, selection)
     rows: list[tuple[Value, ...]] = []
-    for rubric, of_rubric in by_rubric(found):
+    for rubric, of_rubric in by_rubric(all_judgements):
         judges = judges_of(of_rubric, models)
         for group, items in sorted(grouped(of_rubric, by, tasks, models).items()):
             for raters in rater_sets(judges):
                 row = _row(items, raters, samples, seed)
                 if row is not None:
-                    named = rater_names(raters, models)
-                    lost = lacking.get((rubric, raters[0])) if EXECUTION in raters else None
-                    rows.append((rubric, *named, None if by is By.NOTHING else group, *row, lost))
-    how = inference(by=METHOD)
+                    names = rater_names(raters, models)
+                    no_verdict = lacking.get((rubric, raters[0])) if EXECUTION in raters else None
+                    rows.append(
+                        (rubric, *names, None if by is By.NOTHING else group, *row, no_verdict)
+                    )
+    inference_ = inference(by=METHOD)
     return Table(
         title=f"Agreement of judges ({selection.suite_name})",
         columns=_COLUMNS,
         rows=tuple(rows),
-        notes=(*_NOTES, how.note) if found else (NO_JUDGES,),
+        notes=(*_NOTES, inference_.note) if all_judgements else (NO_JUDGES,),
         queries=QUERIES,
         context={
             **selection.context,
-            **how.context,
+            **inference_.context,
             "by": str(by),
             "samples": samples,
             "seed": seed,
@@ -114,30 +116,31 @@ _NOTES = (
         "judges Fleiss'; alpha is Krippendorff's (nominal), AC1 Gwet's."
     ),
     (
-        "Execution is the verdict that the main metric implies in the pass that judged first. A "
+        "Execution is the verdict that the main metric implies in the first evaluation pass. A "
         "false alarm is an item with the best value by execution and a lower one by the judge; a "
-        "miss is one with a lower value by execution than by the judge. Shares are of the items "
-        "where they can be."
+        "miss is an item with a lower value by execution than by the judge. Shares are of the "
+        "items where they are possible."
     ),
     (
-        "Undecided are items about which the judge cannot tell, or its repeated samples tie. No "
-        "verdict: the share of all answers of the judge that do not end with a verdict."
+        "Undecided are items that the judge cannot decide, or on which its repeated samples tie. "
+        "No verdict: the share of all answers of the judge that do not end with a verdict."
     ),
 )
 
 
 def rater_sets(judges: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Who is held against whom: each judge and execution, each two judges, all from three on."""
+    """Yield the sets of raters to compare: judge and execution, two judges, all judges."""
     for judge in judges:
         yield judge, EXECUTION
     yield from combinations(judges, 2)
-    independent = [judge for judge in judges if judge != ADJUDICATION]  # made knowing the others
+    # Adjudications are made with knowledge of the other verdicts.
+    independent = [judge for judge in judges if judge != ADJUDICATION]
     if len(independent) > 2:  # noqa: PLR2004 - two are a pair
         yield tuple(independent)
 
 
 def rater_names(raters: Sequence[str], models: fetch.Models) -> tuple[str, str]:
-    """How tables call a rater and what it is held against."""
+    """Return the names that tables give to a rater and to the raters it is compared with."""
     if len(raters) > 2 or EXECUTION not in raters:  # noqa: PLR2004 - two are a pair
         names = [models.name(rater) for rater in raters]
         return (names[0], names[1]) if len(names) == 2 else (ALL_JUDGES, "each other")  # noqa: PLR2004
@@ -147,56 +150,60 @@ def rater_names(raters: Sequence[str], models: fetch.Models) -> tuple[str, str]:
 def _row(
     items: Sequence[Judgement], raters: Sequence[str], samples: int, seed: int
 ) -> tuple[Value, ...] | None:
-    """The values of a row; ``None`` where no item has two of the ratings."""
+    """Return the values of a row; ``None`` where no item has two of the ratings."""
     table = ratings(items, raters)
-    cases = [one.first.cluster for one in items]
+    cases = [judgement.first.cluster for judgement in items]
 
-    def held(coefficient: Coefficient, often: int = samples) -> Agreed:
-        return estimate(coefficient, table, cases, samples=often, seed=seed)
+    def estimated(coefficient: Coefficient) -> Agreed:
+        return estimate(coefficient, table, cases, samples=samples, seed=seed)
 
-    agreed = held(percent_agreement)
+    agreed = estimated(percent_agreement)
     if not agreed.items:
         return None
-    kappa = held(cohen_kappa if len(raters) == 2 else fleiss_kappa)  # noqa: PLR2004 - a pair
+    kappa = estimated(cohen_kappa if len(raters) == 2 else fleiss_kappa)  # noqa: PLR2004 - a pair
     alarms, misses = _errors(items, raters[0]) if raters[1] == EXECUTION else (None, None)
     judges = [rater for rater in raters if rater != EXECUTION]
-    asked = [(one, judge) for one in items for judge in judges if _asked(one, judge)]
+    asked = [
+        (judgement, judge) for judgement in items for judge in judges if _asked(judgement, judge)
+    ]
     return (
         agreed.items,
-        len({one.first.cluster for one in items}),
+        len({judgement.first.cluster for judgement in items}),
         *_with_interval(agreed),
         *_with_interval(kappa),
         krippendorff_alpha(table),
         gwet_ac1(table),
         alarms,
         misses,
-        _share(judge not in one.by_judge for one, judge in asked),
-        _share(same for one, judge in asked if (same := consistent(one, judge)) is not None),
+        _share(judge not in judgement.by_judge for judgement, judge in asked),
+        _share(
+            same for judgement, judge in asked if (same := consistent(judgement, judge)) is not None
+        ),
     )
 
 
 def _asked(judgement: Judgement, judge: str) -> bool:
-    return any(one.judge == judge for one in judgement.given)
+    return any(verdict.judge == judge for verdict in judgement.given)
 
 
 def _errors(items: Iterable[Judgement], judge: str) -> tuple[float | None, float | None]:
-    """The shares of false alarms and of misses; ``None`` where the rubric has no values."""
+    """Return the shares of false alarms and of misses; ``None`` where the rubric has no values."""
     alarms, misses = [], []
-    for one in items:
-        said = one.first.value(one.by_judge.get(judge))
-        truth = one.first.value(one.executed)
-        if said is None or truth is None or len(one.first.items) > 1:
+    for judgement in items:
+        value = judgement.first.value(judgement.by_judge.get(judge))
+        truth = judgement.first.value(judgement.executed)
+        if value is None or truth is None or len(judgement.first.items) > 1:
             continue
         if truth == 1:
-            alarms.append(said < truth)
+            alarms.append(value < truth)
         else:
-            misses.append(said > truth)
+            misses.append(value > truth)
     return _share(alarms), _share(misses)
 
 
 def _share(values: Iterable[bool]) -> float | None:
-    listed = list(values)
-    return sum(listed) / len(listed) if listed else None
+    flags = list(values)
+    return sum(flags) / len(flags) if flags else None
 
 
 def _with_interval(agreed: Agreed) -> tuple[Value, Value, Value]:

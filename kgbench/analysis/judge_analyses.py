@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The analyses of judges; see :mod:`kgbench.analysis.registry`."""
+"""Declarations of the analyses of judges; see :mod:`kgbench.analysis.registry`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kgbench.analysis.registry import DECLARED, Asked, Option, OptionRefused, an
 
 
 class By(StrEnum):
-    """What judgements are grouped by."""
+    """The properties that judgements can be grouped by."""
 
     NOTHING = "nothing"
     TASK = "task"
@@ -31,45 +31,47 @@ def agreement(
         By,
         Option(
             "--by",
-            help="Rows for each task, model, length (of the answer) or position (of the right "
-            "option) instead of one for all.",
+            help="Show a row for each task, model, length (of the answer) or position (of the "
+            "right option) instead of one for all.",
         ),
     ] = By.NOTHING,
     biases: Annotated[
         bool,
-        Option("--biases", help="Biases of judges: leniency, position, length, own family."),
+        Option(
+            "--biases", help="Show the biases of judges: leniency, position, length, own family."
+        ),
     ] = False,
     declared: Annotated[Path | None, DECLARED] = None,
     samples: Samples = 2_000,
     seed: Seed = 0,
 ) -> Asked:
-    """How far judges agree with executed outcomes and with each other; their biases.
+    """Measure the agreement of judges with executed outcomes and each other, or their biases.
 
     >>> results = kgbench.open("kgbench-results")
     >>> len(results.agreement())
     0
     """
-    wanted: dict[str, Any] = {"samples": samples, "seed": seed}
+    options: dict[str, Any] = {"samples": samples, "seed": seed}
     if biases:
         if by is not By.NOTHING:
-            raise OptionRefused("by", "biases are of all items: leave out --by or --biases")
+            raise OptionRefused("by", "biases cover all items: leave out --by or --biases")
         from kgbench.analysis.judge_biases import biases as measured
 
         return Asked(
-            lambda opened, chosen: measured(opened, chosen, declared=declared, **wanted),
-            {"biases": True, "declared": contents(declared), **wanted},
+            lambda store, selection: measured(store, selection, declared=declared, **options),
+            {"biases": True, "declared": contents(declared), **options},
         )
     from kgbench.analysis import judge_agreement as computed
 
     return Asked(
-        lambda opened, chosen: computed.agreement(opened, chosen, by=by, **wanted),
-        {"by": by.value, **wanted},
+        lambda store, selection: computed.agreement(store, selection, by=by, **options),
+        {"by": by.value, **options},
     )
 
 
 @analysis("calibration")
 def calibration() -> Asked:
-    """Each calibration of each judge: known verdicts found, verdicts changed, orders obeyed.
+    """Show each calibration of each judge: known verdicts found, verdicts changed, orders obeyed.
 
     >>> results = kgbench.open("kgbench-results")
     >>> len(results.calibration())
@@ -87,12 +89,12 @@ def confusion(
         By,
         Option(
             "--by",
-            help="A table for each task, model, length (of the answer) or position (of the right "
-            "option) instead of one for all.",
+            help="Make a table for each task, model, length (of the answer) or position (of the "
+            "right option) instead of one for all.",
         ),
     ] = By.NOTHING,
 ) -> Asked:
-    """How often each judge gives each verdict, by what execution implies or another judge says.
+    """Count the verdicts of each judge by the verdict of execution or of another judge.
 
     >>> results = kgbench.open("kgbench-results")
     >>> len(results.confusion())
@@ -100,7 +102,7 @@ def confusion(
     """
     from kgbench.analysis.confusion import confusion as computed
 
-    return Asked(lambda opened, chosen: computed(opened, chosen, by=by), {"by": by.value})
+    return Asked(lambda store, selection: computed(store, selection, by=by), {"by": by.value})
 
 
 @analysis("judged-means")
@@ -112,7 +114,7 @@ def judged_means(
             "--labelled",
             metavar="N",
             min=1,
-            help="Take the truth of only so many cases for known, at random; default: of all.",
+            help="Treat the truth of only N random cases as known; default: of all cases.",
         ),
     ] = None,
     truth: Annotated[
@@ -120,12 +122,12 @@ def judged_means(
         Option(
             "--truth",
             metavar="NAME",
-            help="What counts as true: execution, or the verdicts of a judge or person.",
+            help="The source of the truth: execution, or the name of a judge or person.",
         ),
     ] = "execution",
     seed: Annotated[int, Option("--seed", min=0, help="Seed of the choice of cases.")] = 0,
 ) -> Asked:
-    """What judges say on average, corrected by the part of the items whose truth is known.
+    """Estimate mean scores from judges, corrected by the items whose truth is known.
 
     >>> results = kgbench.open("kgbench-results")
     >>> len(results.judged_means())
@@ -133,16 +135,18 @@ def judged_means(
     """
     from kgbench.analysis.judged_means import judged_means as computed
 
-    wanted: dict[str, Any] = {"labelled": labelled, "truth": truth, "seed": seed}
-    return Asked(lambda opened, chosen: computed(opened, chosen, **wanted), wanted)
+    options: dict[str, Any] = {"labelled": labelled, "truth": truth, "seed": seed}
+    return Asked(lambda store, selection: computed(store, selection, **options), options)
 
 
 @analysis("disagreements")
 def disagreements(
     *,
-    most: Annotated[int, Option("--most", metavar="N", min=1, help="Rows at most.")] = 50,
+    most: Annotated[
+        int, Option("--most", metavar="N", min=1, help="The greatest number of rows.")
+    ] = 50,
 ) -> Asked:
-    """The dialogues that judges judge otherwise than execution, or than each other.
+    """List the dialogues on which judges disagree with execution or with each other.
 
     >>> results = kgbench.open("kgbench-results")
     >>> results.disagreements().rows
@@ -150,7 +154,7 @@ def disagreements(
     """
     from kgbench.analysis.disagreements import disagreements as computed
 
-    return Asked(lambda opened, chosen: computed(opened, chosen, most=most), {"most": most})
+    return Asked(lambda store, selection: computed(store, selection, most=most), {"most": most})
 
 
 @analysis("panels")
@@ -161,7 +165,7 @@ def panels(
     ] = "majority",
     declared: Annotated[Path | None, DECLARED] = None,
 ) -> Asked:
-    """The verdicts of several judges as one, by a declared rule; judges of the judged family apart.
+    """Combine the verdicts of several judges by a declared rule, by the families of the judges.
 
     >>> results = kgbench.open("kgbench-results")
     >>> results.panels().rows
@@ -170,6 +174,6 @@ def panels(
     from kgbench.analysis.panels import panels as computed
 
     return Asked(
-        lambda opened, chosen: computed(opened, chosen, by_rule=rule, declared=declared),
+        lambda store, selection: computed(store, selection, by_rule=rule, declared=declared),
         {"rule": rule, "declared": contents(declared)},
     )

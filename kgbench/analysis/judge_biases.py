@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Biases of judges, measured where execution knows better.
+"""Biases of judges, measured on items with an executed verdict.
 
-A judge that errs both ways is stricter where more answers are right. Length and family are
-therefore compared among answers of the same task with the same executed verdict. Intervals
+A judge that errs in both directions looks stricter where more answers are right. Length and family
+are therefore compared among answers of the same task with the same executed verdict. Intervals
 resample cases.
 """
 
@@ -65,23 +65,27 @@ def biases(
     samples: int = 2_000,
     seed: int = 0,
 ) -> Table:
-    """One row per rubric, judge and bias; a bias that nothing can tell of has no row.
+    """Tabulate biases: one row per rubric, judge and bias that the verdicts can show.
 
-    ``declared`` are model records of one's own, which say what family a model is of.
+    ``declared`` is a file with the user's own model records, which give the families of models.
     """
-    known_truth = [one for one in verdicts(store, selection) if one.executed and not one.undecided]
+    with_truth = [
+        verdict
+        for verdict in verdicts(store, selection)
+        if verdict.executed and not verdict.undecided
+    ]
     models = fetch.models(store)
-    known = records(declared)
-    family = {iri: family_of(info.id, known) for iri, info in models.items()}
+    model_records = records(declared)
+    family = {iri: family_of(info.id, model_records) for iri, info in models.items()}
     grouped: dict[tuple[str, str], list[Decided]] = defaultdict(list)
-    for one in known_truth:
-        grouped[one.rubric.name, one.judge].append(one)
+    for verdict in with_truth:
+        grouped[verdict.rubric.name, verdict.judge].append(verdict)
     rows: list[tuple[Value, ...]] = []
-    for (rubric, judge), given in sorted(grouped.items()):
-        for bias, found in measured(given, family, samples=samples, seed=seed).items():
-            low, high = found.interval or (None, None)
-            counts = (found.inside, found.outside, found.clusters)
-            rows.append((rubric, models.name(judge), bias, found.value, low, high, *counts))
+    for (rubric, judge), of_judge in sorted(grouped.items()):
+        for bias, contrast in measured(of_judge, family, samples=samples, seed=seed).items():
+            low, high = contrast.interval or (None, None)
+            counts = (contrast.inside, contrast.outside, contrast.clusters)
+            rows.append((rubric, models.name(judge), bias, contrast.value, low, high, *counts))
     return Table(
         title=f"Biases of judges ({selection.suite_name})",
         columns=_COLUMNS,
@@ -94,103 +98,115 @@ def biases(
 
 
 def measured(
-    given: Sequence[Decided], family: Mapping[str, str], *, samples: int = 2_000, seed: int = 0
+    decided: Sequence[Decided], family: Mapping[str, str], *, samples: int = 2_000, seed: int = 0
 ) -> dict[str, Contrast]:
-    """The biases of one judge by one rubric, of verdicts whose executed outcome is known.
+    """Measure the biases of one judge by one rubric from verdicts with a known executed outcome.
 
-    ``family`` names the family of each model and judge (by IRI). A bias that the verdicts cannot
-    show is absent.
+    ``family`` has the family of each model and judge (by IRI). Biases that the verdicts cannot
+    show are absent from the result.
     """
-    often: dict[str, int] = {"samples": samples, "seed": seed}
-    singles = [one for one in given if len(one.items) == 1]
+    resampling: dict[str, int] = {"samples": samples, "seed": seed}
+    singles = [verdict for verdict in decided if len(verdict.items) == 1]
     if singles:
-        valued = [(one, error) for one in singles if (error := _error(one)) is not None]
-        long = _longer([one for one, _ in valued])
-        own = family.get(singles[0].judge)
-        found = {
-            LENIENCY: balanced_mean([_of_both(error, one) for one, error in valued], **often),
-            POSITION: balanced_mean(list(_of_options(singles)), **often),
+        valued = [(verdict, error) for verdict in singles if (error := _error(verdict)) is not None]
+        long = _longer([verdict for verdict, _ in valued])
+        judge_family = family.get(singles[0].judge)
+        contrasts = {
+            LENIENCY: balanced_mean(
+                [_in_both_groups(error, verdict) for verdict, error in valued], **resampling
+            ),
+            POSITION: balanced_mean(list(_position_errors(singles)), **resampling),
             LENGTH: difference(
                 [
-                    _beside(one, error, inside)
-                    for (one, error), inside in zip(valued, long, strict=True)
+                    _in_stratum(verdict, error, inside)
+                    for (verdict, error), inside in zip(valued, long, strict=True)
                 ],
-                **often,
+                **resampling,
             ),
             FAMILY: difference(
                 [
-                    _beside(one, error, family[one.items[0].model] == own)
-                    for one, error in valued
-                    if one.items[0].model in family
+                    _in_stratum(verdict, error, family[verdict.items[0].model] == judge_family)
+                    for verdict, error in valued
+                    if verdict.items[0].model in family
                 ],
-                **often,
+                **resampling,
             ),
         }
     else:
-        found = {
-            POSITION: balanced_mean([_won(one, 0, opposed=False) for one in given], **often),
+        contrasts = {
+            POSITION: balanced_mean(
+                [_excess_of_wins(verdict, 0, opposed=False) for verdict in decided], **resampling
+            ),
             LENGTH: balanced_mean(
                 [
-                    _won(one, int(one.items[1].characters > one.items[0].characters))
-                    for one in given
-                    if one.items[0].characters != one.items[1].characters
+                    _excess_of_wins(
+                        verdict, int(verdict.items[1].characters > verdict.items[0].characters)
+                    )
+                    for verdict in decided
+                    if verdict.items[0].characters != verdict.items[1].characters
                 ],
-                **often,
+                **resampling,
             ),
-            FAMILY: balanced_mean(list(_of_families(given, family)), **often),
+            FAMILY: balanced_mean(list(_family_errors(decided, family)), **resampling),
         }
-    return {bias: contrast for bias, contrast in found.items() if contrast is not None}
+    return {bias: contrast for bias, contrast in contrasts.items() if contrast is not None}
 
 
-def _of_both(value: float, one: Decided) -> Observation:
-    return Observation(value, one.cluster, inside=BOTH)
+def _in_both_groups(value: float, verdict: Decided) -> Observation:
+    return Observation(value, verdict.cluster, inside=BOTH)
 
 
-def _beside(one: Decided, error: float, inside: bool) -> Observation:
-    """An error among those about answers of the same task with the same executed verdict."""
-    return Observation(error, one.cluster, (one.items[0].task, one.executed), float(inside))
+def _in_stratum(verdict: Decided, error: float, inside: bool) -> Observation:
+    """Return an error in the stratum of answers of the same task with the same executed verdict."""
+    return Observation(
+        error, verdict.cluster, (verdict.items[0].task, verdict.executed), float(inside)
+    )
 
 
-def _error(one: Decided) -> float | None:
-    said, truth = one.value(one.chosen), one.value(one.executed)
-    return None if said is None or truth is None else said - truth
+def _error(verdict: Decided) -> float | None:
+    value, truth = verdict.value(verdict.chosen), verdict.value(verdict.executed)
+    return None if value is None or truth is None else value - truth
 
 
-def _of_options(singles: Iterable[Decided]) -> Iterator[Observation]:
-    """1 where the option shown first is chosen wrongly, -1 where it is wrongly not chosen."""
-    for one in singles:
-        if len(set(one.order)) > 1:
-            first = one.order[0]
-            yield _of_both(float(one.chosen == first) - float(one.executed == first), one)
+def _position_errors(singles: Iterable[Decided]) -> Iterator[Observation]:
+    """Yield 1 where the option shown first is wrongly chosen, -1 where wrongly not, else 0."""
+    for verdict in singles:
+        if len(set(verdict.order)) > 1:
+            first = verdict.order[0]
+            yield _in_both_groups(
+                float(verdict.chosen == first) - float(verdict.executed == first), verdict
+            )
 
 
 def _longer(singles: Sequence[Decided]) -> list[bool]:
     lengths: dict[str, list[int]] = defaultdict(list)
-    for one in singles:
-        lengths[one.items[0].task].append(one.items[0].characters)
+    for verdict in singles:
+        lengths[verdict.items[0].task].append(verdict.items[0].characters)
     middle = {task: median(of_task) for task, of_task in lengths.items()}
-    return [one.items[0].characters > middle[one.items[0].task] for one in singles]
+    return [verdict.items[0].characters > middle[verdict.items[0].task] for verdict in singles]
 
 
-def _won(one: Decided, place: int, *, opposed: bool = True) -> Observation:
-    """How much more of a win the answer at a place has by the judge than by execution.
+def _excess_of_wins(verdict: Decided, position: int, *, opposed: bool = True) -> Observation:
+    """Return by how much the judge favours the answer at a position (0 or 1) over execution.
 
     A judge that errs by chance lets the better answer win too rarely. With ``opposed``, pairs in
     which the answer is the better one balance those in which it is the worse one.
     """
-    by_execution = _win(one.executed, place)
-    error = _win(one.chosen, place) - by_execution
+    by_execution = _win(verdict.executed, position)
+    error = _win(verdict.chosen, position) - by_execution
     if not opposed:
-        return _of_both(error, one)
-    return Observation(error, one.cluster, by_execution == BOTH, by_execution)
+        return _in_both_groups(error, verdict)
+    return Observation(error, verdict.cluster, by_execution == BOTH, by_execution)
 
 
-def _win(name: str | None, place: int) -> float:
-    return {"first": 1.0 - place, "second": float(place)}.get(name or "", 0.5)
+def _win(name: str | None, position: int) -> float:
+    return {"first": 1.0 - position, "second": float(position)}.get(name or "", 0.5)
 
 
-def _of_families(pairs: Iterable[Decided], family: Mapping[str, str]) -> Iterator[Observation]:
-    for one in pairs:
-        own = [family.get(item.model) == family.get(one.judge) for item in one.items]
-        if own[0] != own[1]:
-            yield _won(one, own.index(True))
+def _family_errors(pairs: Iterable[Decided], family: Mapping[str, str]) -> Iterator[Observation]:
+    for verdict in pairs:
+        same_family = [
+            family.get(item.model) == family.get(verdict.judge) for item in verdict.items
+        ]
+        if same_family[0] != same_family[1]:
+            yield _excess_of_wins(verdict, same_family.index(True))

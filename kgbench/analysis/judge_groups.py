@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups of judged items: by task, model, length of the answer, place of the right option."""
+"""Groups of judged items by task, model, length of the answer or position of the right option."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ from kgbench.analysis.judge_analyses import By
 from kgbench.analysis.verdicts import Judgement
 
 
-def by_rubric(found: Iterable[Judgement]) -> list[tuple[str, list[Judgement]]]:
-    """Judgements by the name of their rubric, in the order of names."""
+def by_rubric(judgements: Iterable[Judgement]) -> list[tuple[str, list[Judgement]]]:
+    """Group judgements by the name of their rubric, in the order of names."""
     rubrics: dict[str, list[Judgement]] = defaultdict(list)
-    for one in found:
-        rubrics[one.rubric.name].append(one)
+    for judgement in judgements:
+        rubrics[judgement.rubric.name].append(judgement)
     return sorted(rubrics.items())
 
 
 def judges_of(items: Iterable[Judgement], models: fetch.Models) -> list[str]:
-    """The judges (IRIs) that were asked about any of the items, by name."""
-    return sorted({one.judge for each in items for one in each.given}, key=models.name)
+    """Return the judges (IRIs) that were asked about any of the items, sorted by name."""
+    return sorted(
+        {verdict.judge for judgement in items for verdict in judgement.given}, key=models.name
+    )
 
 
 def grouped(
@@ -31,25 +33,25 @@ def grouped(
     tasks: Mapping[str, fetch.TaskInfo],
     models: fetch.Models,
 ) -> dict[str, list[Judgement]]:
-    """Judgements by the name of their group; one nameless group where ``by`` is nothing."""
-    middle = median(_length(one) for one in items)
+    """Group judgements by a property; without one there is a single group with an empty name."""
+    middle = median(_length(judgement) for judgement in items)
     names: dict[By, Callable[[Judgement], str]] = {
         By.NOTHING: lambda _: "",
-        By.TASK: lambda one: tasks[one.first.items[0].task].name,
-        By.MODEL: lambda one: " and ".join(
-            sorted({models.name(item.model) for item in one.first.items})
+        By.TASK: lambda judgement: tasks[judgement.first.items[0].task].name,
+        By.MODEL: lambda judgement: " and ".join(
+            sorted({models.name(item.model) for item in judgement.first.items})
         ),
-        By.LENGTH: lambda one: (
+        By.LENGTH: lambda judgement: (
             f"longer than {middle:g} characters"
-            if _length(one) > middle
+            if _length(judgement) > middle
             else f"at most {middle:g} characters"
         ),
         By.POSITION: _position,
     }
-    found: dict[str, list[Judgement]] = defaultdict(list)
-    for one in items:
-        found[names[by](one)].append(one)
-    return found
+    groups: dict[str, list[Judgement]] = defaultdict(list)
+    for judgement in items:
+        groups[names[by](judgement)].append(judgement)
+    return groups
 
 
 def _length(judgement: Judgement) -> int:
@@ -57,10 +59,10 @@ def _length(judgement: Judgement) -> int:
 
 
 def _position(judgement: Judgement) -> str:
-    """At which place the judges were shown the option that execution implies."""
-    one = judgement.first
-    if len(one.items) > 1:
+    """Return the position at which judges were shown the option that execution implies."""
+    verdict = judgement.first
+    if len(verdict.items) > 1:
         return "both orders"
-    if judgement.executed not in one.order:
+    if judgement.executed not in verdict.order:
         return "not known"
-    return f"right option at place {one.order.index(judgement.executed) + 1}"
+    return f"right option at place {verdict.order.index(judgement.executed) + 1}"

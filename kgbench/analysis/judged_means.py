@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Means of judged models by a judge, corrected by the part of the items whose truth is known."""
+"""Mean scores of models by a judge, corrected by the items whose truth is known."""
 
 from __future__ import annotations
 
@@ -50,17 +50,18 @@ _COLUMNS = (
 _NOTES = (
     (
         "Corrected is the judge's mean over all items, corrected by its error on the labelled "
-        "part; judge alone is that mean as it is, labels alone the mean of the labelled part. "
-        "Trust is the weight of the judge (0 to 1). All known is the mean of every truth that the "
-        "store has."
+        "part; judge alone is the uncorrected mean, labels alone the mean of the labelled part. "
+        "Trust is the weight of the judge (0 to 1). All known is the mean of every known truth in "
+        "the store."
     ),
     (
-        "The labelled cases must be a random part of all. What a judge cannot decide counts as "
-        "the middle of the rubric's values. Items without any verdict of the judge are left out."
+        "The labelled cases must be a random sample of all cases. An item that a judge cannot "
+        "decide counts as the middle of the rubric's values. Items without any verdict of the "
+        "judge are left out."
     ),
     (
-        "Where labels needed has a number, the labelled part is too small for an interval, and "
-        "about so many labelled items would do."
+        "Where labels needed has a number, the labelled part is too small for an interval; about "
+        "that number of labelled items is enough."
     ),
 )
 
@@ -73,53 +74,60 @@ def judged_means(
     truth: str = EXECUTION,
     seed: int = 0,
 ) -> Table:
-    """One row per rubric with values, judge and judged model, and one for all models together.
+    """Estimate corrected means: one row per rubric with values, judge and model.
 
-    ``truth`` names what counts as true: executed outcomes, or the verdicts of a judge or person
-    (name, id or IRI). ``labelled`` takes the truth of only so many cases for known, chosen at
-    random by ``seed``; the others are as if only the judge had seen them. Values are from 0 to 1.
+    There is a further row for all models together.
+    ``truth`` is the source of the truth: executed outcomes, or the verdicts of a judge or person
+    (name, id or IRI). ``labelled`` is the number of cases whose truth counts as known, chosen at
+    random by ``seed``; the other cases count as rated only by the judge. Values are from 0 to 1.
 
     Raises :class:`~kgbench.errors.QueryError` where no row has enough labels, with the number
-    needed, and where nothing is left that only the judge has rated.
+    needed, and where no items are left that only the judge has rated.
     """
-    found = judgements(verdicts(store, selection))
+    all_judgements = judgements(verdicts(store, selection))
     models = fetch.models(store)
     rater = truth if truth == EXECUTION else models.find(truth).iri
     rows: list[tuple[Value, ...]] = []
     refused: list[QueryError] = []
-    for name, of_rubric in by_rubric(found):
+    for name, of_rubric in by_rubric(all_judgements):
         rubric = of_rubric[0].rubric
-        single = [one for one in of_rubric if len(one.first.items) == 1]
+        single = [judgement for judgement in of_rubric if len(judgement.first.items) == 1]
         if not single or not any(option.value is not None for option in rubric.options):
             continue
-        kept = _known_cases(single, rater, labelled, seed)
+        known_cases = _known_cases(single, rater, labelled, seed)
         for judge in judges_of(single, models):
             if judge == rater:
                 continue
-            asked = [one for one in single if any(given.judge == judge for given in one.given)]
-            for model, items in _by_model(asked, models):
-                parts = _parts(items, judge, rater, kept)
+            judged = [
+                judgement
+                for judgement in single
+                if any(verdict.judge == judge for verdict in judgement.given)
+            ]
+            for model, items in _by_model(judged, models):
+                parts = _parts(items, judge, rater, known_cases)
                 try:
-                    row = _corrected(powered_mean(*parts, _bounds(rubric)), _known(items, rater))
+                    row = _corrected(
+                        powered_mean(*parts, _bounds(rubric)), _known_mean(items, rater)
+                    )
                 except TooFewLabels as error:
                     refused.append(error)
-                    row = _refused(*parts, _known(items, rater), error.needed)
+                    row = _refused(*parts, _known_mean(items, rater), error.needed)
                 except QueryError as error:
                     refused.append(error)
                     continue
                 rows.append((name, models.name(judge), model, *row))
     if refused and not any(row[3] is not None for row in rows):
         raise min(refused, key=_wanting)
-    how = inference(by=METHOD)
+    inference_ = inference(by=METHOD)
     return Table(
         title=f"Means of judges, corrected ({selection.suite_name})",
         columns=_COLUMNS,
         rows=tuple(rows),
-        notes=(*_NOTES, how.note) if found else (NO_JUDGES,),
+        notes=(*_NOTES, inference_.note) if all_judgements else (NO_JUDGES,),
         queries=QUERIES,
         context={
             **selection.context,
-            **how.context,
+            **inference_.context,
             "labelled": labelled,
             "truth": truth,
             "seed": seed,
@@ -131,20 +139,23 @@ def _wanting(error: QueryError) -> float:
     return error.needed if isinstance(error, TooFewLabels) else float("inf")
 
 
-def _true(one: Judgement, rater: str) -> float | None:
-    name = one.executed if rater == EXECUTION else one.by_judge.get(rater)
-    return one.first.value(name)
+def _truth(judgement: Judgement, rater: str) -> float | None:
+    name = judgement.executed if rater == EXECUTION else judgement.by_judge.get(rater)
+    return judgement.first.value(name)
 
 
 def _known_cases(
     items: Iterable[Judgement], rater: str, number: int | None, seed: int
 ) -> frozenset[str]:
-    """The cases whose truth counts as known: those of whose items none is unknown.
+    """Return the cases whose truth counts as known: those without an item of unknown truth.
 
-    Raises :class:`~kgbench.analysis.registry.OptionRefused` where there are fewer than wanted.
+    With ``number``, it is a random sample of that size. Raises
+    :class:`~kgbench.analysis.registry.OptionRefused` where there are fewer cases.
     """
-    cases = {one.first.cluster for one in items}
-    known = sorted(cases - {one.first.cluster for one in items if _true(one, rater) is None})
+    cases = {judgement.first.cluster for judgement in items}
+    known = sorted(
+        cases - {judgement.first.cluster for judgement in items if _truth(judgement, rater) is None}
+    )
     if number is None:
         return frozenset(known)
     if number > len(known):
@@ -155,9 +166,16 @@ def _known_cases(
 def _by_model(
     items: Sequence[Judgement], models: fetch.Models
 ) -> Iterable[tuple[str, list[Judgement]]]:
-    names = sorted({models.name(one.first.items[0].model) for one in items})
+    names = sorted({models.name(judgement.first.items[0].model) for judgement in items})
     for name in names:
-        yield name, [one for one in items if models.name(one.first.items[0].model) == name]
+        yield (
+            name,
+            [
+                judgement
+                for judgement in items
+                if models.name(judgement.first.items[0].model) == name
+            ],
+        )
     if len(names) > 1:
         yield ALL_MODELS, list(items)
 
@@ -168,56 +186,71 @@ def _bounds(rubric: Rubric) -> Bounds:
 
 
 def _parts(
-    items: Sequence[Judgement], judge: str, rater: str, kept: frozenset[str]
+    items: Sequence[Judgement], judge: str, rater: str, known_cases: frozenset[str]
 ) -> tuple[list[Labelled], list[Judged]]:
-    """Items whose truth counts as known, and items that only the judge has rated."""
+    """Split items into those whose truth counts as known, and those that only the judge rated."""
     low, high = _bounds(items[0].rubric)
     assert low is not None
     assert high is not None
-    known, others = [], []
-    for one in items:
-        said = one.first.value(one.by_judge.get(judge))
-        judged = (low + high) / 2 if said is None else said
-        true = _true(one, rater)
-        if true is None or one.first.cluster not in kept:
-            others.append(Judged(judged, one.first.cluster))
+    labelled, unlabelled = [], []
+    for judgement in items:
+        value = judgement.first.value(judgement.by_judge.get(judge))
+        judged = (low + high) / 2 if value is None else value
+        truth = _truth(judgement, rater)
+        if truth is None or judgement.first.cluster not in known_cases:
+            unlabelled.append(Judged(judged, judgement.first.cluster))
         else:
-            known.append(Labelled(true, judged, one.first.cluster))
-    return known, others
+            labelled.append(Labelled(truth, judged, judgement.first.cluster))
+    return labelled, unlabelled
 
 
-def _known(items: Iterable[Judgement], rater: str) -> float | None:
-    """The mean of all truths, also of those that do not count as known."""
-    return _mean(value for one in items if (value := _true(one, rater)) is not None)
+def _known_mean(items: Iterable[Judgement], rater: str) -> float | None:
+    """Return the mean of all truths, including those that do not count as known."""
+    return _mean(value for judgement in items if (value := _truth(judgement, rater)) is not None)
 
 
 def _mean(values: Iterable[float]) -> float | None:
-    listed = list(values)
-    return fmean(listed) if listed else None
+    all_values = list(values)
+    return fmean(all_values) if all_values else None
 
 
-def _corrected(found: PoweredMean, every: float | None) -> tuple[Value, ...]:
+def _corrected(estimate: PoweredMean, known_mean: float | None) -> tuple[Value, ...]:
     return (
-        found.mean,
-        *found.interval,
-        found.judge,
-        found.labelled,
-        *found.labelled_interval,
-        every,
-        found.trust,
-        found.n,
-        found.unlabelled,
-        found.clusters,
+        estimate.mean,
+        *estimate.interval,
+        estimate.judge,
+        estimate.labelled,
+        *estimate.labelled_interval,
+        known_mean,
+        estimate.trust,
+        estimate.n,
+        estimate.unlabelled,
+        estimate.clusters,
         None,
     )
 
 
 def _refused(
-    known: Sequence[Labelled], others: Sequence[Judged], every: float | None, needed: int
+    labelled: Sequence[Labelled],
+    unlabelled: Sequence[Judged],
+    known_mean: float | None,
+    needed: int,
 ) -> tuple[Value, ...]:
-    """A row that says how many labels its mean would need."""
-    judge = _mean([*(one.judged for one in known), *(one.judged for one in others)])
-    labels = _mean(one.value for one in known)
-    cases = len({one.cluster for one in known})
+    """Return a row without a corrected mean, with the number of labels that it would need."""
+    judge = _mean([*(item.judged for item in labelled), *(item.judged for item in unlabelled)])
+    labels = _mean(item.value for item in labelled)
+    cases = len({item.cluster for item in labelled})
     none = (None, None)
-    return (None, *none, judge, labels, *none, every, None, len(known), len(others), cases, needed)
+    return (
+        None,
+        *none,
+        judge,
+        labels,
+        *none,
+        known_mean,
+        None,
+        len(labelled),
+        len(unlabelled),
+        cases,
+        needed,
+    )

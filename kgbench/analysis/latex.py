@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Tables in LaTeX that fit a page: columns in blocks, long ones over several pages.
+r"""Tables in LaTeX that fit on pages: wide tables in blocks of columns, long ones over pages.
 
 Columns are laid out as on a terminal (:mod:`kgbench.analysis.terminal`), for the text width of the
-class ``article``, 345 points. What fits one page floats as a ``table``, everything else is a
-``longtable``. A cell of several lines takes as many rows, so that pages may break within it.
-The packages booktabs and longtable are needed, and any of pdfTeX, LuaTeX and XeTeX.
+class ``article``, 345 points. A table that fits on one page floats as a ``table``; any other is a
+``longtable``. A cell with several lines becomes several rows, so that pages may break within it.
+The result needs the packages booktabs and longtable, and runs with pdfTeX, LuaTeX and XeTeX.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from kgbench.analysis.terminal import Block, Grid, laid_out, lines
 from kgbench.characters import one_line
 
 WIDTH = 76
-"""Characters beside each other, by the width of digits in ``footnotesize``."""
-_PAGE = 45  # lines, of the 57 that a page has in this size
+"""The characters in a line, by the width of digits in ``footnotesize``."""
+_PAGE = 45  # lines of a floating table; a page has 57 lines in this size
 _CHARACTERS = {
     "[": "{[}",  # after the end of a row it would begin an argument
     "]": "{]}",
-    "*": "{*}",  # there, too
+    "*": "{*}",  # after the end of a row it would suppress a page break
     "\\": r"\textbackslash{}",
     "&": r"\&",
     "%": r"\%",
@@ -32,13 +32,13 @@ _CHARACTERS = {
     "}": r"\}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
-    "<": r"\textless{}",  # fonts of the encoding OT1 have other characters in these places
+    "<": r"\textless{}",  # fonts in the encoding OT1 have other characters at these codes
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
     '"': "{''}",
     "`": r"\textasciigrave{}",
     "'": r"\textquotesingle{}",
-    "-": "-{}",  # two would become a dash
+    "-": "-{}",  # two hyphens would become a dash
     "\u2013": "--",
     "—": "---",
     "…": r"\dots{}",
@@ -50,7 +50,7 @@ _CHARACTERS = {
     "≥": r"$\geq$",
     "→": r"$\rightarrow$",
 }
-# pdfTeX has no letters for most of Unicode and would stop: it shows their numbers.
+# pdfTeX stops at most Unicode characters: there, their code points are shown instead.
 _UNICODE = (
     r"\providecommand{\kgbenchcharacter}[1]"
     r"{\ifdefined\Uchar\Uchar\numexpr#1\relax\else{[}U+#1{]}\fi}"
@@ -60,7 +60,7 @@ _BOLD = "**"
 
 
 def drawn(title: str, grid: Grid, marks: Sequence[bool], notes: Sequence[str]) -> str:
-    r"""The table as LaTeX; cells of columns with ``marks`` are bold between two asterisks.
+    r"""Render a table as LaTeX; in columns with ``marks``, cells between ``**`` are set in bold.
 
     >>> escaped("A & B_1")
     'A \\& B\\_1'
@@ -70,16 +70,16 @@ def drawn(title: str, grid: Grid, marks: Sequence[bool], notes: Sequence[str]) -
     caption = " ".join([title + ".", *notes])
     body = [list(block.body()) for block in blocks]
     short = len(body) == 1 and len(body[0]) + len(caption) // WIDTH < _PAGE
-    found = list(_floating(blocks[0], body[0], caption) if short else _long(title, blocks, body))
+    lines_ = list(_floating(blocks[0], body[0], caption) if short else _long(title, blocks, body))
     if not short:
-        found += [*(rf"\noindent {escaped(note)}\par" for note in notes), r"\endgroup"]
-    if any(r"\kgbenchcharacter" in line for line in found):
-        found.insert(0, _UNICODE)
-    return "\n".join([*found, ""])
+        lines_ += [*(rf"\noindent {escaped(note)}\par" for note in notes), r"\endgroup"]
+    if any(r"\kgbenchcharacter" in line for line in lines_):
+        lines_.insert(0, _UNICODE)
+    return "\n".join([*lines_, ""])
 
 
 def escaped(text: str) -> str:
-    """One line of text without anything that LaTeX would take for a command."""
+    """Return one line of text with all characters escaped that are special to LaTeX."""
     return "".join(map(_character, one_line(text)))
 
 
@@ -92,20 +92,20 @@ def _character(character: str) -> str:
 
 
 class _Rows:
-    """The columns of one block as rows of LaTeX."""
+    """The rows of one block of columns in LaTeX."""
 
     def __init__(self, grid: Grid, block: Block, marks: Sequence[bool], *, grouped: bool) -> None:
         self._grid, self._block, self._marks, self._grouped = grid, block, marks, grouped
-        self.alignment = "".join("l" if grid.texts[place] else "r" for place, _ in block)
+        self.alignment = "".join("l" if grid.texts[index] else "r" for index, _ in block)
 
     def head(self) -> Iterator[str]:
-        """The rows of headings."""
+        """Yield the rows of headings."""
         if self._grouped:
             yield self._spanning(self._grid.heads[0])
         yield from self._lines(self._grid.heads, marked=False)
 
     def body(self) -> Iterator[str]:
-        """The other rows."""
+        """Yield the rows of the body."""
         grouped = self._grouped
         for name, rows in groupby(self._grid.rows, key=lambda row: row[0] if grouped else ""):
             if grouped:
@@ -114,24 +114,24 @@ class _Rows:
                 yield from self._lines(row, marked=True)
 
     def _spanning(self, text: str) -> str:
-        # The asterisk: no page ends after it.
+        # The asterisk prevents a page break after the row.
         return rf"\multicolumn{{{len(self._block)}}}{{l}}{{{escaped(text)}}} \\*"
 
     def _lines(self, row: Sequence[str], *, marked: bool) -> Iterator[str]:
         bold = [
-            marked and self._marks[place] and row[place].startswith(_BOLD)
-            for place, _ in self._block
+            marked and self._marks[index] and row[index].startswith(_BOLD)
+            for index, _ in self._block
         ]
         cells = [
-            lines(row[place].strip("*") if one else row[place], wide)
-            for (place, wide), one in zip(self._block, bold, strict=True)
+            lines(row[index].strip("*") if is_bold else row[index], wide)
+            for (index, wide), is_bold in zip(self._block, bold, strict=True)
         ]
-        for found in zip_longest(*cells, fillvalue=""):
-            shown = (
-                rf"\textbf{{{escaped(text)}}}" if one and text else escaped(text)
-                for text, one in zip(found, bold, strict=True)
+        for texts in zip_longest(*cells, fillvalue=""):
+            formatted = (
+                rf"\textbf{{{escaped(text)}}}" if is_bold and text else escaped(text)
+                for text, is_bold in zip(texts, bold, strict=True)
             )
-            yield " & ".join(shown) + r" \\"
+            yield " & ".join(formatted) + r" \\"
 
 
 def _floating(rows: _Rows, body: Sequence[str], caption: str) -> Iterator[str]:
@@ -150,7 +150,7 @@ def _floating(rows: _Rows, body: Sequence[str], caption: str) -> Iterator[str]:
 
 def _long(title: str, blocks: Sequence[_Rows], body: Sequence[Sequence[str]]) -> Iterator[str]:
     yield r"\begingroup\footnotesize\setlength{\tabcolsep}{3pt}\setlength{\LTcapwidth}{\linewidth}"
-    for number, (rows, shown) in enumerate(zip(blocks, body, strict=True)):
+    for number, (rows, rows_of_block) in enumerate(zip(blocks, body, strict=True)):
         head = [r"\toprule", *rows.head(), r"\midrule"]
         yield rf"\begin{{longtable}}{{{rows.alignment}}}"
         if number == 0:
@@ -161,7 +161,7 @@ def _long(title: str, blocks: Sequence[_Rows], body: Sequence[Sequence[str]]) ->
         yield r"\endhead"
         yield r"\bottomrule"
         yield r"\endfoot"
-        yield from shown
+        yield from rows_of_block
         yield r"\end{longtable}"
         if number:
             yield r"\addtocounter{table}{-1}"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The leaderboard: one combined score per model over a declared set of scores.
 
-Models that were scored on all tasks are ranked. The others stand below them without a rank, because
-a mean over fewer tasks is no better or worse than one over all.
+Models that were scored on all tasks are ranked. The others follow without a rank, because a mean
+over fewer tasks is not comparable with a mean over all tasks.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ QUERIES = (*fetch.CHOOSING, *fetch.HISTOGRAMS, "round-histograms", *fetch.ERRORS
 
 @dataclass(frozen=True)
 class Standing:
-    """What one model (IRI) reached: its histogram per score of the set, and what went wrong.
+    """The results of one model (IRI): a histogram for each score of the set, and its errors.
 
-    ``weights`` are those of a set of groups, and ``None`` where all scores count alike.
-    ``complete`` says whether the model was scored on every task that any model was scored on.
+    ``weights`` are those of a score set with groups, ``None`` where all scores weigh the same.
+    ``complete`` says whether the model was scored on every task on which any model was scored.
     """
 
     model: str
@@ -55,17 +55,17 @@ class Standing:
 
     @cached_property
     def score(self) -> float | None:
-        """The mean over scores of the mean over dialogues; ``None`` where nothing was scored."""
+        """The (weighted) mean over scores of the mean over dialogues; ``None`` without scores."""
         if self.weights is None:
             return mean(part.mean for part in self.parts.values() if part.mean is not None)
-        return None if (found := self._mixture(self.weights)) is None else found[0]
+        return None if (mixed := self._mixture(self.weights)) is None else mixed[0]
 
     @cached_property
     def sd(self) -> float | None:
-        """The deviation of all values, weighted as the score where the scores have weights."""
+        """The deviation of all values, with the same weights as the score where it has weights."""
         if self.weights is None:
             return self.pooled.sd
-        return None if (found := self._mixture(self.weights)) is None else found[1]
+        return None if (mixed := self._mixture(self.weights)) is None else mixed[1]
 
     def _mixture(self, weights: Mapping[Score, Fraction]) -> tuple[float, float] | None:
         return mixture((part, weights[score]) for score, part in self.parts.items())
@@ -77,7 +77,7 @@ class Standing:
 
     @property
     def tasks(self) -> int:
-        """On how many tasks something was scored."""
+        """The number of tasks with scores."""
         return len({score.task for score in self.parts})
 
 
@@ -89,42 +89,45 @@ def standings(
     *,
     common: bool = False,
 ) -> list[Standing]:
-    """What every model reached on the scores of a set, with ``common`` on the tasks that all share.
+    """Return the standings of all models on the scores of a set.
 
-    First stand the models with values on all tasks, the best first, then those with values on some,
-    then the unscored. Raises :class:`~kgbench.errors.QueryError` where no task is ``common``.
+    With ``common``, only tasks count that all models were scored on. Models with values on all
+    tasks come first, by descending score, then models with values on some tasks, then unscored
+    models. Raises :class:`~kgbench.errors.QueryError` where models have no ``common`` task.
     """
     check_selectors(store, combined.every_selector, combined.file)
     metrics = fetch.metrics(store)
-    wanted = combined.weights(tasks, metrics)
-    parts = reached(store, selection, wanted)
+    weights_of_scores = combined.weights(tasks, metrics)
+    parts = reached(store, selection, weights_of_scores)
     if common:
         names = fetch.models(store)
         shared = common_tasks(
-            {names.name(model): {s.task for s in found} for model, found in parts.items()}
+            {names.name(model): {s.task for s in by_score} for model, by_score in parts.items()}
         )
-        wanted = combined.weights({t: tasks[t] for t in tasks if t in shared}, metrics)
+        weights_of_scores = combined.weights({t: tasks[t] for t in tasks if t in shared}, metrics)
         parts = {
-            model: {score: values for score, values in found.items() if score in wanted}
-            for model, found in parts.items()
+            model: {s: values for s, values in by_score.items() if s in weights_of_scores}
+            for model, by_score in parts.items()
         }
-    covered = {score.task for score in wanted}
-    wrong: dict[str, Errors] = defaultdict(Errors)
+    covered = {score.task for score in weights_of_scores}
+    errors_of_models: dict[str, Errors] = defaultdict(Errors)
     for (model, task), errors in fetch.errors(store, selection, dict(tasks)).items():
         if task in covered:
-            wrong[model] += errors
+            errors_of_models[model] += errors
     scored = {score.task for reached_ in parts.values() for score in reached_}
-    found = []
-    for model in sorted({*parts, *wrong}):
-        mine = parts.get(model, {})
-        complete = bool(mine) and {score.task for score in mine} == scored
-        weights = wanted if combined.groups else None
-        found.append(Standing(model, mine, wrong[model], weights, complete))
-    return sorted(found, key=_order, reverse=True)
+    all_standings = []
+    for model in sorted({*parts, *errors_of_models}):
+        parts_of_model = parts.get(model, {})
+        complete = bool(parts_of_model) and {score.task for score in parts_of_model} == scored
+        weights = weights_of_scores if combined.groups else None
+        all_standings.append(
+            Standing(model, parts_of_model, errors_of_models[model], weights, complete)
+        )
+    return sorted(all_standings, key=_order, reverse=True)
 
 
-def _order(one: Standing) -> tuple[bool, float]:
-    return one.complete, -inf if one.score is None else one.score
+def _order(standing: Standing) -> tuple[bool, float]:
+    return standing.complete, -inf if standing.score is None else standing.score
 
 
 def leaderboard(
@@ -134,43 +137,44 @@ def leaderboard(
     *,
     common: bool = False,
 ) -> Table:
-    """The leaderboard over a score set (default: the main metric of every task).
+    """Make the leaderboard over a score set (default: the main metric of every task).
 
     The score of a model is the mean, over the scores of the set, of the mean over dialogues;
-    the deviation is that of all values together. In a set of groups both are weighted (see
+    the deviation is that of all values together. In a set with groups both are weighted (see
     :class:`~kgbench.analysis.declarations.ScoreSet`). Failed dialogues have no score and are
-    counted apart; ``unreadable`` is the share of dialogues whose answer was empty or did not parse.
-    With ``common`` only the tasks count that all models with scores were scored on; raises
+    counted separately; ``unreadable`` is the share of dialogues whose answer was empty or did not
+    parse. With ``common``, only tasks count that all models with scores were scored on. Raises
     :class:`~kgbench.errors.QueryError` where there are none.
     """
     combined = combined or score_set("main")
-    found = standings(store, selection, combined, fetch.tasks(store), common=common)
-    return table_of(store, selection, combined, found, common=common)
+    all_standings = standings(store, selection, combined, fetch.tasks(store), common=common)
+    return table_of(store, selection, combined, all_standings, common=common)
 
 
 def table_of(
     store: Store,
     selection: Selection,
     combined: ScoreSet,
-    found: list[Standing],
+    all_standings: list[Standing],
     *,
     common: bool = False,
 ) -> Table:
-    """The table of :func:`leaderboard` from standings that are known."""
+    """Make the table of :func:`leaderboard` from the standings of models."""
     models = fetch.models(store)
-    present = {score.task for one in found for score in one.parts}
-    places = ranks([one.score if one.complete else None for one in found])
+    present = {score.task for standing in all_standings for score in standing.parts}
+    all_ranks = ranks([standing.score if standing.complete else None for standing in all_standings])
     rows = [
-        _row(one, rank, models.name(one.model)) for one, rank in zip(found, places, strict=True)
+        _row(standing, rank, models.name(standing.model))
+        for standing, rank in zip(all_standings, all_ranks, strict=True)
     ]
-    notes = [*_notes(found, len(present)), *_lacking(store, combined, found)]
-    scored = {score for one in found for score in one.parts}
+    notes = [*_notes(all_standings, len(present)), *_lacking(store, combined, all_standings)]
+    scored = {score for standing in all_standings for score in standing.parts}
     if not common:
         notes += without_results(store, combined.every_selector, scored, combined.file)
     if common:
-        known = fetch.tasks(store)
-        compared = sum(bool(one.parts) for one in found)
-        notes.insert(0, common_note([known[task].name for task in present], compared))
+        tasks = fetch.tasks(store)
+        compared = sum(bool(standing.parts) for standing in all_standings)
+        notes.insert(0, common_note([tasks[task].name for task in present], compared))
     return Table(
         title=f"Leaderboard: {combined.label} ({selection.suite_name})",
         columns=COLUMNS,
@@ -183,16 +187,21 @@ def table_of(
             "score_set": combined.name,
             "tasks": len(present),
         },
-        iris={"model": {str(row[1]): one.model for row, one in zip(rows, found, strict=True)}},
+        iris={
+            "model": {
+                str(row[1]): standing.model
+                for row, standing in zip(rows, all_standings, strict=True)
+            }
+        },
     )
 
 
-def _lacking(store: Store, combined: ScoreSet, found: list[Standing]) -> Iterable[str]:
-    """Which groups of a set no model has any score of: the others then count for more."""
+def _lacking(store: Store, combined: ScoreSet, all_standings: list[Standing]) -> Iterable[str]:
+    """Yield a note on the groups of a set without any score, which increase the others' weights."""
     if not combined.groups:
         return
     tasks, metrics = list(fetch.tasks(store).values()), list(fetch.metrics(store).values())
-    scored = {score for one in found for score in one.parts}
+    scored = {score for standing in all_standings for score in standing.parts}
     lacking = [
         group.name
         for group in combined.groups
@@ -202,36 +211,36 @@ def _lacking(store: Store, combined: ScoreSet, found: list[Standing]) -> Iterabl
         yield f"Not in the score, because no model has results: {', '.join(lacking)}."
 
 
-def _row(one: Standing, rank: int | None, name: str) -> tuple[int | str | float | None, ...]:
-    pooled, score = one.pooled, one.score
-    dialogues = _dialogues(one)
+def _row(standing: Standing, rank: int | None, name: str) -> tuple[int | str | float | None, ...]:
+    pooled, score = standing.pooled, standing.score
+    dialogues = _dialogues(standing)
     return (
         rank,
         name,
         score,
-        one.sd,
+        standing.sd,
         pooled.n,
-        one.tasks,
-        one.errors.failed,
-        one.errors.not_judged,
-        one.errors.unreadable / dialogues if dialogues else None,
+        standing.tasks,
+        standing.errors.failed,
+        standing.errors.not_judged,
+        standing.errors.unreadable / dialogues if dialogues else None,
     )
 
 
-def _dialogues(one: Standing) -> int:
-    """Judged dialogues; those of a task are the most that have any of its scores."""
-    most: dict[str, int] = defaultdict(int)
-    for score, part in one.parts.items():
-        most[score.task] = max(most[score.task], part.n)
-    return sum(most.values()) + one.errors.not_judged
+def _dialogues(standing: Standing) -> int:
+    """Count judged dialogues; for each task, the greatest number with any one of its scores."""
+    counts: dict[str, int] = defaultdict(int)
+    for score, part in standing.parts.items():
+        counts[score.task] = max(counts[score.task], part.n)
+    return sum(counts.values()) + standing.errors.not_judged
 
 
-def _notes(found: list[Standing], tasks: int) -> Iterable[str]:
-    if any(one.parts and not one.complete for one in found):
+def _notes(all_standings: list[Standing], tasks: int) -> Iterable[str]:
+    if any(standing.parts and not standing.complete for standing in all_standings):
         yield (
-            f"Not ranked, and below those that are: models that were not scored on all {tasks} "
-            "tasks. Their scores cover only the tasks counted beside them."
+            f"Not ranked, and listed below the ranked ones: models that were not scored on all "
+            f"{tasks} tasks. Their scores cover only the number of tasks in their row."
         )
-    failed = sum(one.errors.failed for one in found)
+    failed = sum(standing.errors.failed for standing in all_standings)
     if failed:
-        yield f"Not in the scores, because no complete answer came: {failed} dialogue(s)."
+        yield f"Not in the scores, because they got no complete answer: {failed} dialogue(s)."

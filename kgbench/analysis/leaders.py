@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The leaderboard with one test against the best model, intervals, and ranges of ranks.
+"""The leaderboard with tests against the best model, intervals, and ranges of ranks.
 
-``clustered`` is about an :class:`~kgbench.analysis.estimands.Estimand`, by default cases of this
-kind: see :mod:`kgbench.analysis.clusters`. ``bootstrap`` draws cases (dialogues where a task has a
-single case) with the same draws for every model. ``paired`` is the test of the published
-leaderboard (LLM-KG-Bench 3, Semantic Web Journal 2025, section 4.2.2 and table 6): a paired t-test
-of the best model against each other one over all values, unweighted and uncorrected.
+There are three tests. ``clustered`` is for an :class:`~kgbench.analysis.estimands.Estimand`, by
+default cases of this kind: see :mod:`kgbench.analysis.clusters`. ``bootstrap`` resamples cases
+(dialogues where a task has a single case) with the same draws for every model. ``paired`` is the
+test of the published leaderboard (LLM-KG-Bench 3, Semantic Web Journal 2025, section 4.2.2 and
+table 6): a paired t-test of the best model against each other model over all values, unweighted and
+uncorrected.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from kgbench.errors import QueryError
 from kgbench.model import Json
 from kgbench.store.protocol import Store
 
-ALPHA, SAMPLES, SEED = 0.05, 2_000, 0  # unless others are asked for
+ALPHA, SAMPLES, SEED = 0.05, 2_000, 0  # defaults
 COLUMNS = (
     Column("p_best", "p to best", Kind.P),
     Column("leads", "Leads"),
@@ -56,9 +57,10 @@ def arguments(
     seed: int = SEED,
     common: bool = False,
 ) -> dict[str, Json]:
-    """What :func:`leaders` of a set of scores is kept under, the same for all who ask the same.
+    """Return the arguments under which a result of :func:`leaders` is kept in the store.
 
-    ``name`` is that of the set, ``declared`` the text of the file with declarations of one's own.
+    Equal requests from the command line, the Python API and the server must give equal arguments.
+    ``name`` is that of the score set, ``declared`` the text of the user's file of declarations.
     """
     return {
         "set": name,
@@ -85,46 +87,53 @@ def leaders(
     seed: int = SEED,
     common: bool = False,
 ) -> Table:
-    """The leaderboard, with what can be said of differences to the best model.
+    """Make the leaderboard with tests of the differences to the best model.
 
-    Per ranked model: p against the best by ``test`` (``clustered`` and ``bootstrap`` with Holm's
-    correction, or ``paired``; default: that of the score set), whether the model belongs to the
-    leaders (it is not told to be worse at ``alpha``), a 95 % interval and a range of ranks. Models
-    that are not ranked have an interval alone. ``about`` names what the test ``clustered``
-    generalises to, by default what the score set declares; ``clusters`` is their number,
-    ``ci_score`` the score over what supports such a claim, and ``group`` has a letter for each
-    group of models that are not told apart. ``samples`` and ``seed`` are those of the bootstrap,
-    which the other tests use for intervals and ranks. With ``common`` only tasks count that all
-    models were scored on, as in :func:`~kgbench.analysis.leaderboard.leaderboard`. Raises
-    :class:`~kgbench.errors.QueryError` for an unknown test or estimand, and where no task is
-    common.
+    Each ranked model has p against the best model by ``test`` (``clustered`` and ``bootstrap`` with
+    Holm's correction, or ``paired``; default: the test of the score set), whether it is a leader
+    (not significantly worse at ``alpha``), a 95 % interval and a range of ranks. Unranked models
+    have only an interval. ``about`` is the estimand of the test ``clustered``, by default that of
+    the score set; ``clusters`` is the number of clusters, ``ci_score`` the score over the tasks
+    that support a claim, and ``group`` has a letter for each group of models that the tests do not
+    distinguish. ``samples`` and ``seed`` are those of the bootstrap, which the tests ``bootstrap``
+    and ``paired`` use for intervals and ranks. With ``common``, only tasks count that all models
+    were scored on, as in :func:`~kgbench.analysis.leaderboard.leaderboard`. Raises
+    :class:`~kgbench.errors.QueryError` for an unknown test or estimand, and where models have no
+    common task.
     """
     combined = combined or score_set("main")
     test = combined.test if test is None else test
     if test not in TESTS:
         raise QueryError(f"there is no test '{test}'; there are: {', '.join(TESTS)}")
     tasks = fetch.tasks(store)
-    found = standings(store, selection, combined, tasks, common=common)
-    scored = {score.task for one in found for score in one.parts}
+    all_standings = standings(store, selection, combined, tasks, common=common)
+    scored = {score.task for standing in all_standings for score in standing.parts}
     counted = {iri: task for iri, task in tasks.items() if iri in scored} if common else tasks
     metrics = fetch.metrics(store)
-    wanted = combined.weights(counted, metrics)
-    table = table_of(store, selection, combined, found, common=common)
-    units = _units(store, selection, wanted)
+    weights = combined.weights(counted, metrics)
+    table = table_of(store, selection, combined, all_standings, common=common)
+    units = _units(store, selection, weights)
     if test == "clustered":
-        how = inference(about or combined.about, "clustered", alpha=alpha)
+        inference_ = inference(about or combined.about, "clustered", alpha=alpha)
         bounds = Bounds.around(metrics[score.metric].bounds for score in units)
-        rivals = Rivals(units, wanted, [one.model for one in found if one.parts], how.about)
-        extra = _clustered(found, rivals, bounds, alpha)
-        notes = _claims(how, rivals, alpha)
+        rivals = Rivals(
+            units,
+            weights,
+            [standing.model for standing in all_standings if standing.parts],
+            inference_.about,
+        )
+        extra = _clustered(all_standings, rivals, bounds, alpha)
+        notes = _claims(inference_, rivals, alpha)
         more: dict[str, Value] = {"claimed_tasks": rivals.tasks}
     else:
-        ranked = [one.model for one in found if one.complete]
-        others = [one.model for one in found if one.parts and not one.complete]
-        drawn = _Resampled(units, wanted, ranked, others, samples=samples, seed=seed)
-        extra = _resampled(found, units, drawn, test, alpha)
-        how = inference(by=test, alpha=alpha)
-        notes = (*_notes(test, alpha, samples), how.note)
+        ranked = [standing.model for standing in all_standings if standing.complete]
+        unranked = [
+            standing.model for standing in all_standings if standing.parts and not standing.complete
+        ]
+        resampled = _Resampled(units, weights, ranked, unranked, samples=samples, seed=seed)
+        extra = _resampled(all_standings, units, resampled, test, alpha)
+        inference_ = inference(by=test, alpha=alpha)
+        notes = (*_notes(test, alpha, samples), inference_.note)
         more = {"samples": samples, "seed": seed}
     return replace(
         table,
@@ -132,115 +141,120 @@ def leaders(
         rows=tuple((*row, *more) for row, more in zip(table.rows, extra, strict=True)),
         notes=(*table.notes, *notes),
         queries=tuple(dict.fromkeys((*table.queries, *fetch.SINGLE))),
-        context={**table.context, "test": test, **how.context, **more},
+        context={**table.context, "test": test, **inference_.context, **more},
     )
 
 
 def _clustered(
-    found: Sequence[Standing], rivals: Rivals, bounds: Bounds, alpha: float
+    all_standings: Sequence[Standing], rivals: Rivals, bounds: Bounds, alpha: float
 ) -> list[tuple[Value, ...]]:
-    """The further cells of each model, tested in clusters."""
-    ranked = [one.model for one in found if one.complete]
+    """Return the additional cells of each model for the test ``clustered``."""
+    ranked = [standing.model for standing in all_standings if standing.complete]
     against = [rivals.between(ranked[0], model) for model in ranked[1:]]
-    p_of = dict(zip(ranked[1:], holm([one.p for one in against]), strict=True))
-    behind = {m for m, one in zip(ranked[1:], against, strict=True) if (one.mean or 0) > 0}
+    p_of = dict(zip(ranked[1:], holm([clusters.p for clusters in against]), strict=True))
+    behind = {
+        m for m, clusters in zip(ranked[1:], against, strict=True) if (clusters.mean or 0) > 0
+    }
     worse = told_apart(rivals, ranked, alpha)
     ranges, lettered = rank_ranges(worse), groups(ranked, worse)
     rows: list[tuple[Value, ...]] = []
-    for one in found:
-        if not one.parts:
+    for standing in all_standings:
+        if not standing.parts:
             rows.append((None,) * len(COLUMNS))
             continue
-        clusters = rivals.of(one.model)
+        clusters = rivals.of(standing.model)
         interval = clusters.interval(bounds) or (None, None)
-        p = p_of.get(one.model)
-        lost = p is not None and p < alpha and one.model in behind
+        p = p_of.get(standing.model)
+        is_worse = p is not None and p < alpha and standing.model in behind
         rows.append(
             (
                 p,
-                not lost if one.complete else None,
+                not is_worse if standing.complete else None,
                 clusters.number,
                 clusters.mean,
                 *interval,
-                *ranges.get(one.model, (None, None)),
-                lettered.get(one.model),
+                *ranges.get(standing.model, (None, None)),
+                lettered.get(standing.model),
             )
         )
     return rows
 
 
 def _resampled(
-    found: Sequence[Standing], units: Units, drawn: _Resampled, test: str, alpha: float
+    all_standings: Sequence[Standing], units: Units, resampled: _Resampled, test: str, alpha: float
 ) -> list[tuple[Value, ...]]:
-    """The further cells of each model, with the bootstrap."""
-    ranked = [one.model for one in found if one.complete]
+    """Return the additional cells of each model for the tests that use the bootstrap."""
+    ranked = [standing.model for standing in all_standings if standing.complete]
     if test == "paired":
         against = [_paired(units, ranked[0], model) for model in ranked[1:]]
     else:
-        against = holm([drawn.p_against(ranked[0], model) for model in ranked[1:]])
+        against = holm([resampled.p_against(ranked[0], model) for model in ranked[1:]])
     p_of = dict(zip(ranked[1:], against, strict=True))
     rows: list[tuple[Value, ...]] = []
-    for one in found:
-        p = p_of.get(one.model)
-        leads = (p is None or p >= alpha) if one.complete else None
-        interval = drawn.interval(one.model) if one.parts else (None, None)
-        ranks = drawn.ranks(one.model) if one.complete else (None, None)
-        score = one.score if one.parts else None
+    for standing in all_standings:
+        p = p_of.get(standing.model)
+        leads = (p is None or p >= alpha) if standing.complete else None
+        interval = resampled.interval(standing.model) if standing.parts else (None, None)
+        ranks = resampled.ranks(standing.model) if standing.complete else (None, None)
+        score = standing.score if standing.parts else None
         rows.append((p, leads, None, score, *interval, *ranks, None))
     return rows
 
 
-def _claims(how: Inference, rivals: Rivals, alpha: float) -> Iterable[str]:
-    about = how.about
+def _claims(inference_: Inference, rivals: Rivals, alpha: float) -> Iterable[str]:
+    about = inference_.about
     yield (
         f"Leads: not significantly worse than the best model (clustered t-test, p corrected by "
         f"Holm; alpha {alpha:g})."
     )
-    yield how.note
+    yield inference_.note
     if rivals.left_out:
         yield (
             f"Number of {about.fixed}s with one {about.sampled}: {rivals.left_out}. They support "
             f"no claim about {about.label}. Number of tasks that score of interval, tests and "
-            f"ranks are about: {rivals.tasks}."
+            f"ranks cover: {rivals.tasks}."
         )
     yield (
-        "Ranges of ranks hold together, from tests of all pairs corrected by Holm. Models with a "
-        "common letter (Group) are not told apart."
+        "Ranges of ranks hold simultaneously, from tests of all pairs corrected by Holm. Models "
+        "with a common letter (Group) do not differ significantly."
     )
 
 
 def _notes(test: str, alpha: float, samples: int) -> Iterable[str]:
-    named = {
+    descriptions = {
         "bootstrap": "bootstrap, p corrected by Holm",
-        "paired": "paired t-test over all values that both have, unweighted",
+        "paired": "paired t-test over all values that both models have, unweighted",
     }
     return (
-        f"Leads: no significant difference to the best model ({named[test]}; alpha {alpha:g}).",
+        (
+            f"Leads: no significant difference to the best model ({descriptions[test]}; "
+            f"alpha {alpha:g})."
+        ),
         f"Bootstrap over cases, or dialogues where a task has one case ({samples} samples).",
     )
 
 
 def _paired(units: Units, best: str, model: str) -> float | None:
-    """P of the paired differences of two models; ``None`` where it is undefined."""
+    """Return p of the paired differences of two models; ``None`` where it is undefined."""
     differences = [
         a - b
         for dialogues in units.values()
         for by_model in dialogues.values()
         for a, b in zip(by_model.get(best, ()), by_model.get(model, ()), strict=False)
     ]
-    found = paired_test(differences)
-    return None if found is None else found.p
+    test = paired_test(differences)
+    return None if test is None else test.p
 
 
 class _Resampled:
-    """Combined scores of all models under resampling of cases, the same draws for every model."""
+    """Combined scores of all models in bootstrap samples of cases, the same for every model."""
 
     def __init__(
         self,
         units: Units,
         weights: Mapping[Score, Fraction],
         ranked: list[str],
-        others: list[str],
+        unranked: list[str],
         *,
         samples: int,
         seed: int,
@@ -248,83 +262,83 @@ class _Resampled:
         import numpy as np
 
         generator = np.random.default_rng(seed)
-        models = [*ranked, *others]
+        models = [*ranked, *unranked]
         self._ranked = len(ranked)
-        self._place = {model: place for place, model in enumerate(models)}
+        self._column = {model: column for column, model in enumerate(models)}
         total = np.zeros((samples, len(models)))
         weight = np.zeros((samples, len(models)))
         for score, dialogues in sorted(units.items(), key=str):
             sums, sizes = self._matrices(_by_case(dialogues))
-            drawn = generator.multinomial(
+            draws = generator.multinomial(
                 sums.shape[1], np.full(sums.shape[1], 1 / sums.shape[1]), size=samples
             )
-            values, numbers = drawn @ sums.T, drawn @ sizes.T
-            there = numbers > 0
+            values, numbers = draws @ sums.T, draws @ sizes.T
+            has_values = numbers > 0
             share = float(weights[score] * len(weights))  # 1.0 where all count alike
-            total[there] += share * values[there] / numbers[there]
-            weight[there] += share
+            total[has_values] += share * values[has_values] / numbers[has_values]
+            weight[has_values] += share
         with np.errstate(invalid="ignore"):
             self._scores = total / weight
 
     def _matrices(self, cases: Mapping[Case, Mapping[str, Sequence[float]]]) -> Any:
         import numpy as np
 
-        sums = np.zeros((len(self._place), len(cases)))
+        sums = np.zeros((len(self._column), len(cases)))
         sizes = np.zeros_like(sums)
         for column, (_, by_model) in enumerate(sorted(cases.items(), key=str)):
             for model, values in by_model.items():
-                sums[self._place[model], column] = sum(values)
-                sizes[self._place[model], column] = len(values)
+                sums[self._column[model], column] = sum(values)
+                sizes[self._column[model], column] = len(values)
         return sums, sizes
 
     def _with(self, *models: str) -> Any:
-        """The samples in which all ``models`` have a score: of rare cases none may be drawn."""
+        """Return the samples with scores of all ``models``; some samples miss rare cases."""
         import numpy as np
 
-        places = [self._place[model] for model in models]
-        return self._scores[~np.isnan(self._scores[:, places]).any(axis=1)]
+        columns = [self._column[model] for model in models]
+        return self._scores[~np.isnan(self._scores[:, columns]).any(axis=1)]
 
     def interval(self, model: str) -> tuple[float | None, float | None]:
-        """The middle 95 % of the model's score; ``None`` where no sample has one.
+        """Return the middle 95 % of the model's scores; ``None`` where no sample has one.
 
-        Both ends are scores of samples, so they never leave the range of the metrics.
+        Both ends lie among the scores of samples, so they never leave the range of the metrics.
         """
         import numpy as np
 
-        scores = self._with(model)[:, self._place[model]]
+        scores = self._with(model)[:, self._column[model]]
         if not len(scores):
             return None, None
         low, high = np.quantile(scores, [0.025, 0.975])
         return float(low), float(high)
 
     def ranks(self, model: str) -> tuple[int | None, int | None]:
-        """The middle 95 % of a ranked model's rank; ``None`` where no sample has one."""
+        """Return the middle 95 % of a ranked model's ranks; ``None`` where no sample has one."""
         import numpy as np
 
         scores = self._with(model)[:, : self._ranked]
         if not len(scores):
             return None, None
-        ranks = 1 + (scores > scores[:, [self._place[model]]]).sum(axis=1)
+        ranks = 1 + (scores > scores[:, [self._column[model]]]).sum(axis=1)
         low, high = np.quantile(ranks, [0.025, 0.975], method="inverted_cdf")
         return int(low), int(high)
 
     def p_against(self, best: str, model: str) -> float | None:
-        """Two-sided p of the difference to the best model; ``None`` without common samples."""
+        """Return two-sided p of the difference to the best model; ``None`` without samples."""
         scores = self._with(best, model)
-        differences = scores[:, self._place[best]] - scores[:, self._place[model]]
+        differences = scores[:, self._column[best]] - scores[:, self._column[model]]
         return bootstrap_p([float(d) for d in differences])
 
 
-def _units(store: Store, selection: Selection, wanted: Mapping[Score, Fraction]) -> Units:
-    """Values by score, by case and iteration, and by model."""
-    found: dict[Score, dict[Case, dict[str, list[float]]]] = {}
-    metrics = {score.metric for score in wanted}
+def _units(store: Store, selection: Selection, weights: Mapping[Score, Fraction]) -> Units:
+    """Group values by score, then by case and iteration, then by model."""
+    values: dict[Score, dict[Case, dict[str, list[float]]]] = {}
+    metrics = {score.metric for score in weights}
     for (model, task, metric, round_), single in fetch.single_values(store, selection, metrics):
         of_row = (Score(task, metric, r) for r in (round_, None))
-        score = next((one for one in of_row if one in wanted), None)
+        score = next((candidate for candidate in of_row if candidate in weights), None)
         if score is None:
             continue
-        units = found.setdefault(score, defaultdict(lambda: defaultdict(list)))
+        units = values.setdefault(score, defaultdict(lambda: defaultdict(list)))
         of_case = units[single.case, single.iteration]
         if single.times > 0:
             of_case[model] += [single.value] * single.times
@@ -335,13 +349,13 @@ def _units(store: Store, selection: Selection, wanted: Mapping[Score, Fraction])
             del of_case[model]
         if not of_case:
             del units[single.case, single.iteration]
-    return found
+    return values
 
 
 def _by_case(
     units: Mapping[Case, Mapping[str, Sequence[float]]],
 ) -> Mapping[Case, Mapping[str, Sequence[float]]]:
-    """The units of resampling: cases, or dialogues where there is a single case."""
+    """Group values by units of resampling: cases, or dialogues where there is a single case."""
     if len({case for case, _ in units}) == 1:
         return units
     cases: dict[Case, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))

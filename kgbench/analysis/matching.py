@@ -20,20 +20,20 @@ from kgbench.store.protocol import Store
 
 
 class Pair(NamedTuple):
-    """What the two sides reached on the same case in the same iteration."""
+    """The values of both sides on the same case in the same iteration."""
 
     a: ScoreRow
     b: ScoreRow
 
     @property
     def difference(self) -> float:
-        """A less B."""
+        """The value of A minus that of B."""
         return self.a.value - self.b.value
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """One task: the pairs, and what either side has beside them."""
+    """The values of one task: the pairs, and the unpaired values of each side."""
 
     pairs: tuple[Pair, ...]
     rest_a: tuple[ScoreRow, ...]
@@ -42,17 +42,17 @@ class Match:
 
     @property
     def paired(self) -> bool:
-        """Whether there is anything to pair."""
+        """Whether there are any pairs."""
         return bool(self.pairs)
 
     def used(self) -> tuple[list[ScoreRow], list[ScoreRow]]:
-        """The values of both sides that are compared: the pairs, or else everything."""
+        """Return the values of both sides that are compared: the pairs, or else all values."""
         if self.paired:
             return [p.a for p in self.pairs], [p.b for p in self.pairs]
         return list(self.rest_a), list(self.rest_b)
 
     def without(self, left_out: Callable[[ScoreRow], bool]) -> Match:
-        """The match without the values that are left out, pairs by their first."""
+        """Return the match without some values; a pair is dropped if its first value is."""
         return replace(
             self,
             pairs=tuple(pair for pair in self.pairs if not left_out(pair.a)),
@@ -71,7 +71,7 @@ def matches(
     answers: str | None = None,
     tasks: str | None = None,
 ) -> dict[str, Match]:
-    """The values of both sides, matched, by the name of the task.
+    """Read the values of both sides and match them; returns matches by task name.
 
     ``metric``, ``answers`` and ``tasks`` (by default those of the selection) are as in
     :func:`~kgbench.analysis.task_scores.task_scores`.
@@ -79,12 +79,12 @@ def matches(
     """
     chosen = chosen_scores(store, tasks or selection.tasks, metric, answers)
     names = {task.iri: task.name for task in fetch.tasks(store).values()}
-    ours = items(store, selection, a, chosen)
-    theirs = items(store, selection, b, chosen)
-    both = sorted({i.task for i in ours} & {i.task for i in theirs}, key=lambda t: names[t])
+    rows_a = items(store, selection, a, chosen)
+    rows_b = items(store, selection, b, chosen)
+    both = sorted({i.task for i in rows_a} & {i.task for i in rows_b}, key=lambda t: names[t])
     if not both:
         raise QueryError(f"'{a.name}' and '{b.name}' have no task in common")
-    by_model = a.kind != "model" and bool({i.model for i in ours} & {i.model for i in theirs})
+    by_model = a.kind != "model" and bool({i.model for i in rows_a} & {i.model for i in rows_b})
 
     def key(item: ScoreRow) -> tuple[object, ...]:
         if a.kind == "pass" and by_model:
@@ -93,8 +93,8 @@ def matches(
 
     metrics = fetch.metrics(store)
     bounds = {task: metrics[chosen[task].metric].bounds for task in both}
-    found = matched(ours, theirs, bounds, key)
-    return {names[task]: found[task] for task in both}
+    by_task = matched(rows_a, rows_b, bounds, key)
+    return {names[task]: by_task[task] for task in both}
 
 
 def _of_case(item: ScoreRow) -> tuple[object, ...]:
@@ -102,17 +102,17 @@ def _of_case(item: ScoreRow) -> tuple[object, ...]:
 
 
 def matched(
-    ours: Iterable[ScoreRow],
-    theirs: Iterable[ScoreRow],
+    rows_a: Iterable[ScoreRow],
+    rows_b: Iterable[ScoreRow],
     bounds: Mapping[str, Bounds],
     key: Callable[[ScoreRow], tuple[object, ...]] = _of_case,
 ) -> dict[str, Match]:
-    """The values of both sides by task (IRI), matched by ``key``, where both have the task.
+    """Match the values of two sides by ``key``; returns matches of the common tasks, by IRI.
 
-    ``bounds`` are the ranges of the scores of each task.
+    ``bounds`` has the range of the scores of each task.
     """
     sides: list[dict[str, list[ScoreRow]]] = []
-    for rows in (ours, theirs):
+    for rows in (rows_a, rows_b):
         by_task: dict[str, list[ScoreRow]] = defaultdict(list)
         for row in rows:
             by_task[row.task].append(row)
@@ -125,24 +125,24 @@ def matched(
 
 
 def _by_key(
-    found: Iterable[ScoreRow], key: Callable[[ScoreRow], tuple[object, ...]]
+    rows: Iterable[ScoreRow], key: Callable[[ScoreRow], tuple[object, ...]]
 ) -> dict[tuple[object, ...], list[ScoreRow]]:
     by_key: dict[tuple[object, ...], list[ScoreRow]] = defaultdict(list)
-    for item in sorted(found, key=lambda i: i.dialogue):
+    for item in sorted(rows, key=lambda i: i.dialogue):
         by_key[key(item)].append(item)
     return by_key
 
 
 def _match(
-    ours: Mapping[tuple[object, ...], Sequence[ScoreRow]],
-    theirs: Mapping[tuple[object, ...], Sequence[ScoreRow]],
+    rows_a: Mapping[tuple[object, ...], Sequence[ScoreRow]],
+    rows_b: Mapping[tuple[object, ...], Sequence[ScoreRow]],
     bounds: Bounds,
 ) -> Match:
     pairs: list[Pair] = []
     rest_a: list[ScoreRow] = []
     rest_b: list[ScoreRow] = []
-    for key in sorted({*ours, *theirs}, key=str):
-        for a, b in zip_longest(ours.get(key, ()), theirs.get(key, ())):
+    for key in sorted({*rows_a, *rows_b}, key=str):
+        for a, b in zip_longest(rows_a.get(key, ()), rows_b.get(key, ())):
             if a is not None and b is not None:
                 pairs.append(Pair(a, b))
             elif a is not None:

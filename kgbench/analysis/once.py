@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is read from a snapshot once, however many analyses ask for it."""
+"""A cache for values that analyses read from a snapshot of a store."""
 
 from __future__ import annotations
 
@@ -11,26 +11,25 @@ from weakref import WeakKeyDictionary
 
 from kgbench.store.protocol import Store
 
-_Found = TypeVar("_Found", bound=dict[Any, Any])
-_KEPT: WeakKeyDictionary[Store, dict[str, Any]] = WeakKeyDictionary()
+_Result = TypeVar("_Result", bound=dict[Any, Any])
+_CACHE: WeakKeyDictionary[Store, dict[str, Any]] = WeakKeyDictionary()
 
 
-def once(read: Callable[[Store], _Found]) -> Callable[[Store], _Found]:
-    """``read``, but called once for each snapshot, for as long as that is open.
+def once(read: Callable[[Store], _Result]) -> Callable[[Store], _Result]:
+    """Cache the result of ``read`` for each snapshot, as long as the snapshot is open.
 
-    A store says with ``is_snapshot`` that what is read from it never changes; any other is read
-    each time. Whoever calls gets a dictionary of their own, with values that all share: they must
-    not be changed.
+    A store with the attribute ``is_snapshot`` never changes; any other store is read each time.
+    Each caller gets a copy of the dictionary. The values in it are shared and must not be changed.
     """
 
     @wraps(read)
-    def found(store: Store) -> _Found:
+    def cached(store: Store) -> _Result:
         if not getattr(store, "is_snapshot", False):
             return read(store)
-        kept = _KEPT.setdefault(store, {})
-        if read.__name__ not in kept:  # two threads at the same time read the same
-            kept[read.__name__] = read(store)
-        known: _Found = kept[read.__name__]
-        return copy(known)
+        results = _CACHE.setdefault(store, {})
+        if read.__name__ not in results:  # threads may race here: both read equal values
+            results[read.__name__] = read(store)
+        result: _Result = results[read.__name__]
+        return copy(result)
 
-    return found
+    return cached

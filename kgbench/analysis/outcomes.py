@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How answers ended, per model and task: the rate of each outcome of the declared scheme."""
+"""Rates of the outcomes of answers, per model and task."""
 
 from __future__ import annotations
 
@@ -23,33 +23,36 @@ COLUMNS = (
     Column("task", "Task"),
     Column("model", "Model"),
     Column("n", "n", Kind.COUNT),
-    *(Column(one.value, one.value.replace("-", " ").capitalize(), Kind.SHARE) for one in Outcome),
+    *(
+        Column(outcome.value, outcome.value.replace("-", " ").capitalize(), Kind.SHARE)
+        for outcome in Outcome
+    ),
     Column("open", "Open", Kind.COUNT),
 )
 
 
 def outcomes(store: Store, selection: Selection, *, tasks: str = "*", models: str = "*") -> Table:
-    """One row per task and model: the number of answers, and the share of each outcome.
+    """Tabulate outcomes: one row per task and model with the number of answers and the shares.
 
     ``open`` counts dialogues that still wait for an answer because the provider failed. ``tasks``
     and ``models`` are globs over labels and model ids. Raises
-    :class:`~kgbench.errors.QueryError` where nothing fits.
+    :class:`~kgbench.errors.QueryError` where nothing matches.
     """
-    known, names = fetch.tasks(store), fetch.models(store)
+    all_tasks, names = fetch.tasks(store), fetch.models(store)
     counts = of_answers(store, selection)
     waiting: Counter[tuple[str, str]] = Counter()
     for row in queries.run(store, "failed-dialogues", runGraph=list(selection.run_graphs)):
         waiting[row["model"].value, row["task"].value] += int(row["count"].value)
     rows = []
     for model, task in {*counts, *waiting}:
-        about = known[task]
-        if names.fits(model, models) and fnmatchcase(about.label, tasks):
-            found = counts[model, task]
-            n = sum(found.values())
-            shares = (found[one.value] / n if n else None for one in Outcome)
-            rows.append((about.name, names.name(model), n, *shares, waiting[model, task]))
+        task_info = all_tasks[task]
+        if names.fits(model, models) and fnmatchcase(task_info.label, tasks):
+            counts_of_cell = counts[model, task]
+            n = sum(counts_of_cell.values())
+            shares = (counts_of_cell[outcome.value] / n if n else None for outcome in Outcome)
+            rows.append((task_info.name, names.name(model), n, *shares, waiting[model, task]))
     if not rows:
-        raise QueryError(f"no answers fit the task '{tasks}' and the model '{models}'")
+        raise QueryError(f"no answers match the task '{tasks}' and the model '{models}'")
     return Table(
         title=f"Outcomes of answers ({selection.suite_name})",
         columns=COLUMNS,
@@ -63,12 +66,13 @@ def outcomes(store: Store, selection: Selection, *, tasks: str = "*", models: st
 def of_answers(
     store: Store, selection: Selection, model: str | None = None
 ) -> dict[tuple[str, str], Counter[str]]:
-    """How many answers had which outcome, by model and task (IRIs); of one ``model`` if given."""
+    """Count answers by outcome, for each model and task (IRIs); only of ``model`` if given."""
     selected = fetch.selection_test(store, selection)
-    found: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    for one, number in counting.outcomes(
+    counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for ended, number in counting.outcomes(
         store, selection.pass_graphs, latest=selection.latest, model=model
     ):
-        if one.round is not None and selected(one.model, one.task):  # whole dialogues have no round
-            found[one.model, one.task][one.outcome] += number
-    return defaultdict(Counter, {cell: +times for cell, times in found.items() if +times})
+        # The outcomes of whole dialogues have no round.
+        if ended.round is not None and selected(ended.model, ended.task):
+            counts[ended.model, ended.task][ended.outcome] += number
+    return defaultdict(Counter, {cell: +times for cell, times in counts.items() if +times})

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every two models side by side: by dialogues taken for independent, and by an estimand.
+"""Tests of every two models, with all dialogues as independent and for an estimand.
 
-It shows how many verdicts a table changes that takes repetitions of a case for cases.
+The comparison shows how many verdicts are wrong if repetitions of a case are treated as cases.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ QUERIES = (*fetch.CHOOSING, *fetch.ROWS)
 
 
 class Verdict(StrEnum):
-    """What becomes of a difference when cases are clusters."""
+    """The effect of treating cases as clusters on the verdict about a difference."""
 
     STILL = "still differ"
     NO_LONGER = "no longer differ"
@@ -56,15 +56,15 @@ class Verdict(StrEnum):
 
     @classmethod
     def of(cls, before: float | None, after: float | None, alpha: float) -> Verdict:
-        """The verdict on both p values at a level; ``None`` is no difference."""
-        was, found = (p is not None and p < alpha for p in (before, after))
-        if was:
-            return cls.STILL if found else cls.NO_LONGER
-        return cls.NEW if found else cls.NEVER
+        """Compare both p values with a level; ``None`` counts as no difference."""
+        differed, differs = (p is not None and p < alpha for p in (before, after))
+        if differed:
+            return cls.STILL if differs else cls.NO_LONGER
+        return cls.NEW if differs else cls.NEVER
 
 
 class _Task(NamedTuple):
-    """The verdict on a task, why nothing could be claimed of it, and p by t all the same."""
+    """The verdict on a task, the reason for a missing claim, and p of the t-test in any case."""
 
     verdict: Verdict
     no_claim: str | None
@@ -80,19 +80,19 @@ def pairs(
     about: str = CASES,
     alpha: float = 0.05,
 ) -> Table:
-    """One row per two models that share cases: p over all tasks, and verdicts on single tasks.
+    """Compare every two models that share cases: p over all tasks, and verdicts on single tasks.
 
-    ``p_independent`` is that of the paired t-test that takes dialogues for independent; ``p`` and
-    the interval are about the estimand ``about``, over what supports a claim (``ci_score`` is the
-    difference there). A verdict is p below ``alpha``, uncorrected, because the rows show what the
-    method alone changes. ``metric`` and ``answers`` are as in
+    ``p_independent`` is that of the paired t-test that treats dialogues as independent; ``p`` and
+    the interval are for the estimand ``about``, over the tasks that support a claim (``ci_score``
+    is the difference on these). Models differ where p is below ``alpha``, uncorrected, because the
+    rows show the effect of the method alone. ``metric`` and ``answers`` are as in
     :func:`~kgbench.analysis.task_scores.task_scores`. Raises
     :class:`~kgbench.errors.QueryError` where no two models share a case and iteration, and for an
     estimand without clusters.
     """
-    how = inference(about, alpha=alpha)
-    if not how.about.clustered:
-        raise QueryError(f"'{about}' is what the other estimands are compared with: name another")
+    inference_ = inference(about, alpha=alpha)
+    if not inference_.about.clustered:
+        raise QueryError(f"'{about}' is the baseline of this comparison: name another estimand")
     chosen = chosen_scores(store, selection.tasks, metric, answers)
     models, metrics = fetch.models(store), fetch.metrics(store)
     bounds = {task: metrics[score.metric].bounds for task, score in chosen.items()}
@@ -103,18 +103,18 @@ def pairs(
     verdicts: list[Verdict] = []
     tasks: list[_Task] = []
     for a, b in combinations(sorted(of_model, key=models.name), 2):
-        found = matched(of_model[a], of_model[b], bounds)
-        found = {task: match for task, match in found.items() if match.paired}
-        if not found:
+        matches = matched(of_model[a], of_model[b], bounds)
+        matches = {task: match for task, match in matches.items() if match.paired}
+        if not matches:
             continue
-        verdict, on_tasks, cells = _compared(found, how.about, alpha)
+        verdict, on_tasks, cells = _compared(matches, inference_.about, alpha)
         verdicts.append(verdict)
         tasks += on_tasks
         counted = Counter(task.verdict for task in on_tasks)
         differed = counted[Verdict.STILL] + counted[Verdict.NO_LONGER]
-        named = (models.name(a), models.name(b))
+        names = (models.name(a), models.name(b))
         last = (str(verdict), differed, counted[Verdict.STILL], counted[Verdict.NEW])
-        rows.append((*named, *cells, *last))
+        rows.append((*names, *cells, *last))
     if not rows:
         raise QueryError("no two models share a case and an iteration")
     return Table(
@@ -122,8 +122,8 @@ def pairs(
         columns=COLUMNS,
         rows=tuple(rows),
         notes=(
-            "p (independent): the paired t-test that takes every dialogue for independent.",
-            how.note,
+            "p (independent): the paired t-test that treats every dialogue as independent.",
+            inference_.note,
             *_notes(verdicts, tasks, alpha),
         ),
         queries=QUERIES,
@@ -131,7 +131,7 @@ def pairs(
             **selection.context,
             "metric": metric or "main",
             "round": answers,
-            **how.context,
+            **inference_.context,
             **_counts("pairs", verdicts),
             **_counts("tasks", [task.verdict for task in tasks]),
             "tasks_lost_by_t": _lost_by_t(tasks, alpha),
@@ -140,37 +140,37 @@ def pairs(
 
 
 def _compared(
-    found: Mapping[str, Match], about: Estimand, alpha: float
+    matches: Mapping[str, Match], about: Estimand, alpha: float
 ) -> tuple[Verdict, list[_Task], tuple[Value, ...]]:
-    """The verdict on all tasks together and on each, and the cells of the row."""
-    on_tasks = [_on_task(match, about, alpha) for match in found.values()]
-    every = list(found.values())
-    before = _independent(every)
-    some = informative(every, about)
-    claim = clustered(some, about, None) if some else {}
-    after = _number(claim.get("p"))
-    differences = Histogram.of(pair.difference for match in every for pair in match.pairs)
-    claimed = Histogram.of(pair.difference for match in some for pair in match.pairs)
+    """Return the verdict on all tasks together, the verdict on each, and the cells of the row."""
+    on_tasks = [_on_task(match, about, alpha) for match in matches.values()]
+    all_matches = list(matches.values())
+    p_independent = _independent(all_matches)
+    supporting = informative(all_matches, about)
+    claim = clustered(supporting, about, None) if supporting else {}
+    p_clustered = _number(claim.get("p"))
+    differences = Histogram.of(pair.difference for match in all_matches for pair in match.pairs)
+    claimed = Histogram.of(pair.difference for match in supporting for pair in match.pairs)
     return (
-        Verdict.of(before, after, alpha),
+        Verdict.of(p_independent, p_clustered, alpha),
         on_tasks,
         (
-            *(differences.n, differences.mean, before, claim.get("clusters"), claimed.mean),
-            *(claim.get("ci_low"), claim.get("ci_high"), after),
+            *(differences.n, differences.mean, p_independent, claim.get("clusters"), claimed.mean),
+            *(claim.get("ci_low"), claim.get("ci_high"), p_clustered),
         ),
     )
 
 
 def _on_task(match: Match, about: Estimand, alpha: float) -> _Task:
-    before = _independent([match])
+    p_independent = _independent([match])
     clusters = about.clusters((pair.a, pair.difference) for pair in match.pairs)
     reason = about.no_claim(clusters, alpha)
-    after = clusters.p if reason is None else None
-    return _Task(Verdict.of(before, after, alpha), reason, clusters.p_of_t)
+    p_clustered = clusters.p if reason is None else None
+    return _Task(Verdict.of(p_independent, p_clustered, alpha), reason, clusters.p_of_t)
 
 
-def _independent(found: list[Match]) -> float | None:
-    test = paired_test(pair.difference for match in found for pair in match.pairs)
+def _independent(matches: list[Match]) -> float | None:
+    test = paired_test(pair.difference for match in matches for pair in match.pairs)
     return None if test is None else test.p
 
 
@@ -178,13 +178,13 @@ def _number(value: Value) -> float | None:
     return value if isinstance(value, float) else None
 
 
-def _counts(of: str, verdicts: list[Verdict]) -> dict[str, Value]:
-    """How many there are, and how many have each verdict, for programs."""
+def _counts(prefix: str, verdicts: list[Verdict]) -> dict[str, Value]:
+    """Count all verdicts and each kind of verdict, for the table's context."""
     counted = Counter(verdicts)
-    found: dict[str, Value] = {of: len(verdicts)}
+    counts: dict[str, Value] = {prefix: len(verdicts)}
     for verdict in (Verdict.STILL, Verdict.NO_LONGER, Verdict.NEW):
-        found[f"{of}_{verdict.name.lower()}"] = counted[verdict]
-    return found
+        counts[f"{prefix}_{verdict.name.lower()}"] = counted[verdict]
+    return counts
 
 
 def _notes(verdicts: list[Verdict], tasks: list[_Task], alpha: float) -> Iterator[str]:
@@ -193,28 +193,28 @@ def _notes(verdicts: list[Verdict], tasks: list[_Task], alpha: float) -> Iterato
     lost = [task for task in tasks if task.verdict is Verdict.NO_LONGER]
     reasons = Counter(task.no_claim for task in lost if task.no_claim is not None)
     if reasons:
-        listed = "; ".join(f"{why} ({number})" for why, number in sorted(reasons.items()))
-        yield f"Why nothing is claimed of such tasks: {listed}."
+        texts = "; ".join(f"{why} ({number})" for why, number in sorted(reasons.items()))
+        yield f"Reasons why nothing is claimed about these tasks: {texts}."
     by_t = _lost_by_t(tasks, alpha)
     yield (
-        f"By t, which is not used below {FEWEST_FOR_T} clusters, {by_t} of these {len(lost)} "
-        "verdicts would be lost as well."
+        f"With the t-test, which is not used below {FEWEST_FOR_T} clusters, {by_t} of these "
+        f"{len(lost)} verdicts would be lost as well."
     )
 
 
 def _lost_by_t(tasks: list[_Task], alpha: float) -> int:
-    """How many verdicts t takes back, where it is defined."""
+    """Count the verdicts that the t-test loses, too, where it is defined."""
     return sum(
         task.verdict is Verdict.NO_LONGER and task.p_of_t is not None and task.p_of_t >= alpha
         for task in tasks
     )
 
 
-def _changed(what: str, verdicts: list[Verdict], alpha: float) -> str:
+def _changed(things: str, verdicts: list[Verdict], alpha: float) -> str:
     counted = Counter(verdicts)
     differed = counted[Verdict.STILL] + counted[Verdict.NO_LONGER]
     return (
-        f"{counted[Verdict.NO_LONGER]} of {differed} {what} that differ at p < {alpha:g} by "
-        f"dialogues taken for independent no longer differ (of {len(verdicts)} in all); "
+        f"{counted[Verdict.NO_LONGER]} of {differed} {things} that differ at p < {alpha:g} with "
+        f"independent dialogues no longer differ (of {len(verdicts)} in all); "
         f"{counted[Verdict.NEW]} newly differ."
     )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Panels: the verdicts of several judges as one, by a declared rule.
+"""Panels: aggregation of the verdicts of several judges by a declared rule.
 
-A judge may favour models of its own family. So the verdicts on each model are aggregated three
-times: of all judges, of those of other families, and of those of the model's family.
+A judge may favour models of its own family. The verdicts on each model are therefore aggregated
+three times: over all judges, over judges of other families, and over judges of the model's family.
 """
 
 from __future__ import annotations
@@ -53,19 +53,22 @@ _COLUMNS = (
 def panels(
     store: Store, selection: Selection, *, by_rule: str, declared: Path | None = None
 ) -> Table:
-    """One row per rubric, judged model and kind of members, by the rule called ``by_rule``.
+    """Aggregate verdicts by the rule ``by_rule``: one row per rubric, judged model and panel.
 
-    ``declared`` are model records of one's own, which say what family a model is of. Raises
-    :class:`~kgbench.errors.TaskError` for a rule that is not declared.
+    ``declared`` is a file with the user's own model records, which give the families of models.
+    Raises :class:`~kgbench.errors.TaskError` for a rule that is not declared.
     """
     chosen = rule(by_rule)
     models = fetch.models(store)
-    known = records(declared)
-    family = {iri: family_of(info.id, known) for iri, info in models.items()}
+    model_records = records(declared)
+    family = {iri: family_of(info.id, model_records) for iri, info in models.items()}
     grouped: dict[tuple[str, str], list[Judgement]] = defaultdict(list)
-    for one in judgements(verdicts(store, selection)):
-        for model in (EVERY_MODEL, *sorted({models.name(item.model) for item in one.first.items})):
-            grouped[one.rubric.name, model].append(one)
+    for judgement in judgements(verdicts(store, selection)):
+        for model in (
+            EVERY_MODEL,
+            *sorted({models.name(item.model) for item in judgement.first.items}),
+        ):
+            grouped[judgement.rubric.name, model].append(judgement)
     rows: list[tuple[Value, ...]] = []
     for (rubric, model), items in sorted(grouped.items(), key=_order):
         kinds = [ALL, PEOPLE] if model == EVERY_MODEL else [ALL, OTHERS, OWN, PEOPLE]
@@ -85,13 +88,13 @@ def panels(
 
 _NOTES = (
     (
-        "Shares are of the items that one of the judges has a verdict on. Value is the mean of "
-        "the values of decided items; beside it stands the mean that execution implies for those "
-        "of them where it implies one (compared)."
+        "Shares are of the items on which at least one of the judges has a verdict. Value is the "
+        "mean of the values of decided items; by execution is the mean value of those decided "
+        "items with an executed verdict (compared)."
     ),
     (
-        "Families are those of the model records (--declared adds yours). A row 'own family' "
-        "stands where a judge is of the judged model's family; people are a panel of their own, "
+        "Families are those of the model records (--declared adds yours). There is a row 'own "
+        "family' if a judge belongs to the judged model's family. People form a separate panel, "
         "without adjudications."
     ),
 )
@@ -100,55 +103,69 @@ Included = Callable[[str, Judgement], bool]
 
 
 def _members(kind: str, family: Mapping[str, str]) -> Included:
-    def own(judge: str, one: Judgement) -> bool:
-        mine = family.get(judge)
-        return mine is not None and any(family.get(i.model) == mine for i in one.first.items)
+    def same_family(judge: str, judgement: Judgement) -> bool:
+        judge_family = family.get(judge)
+        return judge_family is not None and any(
+            family.get(i.model) == judge_family for i in judgement.first.items
+        )
 
     if kind == PEOPLE:
         return lambda judge, _: is_person(judge) and judge != ADJUDICATION
     if kind == ALL:
         return lambda judge, _: not is_person(judge)
     if kind == OWN:
-        return own
-    return lambda judge, one: not is_person(judge) and not own(judge, one)
+        return same_family
+    return lambda judge, judgement: not is_person(judge) and not same_family(judge, judgement)
 
 
 def _row(items: Sequence[Judgement], chosen: Rule, included: Included) -> tuple[Value, ...] | None:
-    """The values of a row; ``None`` where no judge of this kind has a verdict."""
+    """Return the values of a row; ``None`` where no judge of this kind has a verdict."""
     judges: set[str] = set()
     settled: list[tuple[Judgement, Settled]] = []
     unanimous = 0
-    for one in items:
-        votes = {judge: vote for judge, vote in _votes(one) if included(judge, one)}
+    for judgement in items:
+        votes = {judge: vote for judge, vote in _votes(judgement) if included(judge, judgement)}
         if votes:
             judges |= votes.keys()
             unanimous += len(set(votes.values())) == 1
-            settled.append((one, chosen.settled(list(votes.values()), one.rubric)))
+            settled.append((judgement, chosen.settled(list(votes.values()), judgement.rubric)))
     if not settled:
         return None
-    why = Counter(each.why for _, each in settled)
+    reasons = Counter(result.why for _, result in settled)
     n = len(settled)
-    decided = [(one, each.option) for one, each in settled if each.option is not None]
-    compared = [(option, one.executed) for one, option in decided if one.executed is not None]
-    values = [v for one, option in decided if (v := one.first.value(option)) is not None]
-    truths = [v for one, _ in decided if (v := one.first.value(one.executed)) is not None]
+    decided = [
+        (judgement, result.option) for judgement, result in settled if result.option is not None
+    ]
+    compared = [
+        (option, judgement.executed)
+        for judgement, option in decided
+        if judgement.executed is not None
+    ]
+    values = [
+        v for judgement, option in decided if (v := judgement.first.value(option)) is not None
+    ]
+    truths = [
+        v
+        for judgement, _ in decided
+        if (v := judgement.first.value(judgement.executed)) is not None
+    ]
     return (
         len(judges),
         n,
         len(decided) / n,
-        *(why[each] / n for each in (Why.TIE, Why.SHARE, Why.CANNOT_TELL, Why.FEW)),
+        *(reasons[why] / n for why in (Why.TIE, Why.SHARE, Why.CANNOT_TELL, Why.FEW)),
         unanimous / n,
         _mean(values),
         _mean(truths),
         len(compared),
-        _mean([float(said == truth) for said, truth in compared]),
+        _mean([float(verdict == truth) for verdict, truth in compared]),
     )
 
 
-def _votes(one: Judgement) -> Iterator[tuple[str, str]]:
-    """The verdict of each judge, "cannot tell" included; none of a judge whose samples tie."""
-    for judge in sorted({given.judge for given in one.given}):
-        vote = own_verdict(one, judge)
+def _votes(judgement: Judgement) -> Iterator[tuple[str, str]]:
+    """Yield the verdict of each judge, including "cannot tell"; none if its samples tie."""
+    for judge in sorted({verdict.judge for verdict in judgement.given}):
+        vote = own_verdict(judgement, judge)
         if vote is not None:
             yield judge, vote
 

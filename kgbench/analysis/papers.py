@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables and figures of papers, made again from results, each cell beside what is printed.
+"""Reproduction of the tables and figures of papers, with a comparison of every printed cell.
 
-``queries/papers.ttl`` declares them, ``queries/published/`` holds the printed cells as text. A
-number agrees where it rounds to the printed digits, a word where it is the same.
+``queries/papers.ttl`` declares the tables, ``queries/published/`` holds the printed cells as text.
+A number agrees if it rounds to the printed digits, a word if it is the same.
 """
 
 from __future__ import annotations
@@ -54,26 +54,30 @@ SUMMARY = (
 )
 ANALYSES: Mapping[str, Callable[[Store, Selection, Mapping[str, str]], Table]] = {
     "aspects": lambda store, chosen, _: task_aspects(store, chosen),
-    "compass": lambda store, chosen, given: compass_table(store, chosen, compass(given["compass"])),
+    "compass": lambda store, chosen, arguments: compass_table(
+        store, chosen, compass(arguments["compass"])
+    ),
     "format-preference": lambda store, chosen, _: format_preference(store, chosen),
-    "leaderboard": lambda store, chosen, given: leaders(store, chosen, score_set(given["set"])),
+    "leaderboard": lambda store, chosen, arguments: leaders(
+        store, chosen, score_set(arguments["set"])
+    ),
     "sizes": lambda store, chosen, _: sizes(store, chosen, interval="student"),
     "tasks": lambda store, chosen, _: task_scores(store, chosen),
-    "text2kg": lambda store, chosen, given: _without_printed(
-        text2kg.TABLES[given["table"]](store, chosen)
+    "text2kg": lambda store, chosen, arguments: _without_printed(
+        text2kg.TABLES[arguments["table"]](store, chosen)
     ),
 }
-"""The analyses that make published tables, by name."""
+"""The analyses that reproduce published tables, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
     """A declared table or figure of a paper.
 
-    ``suite`` (IRI), ``analysis`` and ``arguments`` say what makes it again; ``analysis`` is
-    ``None`` for what no results make. ``keys`` are the columns that tell rows apart, ``tolerance``
-    is how exactly values were read from a drawing, and ``tasks`` are the task labels of a figure
-    that shows only some.
+    ``suite`` (IRI), ``analysis`` and ``arguments`` reproduce it; ``analysis`` is ``None`` for a
+    table that does not depend on results. ``keys`` are the columns that identify rows,
+    ``tolerance`` is the precision of values read from a drawing, and ``tasks`` are the globs of
+    task labels of a figure that shows only some tasks.
     """
 
     name: str
@@ -91,7 +95,7 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A printed cell beside the computed value, with a verdict and the cause of a difference."""
+    """A printed cell and its computed value, with a verdict and the cause of a difference."""
 
     key: str
     column: str
@@ -103,7 +107,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Reproduced:
-    """A published table as it was made again; ``table`` is ``None`` without results."""
+    """The reproduction of a published table; ``table`` is ``None`` without results."""
 
     published: Published
     selection: Selection | None
@@ -111,16 +115,16 @@ class Reproduced:
     cells: tuple[Cell, ...]
 
     def count(self, verdict: str) -> int:
-        """How many cells have a verdict."""
+        """Return the number of cells with a verdict."""
         return sum(cell.verdict == verdict for cell in self.cells)
 
     @property
     def unexplained(self) -> int:
-        """How many cells differ without a known cause."""
+        """The number of cells that differ without a known cause."""
         return sum(cell.cause == UNEXPLAINED for cell in self.cells)
 
     def as_table(self) -> Table:
-        """Every printed cell beside the computed one."""
+        """Return a table of every printed cell beside the computed one."""
         return Table(
             title=f"{self.published.name}: {self.published.label}",
             columns=CELLS,
@@ -134,9 +138,9 @@ class Reproduced:
 
 @cache
 def published() -> tuple[Published, ...]:
-    """The declared tables and figures, by name."""
+    """Return the declared tables and figures, sorted by name."""
     declared = shipped("queries", "papers.ttl")
-    found = [
+    tables = [
         Published(
             name=declared.required(node, SKOS.notation),
             label=declared.required(node, RDFS.label),
@@ -152,87 +156,89 @@ def published() -> tuple[Published, ...]:
         )
         for node in declared.instances(KGB.PublishedTable)
     ]
-    return tuple(sorted(found, key=lambda one: one.name))
+    return tuple(sorted(tables, key=lambda table: table.name))
 
 
 def chosen(globs: Iterable[str]) -> list[Published]:
-    """The declared tables whose names match any of the globs; all of them without globs.
+    """Return the declared tables whose names match any of the globs; all of them without globs.
 
     Raises :class:`~kgbench.errors.QueryError` for a glob that matches none.
     """
-    wanted = list(globs) or ["*"]
-    for glob in wanted:
-        if not any(fnmatchcase(one.name, glob) for one in published()):
-            known = ", ".join(one.name for one in published())
-            raise QueryError(f"no published table is called '{glob}'; there are: {known}")
-    return [one for one in published() if any(fnmatchcase(one.name, glob) for glob in wanted)]
+    patterns = list(globs) or ["*"]
+    for glob in patterns:
+        if not any(fnmatchcase(table.name, glob) for table in published()):
+            names = ", ".join(table.name for table in published())
+            raise QueryError(f"no published table is called '{glob}'; there are: {names}")
+    return [
+        table for table in published() if any(fnmatchcase(table.name, glob) for glob in patterns)
+    ]
 
 
-def reproduce(store: Store, wanted: Published) -> Reproduced:
-    """Make a published table again from the first passes of its suite."""
-    rows = printed_rows(wanted.name)
+def reproduce(store: Store, declared: Published) -> Reproduced:
+    """Reproduce a published table from the first passes of its suite."""
+    rows = printed_rows(declared.name)
     try:
-        if wanted.analysis is None:
-            return Reproduced(wanted, None, None, ())
-        selection = select(store, wanted.suite)
-        table = ANALYSES[wanted.analysis](store, selection, wanted.arguments)
+        if declared.analysis is None:
+            return Reproduced(declared, None, None, ())
+        selection = select(store, declared.suite)
+        table = ANALYSES[declared.analysis](store, selection, declared.arguments)
     except QueryError:  # the store has no results of this suite, or none of these tasks
-        return Reproduced(wanted, None, None, tuple(_absent(wanted, rows)))
-    if wanted.tasks and "task" in table.names:
-        place = table.names.index("task")
-        shown = tuple(
+        return Reproduced(declared, None, None, tuple(_absent(declared, rows)))
+    if declared.tasks and "task" in table.names:
+        index = table.names.index("task")
+        selected_rows = tuple(
             row
             for row in table.rows
-            if any(fnmatchcase(str(row[place]), glob) for glob in wanted.tasks)
+            if any(fnmatchcase(str(row[index]), glob) for glob in declared.tasks)
         )
-        table = replace(table, rows=shown)
-    return Reproduced(wanted, selection, table, tuple(_cells(store, wanted, rows, table)))
+        table = replace(table, rows=selected_rows)
+    return Reproduced(declared, selection, table, tuple(_cells(store, declared, rows, table)))
 
 
-def summary(found: Iterable[Reproduced]) -> Table:
-    """One row per published table: how many of its cells agree."""
+def summary(reproduced: Iterable[Reproduced]) -> Table:
+    """Count the agreeing and differing cells of each published table, one row per table."""
     rows = []
-    for one in found:
-        differing = one.count(DIFFERS)
-        compared = differing + one.count(AGREES)
-        note = one.published.note
-        if one.table is None and one.published.analysis is not None:
-            note = "No results: import those of this suite."
+    for result in reproduced:
+        differing = result.count(DIFFERS)
+        compared = differing + result.count(AGREES)
+        note = result.published.note
+        if result.table is None and result.published.analysis is not None:
+            note = "No results: import the results of this suite."
         rows.append(
             (
-                one.published.name,
-                one.published.label,
+                result.published.name,
+                result.published.label,
                 compared,
-                one.count(AGREES),
-                one.unexplained,
-                differing - one.unexplained,
-                one.count(NO_RESULTS),
+                result.count(AGREES),
+                result.unexplained,
+                differing - result.unexplained,
+                result.count(NO_RESULTS),
                 note,
             )
         )
     return Table("Tables and figures of papers, made again", SUMMARY, tuple(rows))
 
 
-def report(found: Iterable[Reproduced]) -> str:
-    """The summary as Markdown, with every cell that differs, the unexplained ones first."""
-    found = list(found)
+def report(reproduced: Iterable[Reproduced]) -> str:
+    """Render the summary and all differing cells as Markdown, unexplained differences first."""
+    reproduced = list(reproduced)
     title = "Cells that differ"
     columns = (Column("name", "Table"), *(c for c in CELLS if c.name != "verdict"))
     differing = [
-        (one.published.name, c.key, c.column, c.printed, _text(c.computed), c.cause)
-        for one in found
-        for c in one.cells
+        (result.published.name, c.key, c.column, c.printed, _text(c.computed), c.cause)
+        for result in reproduced
+        for c in result.cells
         if c.verdict == DIFFERS
     ]
     differing.sort(key=lambda row: row[-1] != UNEXPLAINED)
-    tables = [summary(found), Table(title, columns, tuple(differing))]
+    tables = [summary(reproduced), Table(title, columns, tuple(differing))]
     return "\n".join(as_markdown(table) for table in tables if table.rows)
 
 
 def agrees(printed: str, computed: Value, tolerance: float | None = None) -> bool:
-    """Whether a value is what is printed: the same word, or a number to the printed digits.
+    """Return whether a value equals the printed one: the same word, or the same printed digits.
 
-    Marks of bold type do not count. With a ``tolerance`` numbers may differ by that much instead.
+    Markers of bold type are ignored. With a ``tolerance``, numbers may differ by that much instead.
 
     >>> agrees("0.94", 0.9407), agrees("0.94", 0.9457), agrees("TTL", "**TTL**")
     (True, False, True)
@@ -254,7 +260,7 @@ def agrees(printed: str, computed: Value, tolerance: float | None = None) -> boo
 
 
 def _cells(
-    store: Store, wanted: Published, rows: list[dict[str, str]], table: Table
+    store: Store, declared: Published, rows: list[dict[str, str]], table: Table
 ) -> Iterable[Cell]:
     models = _named_models(store, {row["model"] for row in rows if "model" in row})
     computed = table.records()
@@ -262,30 +268,30 @@ def _cells(
         matching = [
             record
             for record in computed
-            if all(_fits(key, row[key], record[key], models) for key in wanted.keys)
+            if all(_fits(key, row[key], record[key], models) for key in declared.keys)
         ]
         if not matching:
-            yield from _absent(wanted, [row])
+            yield from _absent(declared, [row])
             continue
-        for column in (name for name in row if name not in wanted.keys and row[name]):
+        for column in (name for name in row if name not in declared.keys and row[name]):
             values = [record[column] for record in matching]
-            wrong = [v for v in values if not agrees(row[column], v, wanted.tolerance)]
-            key = _key(wanted, row)
+            wrong = [v for v in values if not agrees(row[column], v, declared.tolerance)]
+            key = _key(declared, row)
             if wrong:
-                cause = _cause(wanted.name, key, column, row[column], wrong[0])
+                cause = _cause(declared.name, key, column, row[column], wrong[0])
                 yield Cell(key, column, row[column], wrong[0], DIFFERS, cause)
             else:
                 yield Cell(key, column, row[column], values[0], AGREES)
 
 
-def _absent(wanted: Published, rows: Iterable[dict[str, str]]) -> Iterable[Cell]:
+def _absent(declared: Published, rows: Iterable[dict[str, str]]) -> Iterable[Cell]:
     for row in rows:
-        for column in (name for name in row if name not in wanted.keys and row[name]):
-            yield Cell(_key(wanted, row), column, row[column], None, NO_RESULTS)
+        for column in (name for name in row if name not in declared.keys and row[name]):
+            yield Cell(_key(declared, row), column, row[column], None, NO_RESULTS)
 
 
-def _key(wanted: Published, row: Mapping[str, str]) -> str:
-    return " / ".join(row[key] for key in row if key in wanted.keys)
+def _key(declared: Published, row: Mapping[str, str]) -> str:
+    return " / ".join(row[key] for key in row if key in declared.keys)
 
 
 def _fits(column: str, printed: str, computed: Value, models: Mapping[str, set[str]]) -> bool:
@@ -295,28 +301,28 @@ def _fits(column: str, printed: str, computed: Value, models: Mapping[str, set[s
 
 
 def _named_models(store: Store, printed: Iterable[str]) -> dict[str, set[str]]:
-    """The names that models have in a store, by what a paper calls them.
+    """Return the names that models have in a store, by their names in a paper.
 
     A paper's name is the label of a model's record (``queries/models.ttl``), or a glob over ids.
     """
-    known, held = records(), fetch.models(store)
-    named: dict[str, set[str]] = {}
-    for model in held.values():
-        record = recorded(model.id, known)
+    model_records, models = records(), fetch.models(store)
+    names: dict[str, set[str]] = {}
+    for model in models.values():
+        record = recorded(model.id, model_records)
         for name in printed:
-            if (record is not None and record.label == name) or held.fits(model.iri, name):
-                named.setdefault(name, set()).add(model.name)
-    return named
+            if (record is not None and record.label == name) or models.fits(model.iri, name):
+                names.setdefault(name, set()).add(model.name)
+    return names
 
 
 def _cause(table: str, key: str, column: str, printed: str, computed: Value) -> str:
-    """Why a cell is known to differ by as much as it does, or :data:`UNEXPLAINED`."""
-    for known in printed_rows("differences"):
-        fits = fnmatchcase(key, known["key"]) and fnmatchcase(column, known["column"])
-        if known["table"] == table and fits:
-            within = known["within"]
+    """Return the known cause of a difference of this size, or :data:`UNEXPLAINED`."""
+    for difference in printed_rows("differences"):
+        fits = fnmatchcase(key, difference["key"]) and fnmatchcase(column, difference["column"])
+        if difference["table"] == table and fits:
+            within = difference["within"]
             if not within or agrees(printed, computed, float(within)):
-                return known["cause"]
+                return difference["cause"]
     return UNEXPLAINED
 
 
@@ -327,9 +333,9 @@ def _text(value: Value) -> str | None:
 
 
 def _without_printed(table: Table) -> Table:
-    """A table of Text2KGBench without the rows that the paper prints, and of its own form alone."""
+    """Drop the printed rows from a table of Text2KGBench, and the rows of other task classes."""
     if "source" not in table.names:
         return table
-    place = table.names.index("source")
-    rows = tuple(row for row in table.rows if row[place] == text2kg.FORM)
+    index = table.names.index("source")
+    rows = tuple(row for row in table.rows if row[index] == text2kg.FORM)
     return replace(table, rows=rows)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two stored evaluation passes compared value by value, in the form of ``reevaluate``'s report."""
+"""Comparison of two stored evaluation passes, value by value, like ``reevaluate``'s report."""
 
 from __future__ import annotations
 
@@ -14,33 +14,34 @@ from kgbench.record.reading import Seen
 from kgbench.reevaluation.comparison import Comparison
 from kgbench.store.protocol import Store
 
-# Task, model and evaluations by round, of each dialogue.
+# By dialogue: task and model, and the evaluations by round.
 _Scores: TypeAlias = dict[str, tuple[tuple[str, str], dict[int | None, Seen]]]
 
 
 def compare_passes(store: Store, selection: Selection, before: str, after: str) -> Comparison:
-    """How the scores of the pass ``after`` differ from ``before`` (IRIs), where both have any.
+    """Compare the scores of the pass ``after`` with those of ``before`` (IRIs).
 
-    ``selection`` says the suite, and which tasks and models count.
+    Only dialogues with scores in both passes are compared. ``selection`` gives the suite, the tasks
+    and the models.
     """
     tasks, models = fetch.tasks(store), fetch.models(store)
     names = {metric.iri: metric.name for metric in fetch.metrics(store).values()}
     old = _scores(store, selection, before, sorted(names))
     new = _scores(store, selection, after, sorted(names))
     added = _metrics(new) - _metrics(old)
-    found = Comparison()
+    comparison = Comparison()
     for dialogue in sorted({*old} & {*new}):
-        about, was = old[dialogue]
-        found.add(
+        task_and_model, was = old[dialogue]
+        comparison.add(
             dialogue,
-            tasks[about[0]].label,
-            models[about[1]].id,
+            tasks[task_and_model[0]].label,
+            models[task_and_model[1]].id,
             before=was,
             after=new[dialogue][1],
             names=names,
             new=added,
         )
-    return found
+    return comparison
 
 
 def _metrics(scores: _Scores) -> set[str]:
@@ -54,22 +55,22 @@ def _scores(
         store, selection.suite, evaluation_pass, tasks=selection.tasks, models=selection.models
     )
     decimals = {
-        one.iri: one.decimals
+        evaluation.iri: evaluation.decimals
         for graph in chosen.pass_graphs
-        for one in reading.pass_evaluations(store, graph)
+        for evaluation in reading.pass_evaluations(store, graph)
     }
-    found: _Scores = {}
+    by_dialogue: _Scores = {}
     scores: dict[tuple[str, int | None], dict[str, float]] = defaultdict(dict)
     for row in fetch.score_rows(store, chosen, metrics):
         values = scores[row.dialogue, row.round]
         values[row.metric] = row.value
-        by_round = found.setdefault(row.dialogue, ((row.task, row.model), {}))[1]
+        by_round = by_dialogue.setdefault(row.dialogue, ((row.task, row.model), {}))[1]
         by_round[row.round] = Seen(row.evaluation, values, decimals.get(row.evaluation))
-    return found
+    return by_dialogue
 
 
-def changes(found: Comparison) -> Table:
-    """For each task and metric, how many values were compared and changed, and by how much."""
+def changes(comparison: Comparison) -> Table:
+    """Tabulate, for each task and metric, the numbers of compared and changed values."""
     columns = (
         Column("task", "Task"),
         Column("metric", "Metric"),
@@ -78,5 +79,7 @@ def changes(found: Comparison) -> Table:
         Column("mean_change", "Mean change", Kind.SCORE),
         Column("max_change", "Max change", Kind.SCORE),
     )
-    rows = tuple(tuple(row[column.name] for column in columns) for row in found.report()["metrics"])
+    rows = tuple(
+        tuple(row[column.name] for column in columns) for row in comparison.report()["metrics"]
+    )
     return Table("Values compared and changed", columns, rows)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many cases and repetitions a claim needs, and what they take: tokens, cost and time."""
+"""Planning: the cases and repetitions needed to find a difference, with their tokens and cost."""
 
 from __future__ import annotations
 
@@ -38,14 +38,17 @@ _HOUR = 3600
 
 
 class Claim(NamedTuple):
-    """A difference between two models that is to be found, with this power at this level."""
+    """A difference between two models to detect, with the power and the level of the test."""
 
     difference: float
     power: float = 0.8
     alpha: float = 0.05
 
     def checked(self) -> Claim:
-        """The same; :class:`~kgbench.errors.QueryError` for what no test can reach."""
+        """Validate the claim and return it.
+
+        Raises :class:`~kgbench.errors.QueryError` for a claim that no test can reach.
+        """
         if not self.difference > 0:
             raise QueryError(f"a difference to detect is greater than 0, not {self.difference:g}")
         if not 0 < self.alpha < self.power < 1:
@@ -56,7 +59,7 @@ class Claim(NamedTuple):
 
 
 class Effort(NamedTuple):
-    """What a dialogue takes, as the mean over models; ``None`` where nothing is known."""
+    """Mean tokens, cost and time of a dialogue over models; unknown values are ``None``."""
 
     input_tokens: float | None = None
     output_tokens: float | None = None
@@ -64,11 +67,13 @@ class Effort(NamedTuple):
     seconds: float | None = None
 
     def of(self, dialogues: int) -> tuple[Value, ...]:
-        """Tokens, USD and hours of so many dialogues."""
-        read, written, cost, seconds = (None if each is None else each * dialogues for each in self)
+        """Return tokens read and written, USD and hours of a number of dialogues."""
+        tokens_in, tokens_out, cost, seconds = (
+            None if value is None else value * dialogues for value in self
+        )
         return (
-            None if read is None else round(read),
-            None if written is None else round(written),
+            None if tokens_in is None else round(tokens_in),
+            None if tokens_out is None else round(tokens_out),
             cost,
             None if seconds is None else seconds / _HOUR,
         )
@@ -77,7 +82,7 @@ class Effort(NamedTuple):
 def source(
     store: Store, name: str, choice: str = FIRST, *, tasks: str = ALL, models: str = ALL
 ) -> Selection:
-    """The scores of the suite or run called ``name``.
+    """Select the scores of the suite or run ``name``.
 
     Raises :class:`~kgbench.errors.QueryError` where there is neither.
     """
@@ -87,17 +92,19 @@ def source(
         try:
             return select(store, None, choice, run=name, tasks=tasks, models=models)
         except StoreError as no_run:
-            raise QueryError(f"'{name}' is neither suite nor run: {no_suite}; {no_run}") from None
+            raise QueryError(
+                f"'{name}' is neither a suite nor a run: {no_suite}; {no_run}"
+            ) from None
 
 
 def effort(store: Store, selection: Selection) -> Effort:
-    """What a dialogue of the selected models took in the selected runs, whatever its task.
+    """Measure the effort of a dialogue of the selected models in the selected runs, over all tasks.
 
-    Failed calls count, because they will fail again. Time is that in which runs worked, divided by
-    the dialogues of all their models.
+    Failed calls count, because new runs will have failures as well. Time is the working time of the
+    runs, divided by the dialogues of all their models.
     """
     names = fetch.models(store)
-    takes: list[tuple[float | None, float | None, float | None]] = []
+    efforts: list[tuple[float | None, float | None, float | None]] = []
     seconds, dialogues = 0.0, 0
     for run in reading.runs(store):
         if run.graph not in selection.run_graphs:
@@ -105,24 +112,29 @@ def effort(store: Store, selection: Selection) -> Effort:
         done = _complete(store, run.graph)
         seconds += accounts.working_seconds(store, run.iri, run.graph)
         dialogues += sum(done.values())
-        takes += [
-            _each(one, done[one.model])
-            for one in spent(store, run)
-            if done.get(one.model) and names.fits(one.model, selection.models)
+        efforts += [
+            _per_dialogue(spending, done[spending.model])
+            for spending in spent(store, run)
+            if done.get(spending.model) and names.fits(spending.model, selection.models)
         ]
-    read, written, cost = (
+    tokens_in, tokens_out, cost = (
         (None, None, None)
-        if not takes
+        if not efforts
         else (
-            mean(each for each in column if each is not None) for column in zip(*takes, strict=True)
+            mean(value for value in column if value is not None)
+            for column in zip(*efforts, strict=True)
         )
     )
-    return Effort(read, written, cost, seconds / dialogues if seconds and dialogues else None)
+    return Effort(
+        tokens_in, tokens_out, cost, seconds / dialogues if seconds and dialogues else None
+    )
 
 
-def _each(one: Spent, dialogues: int) -> tuple[float | None, float | None, float | None]:
-    """Tokens read and written, and USD, of a dialogue."""
-    usage, cost = one.total.usage, one.total.cost
+def _per_dialogue(
+    spending: Spent, dialogues: int
+) -> tuple[float | None, float | None, float | None]:
+    """Return tokens read, tokens written and USD of a dialogue."""
+    usage, cost = spending.total.usage, spending.total.cost
     counted = not usage.uncounted and usage.input
     return (
         usage.input / dialogues if counted else None,
@@ -132,33 +144,33 @@ def _each(one: Spent, dialogues: int) -> tuple[float | None, float | None, float
 
 
 def _complete(store: Store, graph: str) -> dict[str, int]:
-    """How many dialogues of each model (IRI) a run has complete."""
-    found: dict[str, int] = {}
+    """Count the complete dialogues of each model (IRI) in a run."""
+    counts: dict[str, int] = {}
     for row in queries.run(store, "run-progress", runGraph=graph):
         if row["state"].value == "complete":
             model = row["model"].value
-            found[model] = found.get(model, 0) + int(row["count"].value)
-    return found
+            counts[model] = counts.get(model, 0) + int(row["count"].value)
+    return counts
 
 
 class Declared(NamedTuple):
-    """Variances that a user declares; what is ``None`` is measured where there are results."""
+    """Variances declared by the user; a value of ``None`` is measured where there are results."""
 
     between: float | None = None
     within: float | None = None
     correlation: float | None = None
 
-    def over(self, found: Variances) -> Variances:
-        """What is measured, with what is declared in its place."""
+    def over(self, measured_: Variances) -> Variances:
+        """Return the measured variances with the declared ones in their place."""
         return Variances(
-            found.between if self.between is None else self.between,
-            found.within if self.within is None else self.within,
-            found.correlation if self.correlation is None else self.correlation,
+            measured_.between if self.between is None else self.between,
+            measured_.within if self.within is None else self.within,
+            measured_.correlation if self.correlation is None else self.correlation,
         )
 
 
 def plan(claim: Claim, declared: Declared, *, repetitions: Sequence[int] = REPETITIONS) -> Table:
-    """The cases that a claim needs by declared variances; a correlation not declared is 0.
+    """Compute the cases that a claim needs from declared variances; the default correlation is 0.
 
     Raises :class:`~kgbench.errors.QueryError` for a claim that no test can reach.
     """
@@ -176,20 +188,22 @@ def plan_from(
     metric: str | None = None,
     answers: str | None = None,
 ) -> Table:
-    """The cases that a claim needs by the variances of the selected scores, and what they take.
+    """Compute the cases that a claim needs from the variances of the selected scores.
 
-    What is ``declared`` goes before what is measured. Cases are spread evenly over the tasks that
-    have several cases in the results. ``metric`` and ``answers`` are as in
-    :func:`~kgbench.analysis.task_scores.task_scores`. Raises
+    The table has tokens, cost and time as well. Declared variances take precedence over measured
+    ones. Cases are spread evenly over the tasks with several cases in the results. ``metric`` and
+    ``answers`` are as in :func:`~kgbench.analysis.task_scores.task_scores`. Raises
     :class:`~kgbench.errors.QueryError` where no task has several cases, or for a claim that no test
     can reach.
     """
     basis = measured(store, selection, metric=metric, answers=answers)
     variances = declared.over(_variances(basis))
-    where = [f"measured in {selection.run or selection.suite_name}"]
-    where += [f"{name} declared" for name, each in declared._asdict().items() if each is not None]
+    origins = [f"measured in {selection.run or selection.suite_name}"]
+    origins += [
+        f"{name} declared" for name, value in declared._asdict().items() if value is not None
+    ]
     table = _table(
-        claim, variances, repetitions, effort(store, selection), where, tasks=basis.tasks
+        claim, variances, repetitions, effort(store, selection), origins, tasks=basis.tasks
     )
     return replace(
         table,
@@ -200,9 +214,10 @@ def plan_from(
 
 
 class Detectable(NamedTuple):
-    """The least difference of two models that a configuration finds, and by how many cases.
+    """The least difference between two models that a configuration can detect.
 
-    Where it finds none, ``difference`` is ``None`` and ``reason`` says why, in words.
+    ``cases`` and ``tasks`` are the numbers that the test rests on. Where no difference can be
+    detected, ``difference`` is ``None`` and ``reason`` says why, in words.
     """
 
     difference: float | None
@@ -215,14 +230,16 @@ def undetectable(
     asked: Mapping[str, Sequence[int]],
     claim: Claim = Claim(1.0),  # noqa: B008 - it cannot be changed
 ) -> Detectable | None:
-    """Why a configuration finds no difference however great; ``None`` where it can find some.
+    """Return why a configuration can detect no difference at all; ``None`` where it can.
 
-    ``asked`` is as in :func:`detectable`. No results are needed for this.
+    ``asked`` is as in :func:`detectable`. This needs no results.
     """
     several = [cases for cases in asked.values() if len(cases) > 1]
     number = sum(map(len, several))
     if not number:
-        return Detectable(None, 0, 0, "no task has several cases, and one says nothing of others")
+        return Detectable(
+            None, 0, 0, "no task has several cases, and one case says nothing about others"
+        )
     if least_p(number) < claim.alpha:
         return None
     reason = f"the test of {number} cases never gives a p below {least_p(number):g}"
@@ -235,11 +252,11 @@ def detectable(
     asked: Mapping[str, Sequence[int]],
     claim: Claim = Claim(1.0),  # noqa: B008 - it cannot be changed
 ) -> Detectable | None:
-    """What a configuration could find, by the variances of stored results of the same tasks.
+    """Return the least difference that a configuration can detect, by stored results of its tasks.
 
-    ``asked`` has the repetitions of each case by task label; tasks with one case do not count. Of
-    ``claim`` the power and the level count. ``None`` where nothing is known: no task with several
-    cases in the results, or repetitions of which the results have none.
+    ``asked`` has the repetitions of each case by task label; tasks with one case do not count. Only
+    power and level of ``claim`` are used. The result is ``None`` where variances are unknown: the
+    results have no task with several cases, or no repetitions where the configuration has some.
     """
     never = undetectable(asked, claim)
     if never is not None:
@@ -262,12 +279,12 @@ def _table(
     claim: Claim,
     variances: Variances,
     repetitions: Sequence[int],
-    takes: Effort,
-    where: Sequence[str],
+    effort_: Effort,
+    origins: Sequence[str],
     *,
     tasks: int,
 ) -> Table:
-    """One row per number of repetitions; an empty one where its variance is not known."""
+    """Make a table with a row per number of repetitions, empty where the variance is unknown."""
     test = PairedTest(claim.checked().alpha, tasks)
     rows: list[tuple[Value, ...]] = []
     for number in repetitions:
@@ -277,7 +294,7 @@ def _table(
             continue
         cases = test.cases(variance, claim.difference, claim.power)
         dialogues = cases * number
-        rows.append((number, cases, -(-cases // tasks), dialogues, *takes.of(dialogues)))
+        rows.append((number, cases, -(-cases // tasks), dialogues, *effort_.of(dialogues)))
     return Table(
         title=(
             f"Cases needed to find a difference of {claim.difference:g} between two models "
@@ -285,7 +302,7 @@ def _table(
         ),
         columns=COLUMNS,
         rows=tuple(rows),
-        notes=tuple(_notes(test, variances, takes, where)),
+        notes=tuple(_notes(test, variances, effort_, origins)),
         context={
             **claim._asdict(),
             **inference(alpha=claim.alpha, confidence=None).context,
@@ -298,44 +315,44 @@ def _table(
 
 
 def _variances(basis: Measured) -> Variances:
-    """What was measured, as planning takes it."""
-    found = basis.components
-    return Variances(found.cases or 0.0, found.within, basis.correlation)
+    """Convert measured components into the variances of planning."""
+    components = basis.components
+    return Variances(components.cases or 0.0, components.within, basis.correlation)
 
 
 def _notes(
-    test: PairedTest, variances: Variances, takes: Effort, where: Sequence[str]
+    test: PairedTest, variances: Variances, effort_: Effort, origins: Sequence[str]
 ) -> Iterator[str]:
     within = "unknown" if variances.within is None else f"{variances.within:.4f}"
     yield (
-        f"Variances ({', '.join(where)}): between cases {variances.between:.4f}, within a case "
+        f"Variances ({', '.join(origins)}): between cases {variances.between:.4f}, within a case "
         f"{within}; correlation of two models {variances.correlation:.2f}."
     )
     yield (
-        "Both models are asked the same cases; the paired test is over cases, and speaks of cases "
+        "Both models get the same cases; the paired test is over cases and generalises to cases "
         "of this kind on the same tasks. Dialogues, tokens, cost and time are those of one model."
     )
     fewest = PairedTest(test.alpha).least
     yield (
-        f"The test is that of kgbench compare: t from {FEWEST_FOR_T} cases on, below exact sign "
-        f"flips of cases. Fewer than {fewest} cases never give a p below {test.alpha:g}, however "
-        "great the difference."
+        f"The test is that of kgbench compare: a t-test from {FEWEST_FOR_T} cases on, an exact "
+        f"sign-flip test of cases below. Fewer than {fewest} cases never give a p below "
+        f"{test.alpha:g}, however great the difference."
     )
     if variances.of_difference(1) == 0:
-        yield "No difference varied: results without variance are too few to plan by."
+        yield "No difference varied: results without variance do not suffice for planning."
     if variances.within is None:
-        yield "No case was repeated, so that nothing is known of more than one repetition."
+        yield "No case was repeated, so plans with more than one repetition are not possible."
     words = ("tokens read", "tokens written", "cost", "time")
-    unknown = [name for name, each in zip(words, takes, strict=True) if each is None]
+    unknown = [name for name, value in zip(words, effort_, strict=True) if value is None]
     if unknown:
-        yield f"Not known of a dialogue: {', '.join(unknown)}."
+        yield f"Unknown for a dialogue: {', '.join(unknown)}."
 
 
 def _basis(basis: Measured) -> str:
-    """What variances were measured on, in words."""
+    """Return a note on the data that variances were measured on."""
     text = f"Measured on {basis.cases} cases of {basis.tasks} tasks and {basis.models} models."
     if basis.left_out:
-        text += f" Tasks with one case say nothing of others: {basis.left_out} are left out."
+        text += f" Tasks with one case say nothing about others: {basis.left_out} are left out."
     if not basis.pairs:
-        text += " No two models share cases: their correlation is taken for 0."
+        text += " No two models share cases: their correlation is assumed to be 0."
     return text

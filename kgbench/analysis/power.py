@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The power of a comparison of two models on the same cases, each asked several times.
+"""The power of a comparison of two models on the same cases, with repetitions of each case.
 
-A score is the mean of its task plus an effect of the case (variance ``between``) plus what differs
-from one repetition to the next (variance ``within``). Two models meet the same cases, and the case
-effects of both correlate. With m repetitions, the difference of both models on a case has the
-variance 2 (between (1 - correlation) + within / m) (Miller, Adding Error Bars to Evals, 2024,
+A score is the mean of its task plus an effect of the case (variance ``between``) plus an effect of
+the repetition (variance ``within``). Both models get the same cases, so their case effects
+correlate. With m repetitions, the difference between the models on a case has the variance
+2 (between (1 - correlation) + within / m) (Miller, Adding Error Bars to Evals, 2024,
 arXiv 2411.00640, sections 4 and 5). The test is that of ``kgbench compare``
-(:mod:`kgbench.analysis.clusters`): t over cases from ten cases on, below exact sign flips of cases.
+(:mod:`kgbench.analysis.clusters`): a t-test over cases from ten cases on, an exact sign-flip test
+below.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from kgbench.errors import QueryError
 MOST_CASES = 10_000_000
 _HALVINGS = 60
 _QUANTILES = 4_000
-_SAMPLES, _SEED = 10_000, 0  # of the power of sign flips
-_ROUNDING = 1e-9  # of sums of deviates
+_SAMPLES, _SEED = 10_000, 0  # of the simulation of sign-flip tests
+_ROUNDING = 1e-9  # tolerance for sums of deviates
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +32,8 @@ class Variances:
     """Variances of scores between the cases of a task and between repetitions of a case.
 
     ``correlation`` is that of the case effects of two models, -1 to 1. ``within`` is ``None`` where
-    it is unknown, because no case was repeated: then ``between`` is that of single answers, and
-    holds for one repetition alone.
+    it is unknown, because no case was repeated: ``between`` is then the variance of single answers,
+    and holds only for one repetition.
     """
 
     between: float
@@ -40,9 +41,9 @@ class Variances:
     correlation: float = 0.0
 
     def of_difference(self, repetitions: float) -> float | None:
-        """The variance of the difference of two models on a case; ``None`` where unknown.
+        """Return the variance of the difference between two models on a case; ``None`` if unknown.
 
-        Where cases differ in their repetitions, it is the harmonic mean of these that counts.
+        Where the number of repetitions differs between cases, pass their harmonic mean.
         """
         if self.within is None and repetitions > 1:
             return None
@@ -51,9 +52,9 @@ class Variances:
 
 @dataclass(frozen=True, slots=True)
 class PairedTest:
-    """The two-sided paired test over cases at the level ``alpha``, as ``kgbench compare`` makes it.
+    """The two-sided paired test over cases at the level ``alpha``, as in ``kgbench compare``.
 
-    Degrees of freedom of t are the number of cases less that of ``tasks``, whose means are fixed.
+    The t-test has as many degrees of freedom as cases minus ``tasks``, whose means are estimated.
     """
 
     alpha: float = 0.05
@@ -61,20 +62,23 @@ class PairedTest:
 
     @property
     def least(self) -> int:
-        """The least number of cases that the test can find anything by: at least two a task.
+        """The least number of cases with which the test can reach the level.
 
-        Sign flips of fewer cases never give a p below ``alpha``.
+        There are at least two cases per task. Sign flips of fewer cases never give a p below
+        ``alpha``.
         """
         enough = next(n for n in range(2, FEWEST_FOR_T + 1) if least_p(n) < self.alpha)
         return max(2 * self.tasks, enough)
 
     def power(self, variance: float, cases: int, difference: float) -> float:
-        """The chance to find a true ``difference`` with differences of this ``variance``.
+        """Return the probability of detecting a true ``difference``, from 0 to 1.
 
-        For t it follows from the noncentral t distribution, as the mean over the quantiles of the
-        estimated deviation: ``scipy.special.nctdtr`` is not a number for great differences. For
-        sign flips it is the share of simulated comparisons with normal differences. Without any
-        variance the test flips signs, too. 0 where the test cannot reach the level.
+        ``variance`` is that of the difference on a case. For the t-test, the power follows from the
+        noncentral t distribution, computed as the mean over the quantiles of the estimated
+        deviation, because ``scipy.special.nctdtr`` returns NaN for great differences. For the
+        sign-flip test it is the share of simulated comparisons with normal differences. Without
+        any variance the test is the sign-flip test, too. The power is 0 where the test cannot
+        reach the level.
         """
         if cases < self.least:
             return 0.0
@@ -95,7 +99,7 @@ class PairedTest:
         return float(np.mean(ndtr(shift - reached) + ndtr(-shift - reached)))
 
     def cases(self, variance: float, difference: float, power: float) -> int:
-        """The least number of cases by which a true ``difference`` is found with this ``power``.
+        """Return the least number of cases that detect a true ``difference`` with this ``power``.
 
         Raises :class:`~kgbench.errors.QueryError` for more than ten million cases.
         """
@@ -108,7 +112,7 @@ class PairedTest:
             if high > MOST_CASES:
                 raise QueryError(
                     f"a difference of {difference:g} needs more than {MOST_CASES:,} cases: plan "
-                    f"for a greater one"
+                    f"for a greater difference"
                 )
         while low < high:
             middle = (low + high) // 2
@@ -119,9 +123,9 @@ class PairedTest:
         return high
 
     def difference(self, variance: float, cases: int, power: float) -> float | None:
-        """The least difference that this number of cases finds with this ``power``.
+        """Return the least difference that this number of cases detects with this ``power``.
 
-        ``None`` for fewer cases than :attr:`least`, by which no difference is ever found.
+        ``None`` for fewer cases than :attr:`least`, which never detect a difference.
         """
         if cases < self.least:
             return None
@@ -138,7 +142,7 @@ class PairedTest:
 
 
 def _power_of_flips(shift: float, cases: int, alpha: float) -> float:
-    """The share of samples from N(``shift``, 1) whose sign flips give a p below ``alpha``."""
+    """Return the share of samples from N(``shift``, 1) with a sign-flip p below ``alpha``."""
     import numpy as np
 
     values, signs = _samples(cases)
@@ -150,10 +154,13 @@ def _power_of_flips(shift: float, cases: int, alpha: float) -> float:
 
 @cache
 def _samples(cases: int) -> tuple[Any, Any]:
-    """Simulated differences (samples x cases), and signs (cases x patterns) up to a common one."""
+    """Simulate differences (samples x cases), and list sign patterns (cases x patterns).
+
+    The sign of the last case is fixed: by symmetry, half of the patterns suffice.
+    """
     import numpy as np
 
     values = np.random.default_rng(_SEED).standard_normal((_SAMPLES, cases))
     patterns = np.arange(2 ** (cases - 1))
-    bits = (patterns[None, :] >> np.arange(cases)[:, None]) & 1  # the last sign stays: symmetry
+    bits = (patterns[None, :] >> np.arange(cases)[:, None]) & 1
     return values, 1.0 - 2.0 * bits

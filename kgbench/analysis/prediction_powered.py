@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Means of what a judge says, corrected by a small part whose truth is known.
+"""Prediction-powered means: the mean of a judge's values, corrected by a small labelled part.
 
-A judge's mean is biased wherever the judge errs more to one side. A labelled part (executed or
-rated by people) measures that error; the mean of many verdicts minus the error has a valid
-interval, whatever the judge is like.
+A judge's mean is biased if the judge errs more to one side. A labelled part (executed or rated by
+people) measures that error; the mean of many verdicts minus the error has a valid interval for
+any judge.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any
 from kgbench.analysis.intervals import UNBOUNDED, Bounds, Interval, half_width
 from kgbench.errors import QueryError
 
-CLUSTERS = 30  # labelled clusters from which the normal approximation is taken to hold
-DISAGREEMENTS = 10  # labelled clusters that show the judge's error, and as many of each label
+CLUSTERS = 30  # the least number of labelled clusters for a normal approximation
+DISAGREEMENTS = 10  # the least number of labelled clusters with an error, and with each label
 _SAME = 1e-9
 
 
 class TooFewLabels(QueryError):
-    """A labelled part is too small for an interval; about ``needed`` labels would do."""
+    """A labelled part is too small for an interval; about ``needed`` labels are enough."""
 
     def __init__(self, labels: int, needed: int) -> None:
         self.needed = needed
@@ -33,7 +33,7 @@ class TooFewLabels(QueryError):
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """An item with a known value, the judge's value of it, and the cluster (case) it belongs to."""
+    """An item with its known value, the judge's value, and its cluster (case)."""
 
     value: float
     judged: float
@@ -42,7 +42,7 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """An item that only the judge has rated, and the cluster (case) it belongs to."""
+    """An item that only the judge has rated, and its cluster (case)."""
 
     judged: float
     cluster: Hashable
@@ -50,11 +50,12 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class PoweredMean:
-    """A corrected mean with its 95 % interval, and what each part alone says.
+    """A corrected mean with its 95 % interval, and the means of each part alone.
 
-    ``judge`` is the mean of all verdicts, which is biased; ``labelled`` the mean of known values,
-    with ``labelled_interval``; ``trust`` (0 to 1) is the weight that the verdicts got; ``n`` and
-    ``unlabelled`` count items, ``clusters`` those of the labelled part.
+    ``judge`` is the biased mean of all verdicts; ``labelled`` is the mean of known values, with
+    ``labelled_interval``; ``trust`` (0 to 1) is the weight of the verdicts; ``n`` and
+    ``unlabelled`` are the numbers of labelled and other items, ``clusters`` is the number of
+    clusters in the labelled part.
     """
 
     mean: float
@@ -71,50 +72,57 @@ class PoweredMean:
 def powered_mean(
     labelled: Sequence[Labelled], unlabelled: Sequence[Judged], bounds: Bounds = UNBOUNDED
 ) -> PoweredMean:
-    """The prediction-powered mean (Angelopoulos et al., Science 382, 2023; arXiv 2301.09633).
+    """Compute the prediction-powered mean (Angelopoulos et al., Science 382, 2023).
 
     The estimate is t·mean(f') + mean(y - t·f) with known values y, verdicts f on the same items
-    and f' on the others. The weight t minimises the variance (power tuning: Angelopoulos, Duchi and
-    Zrnic, PPI++, arXiv 2311.01453, section 6), kept between 0 and 1: a judge that knows nothing
-    does not widen the interval. Variances are between clusters; the quantile is Student's t with
-    one degree of freedom less than there are labelled clusters. The labelled items must be a
-    random part of all. A cluster must not have items in both parts. No interval leaves ``bounds``,
-    the range of the values.
+    and f' on the others (arXiv 2301.09633). The weight t minimises the variance (power tuning:
+    Angelopoulos, Duchi and Zrnic, PPI++, arXiv 2311.01453, section 6) and is kept between 0 and 1,
+    so that an uninformative judge does not widen the interval. Variances are between clusters; the
+    quantile is Student's t with one degree of freedom less than there are labelled clusters. The
+    labelled items must be a random sample of all items, and no cluster may have items in both
+    parts. Intervals stay inside ``bounds``, the range of the values.
 
-    Raises :class:`TooFewLabels` where the labelled part is too small to tell, and
-    :class:`~kgbench.errors.QueryError` where a cluster is in both parts or the other one is empty.
+    Raises :class:`TooFewLabels` where the labelled part is too small, and
+    :class:`~kgbench.errors.QueryError` where a cluster is in both parts or ``unlabelled`` is empty.
     """
     import numpy as np
 
-    groups = {one.cluster for one in labelled}
-    if shared := groups & {one.cluster for one in unlabelled}:
+    groups = {item.cluster for item in labelled}
+    if shared := groups & {item.cluster for item in unlabelled}:
         raise QueryError(
-            f"{len(shared)} clusters have labelled and unlabelled items, which are then not "
-            f"independent: label whole clusters"
+            f"{len(shared)} clusters have both labelled and unlabelled items, so the two parts "
+            f"are not independent: label whole clusters"
         )
     if not unlabelled:
-        raise QueryError("there are no items that only the judge has rated: take the labelled mean")
+        raise QueryError("there are no items that only the judge has rated: use the labelled mean")
     _refuse_small(labelled)
-    known = np.array([one.value for one in labelled])
-    seen = np.array([one.judged for one in labelled])
-    others = np.array([one.judged for one in unlabelled])
-    by_label = _codes([one.cluster for one in labelled])
-    by_other = _codes([one.cluster for one in unlabelled])
-    within = _covariance(seen, seen, by_label)
-    between = _covariance(others, others, by_other)
+    true_values = np.array([item.value for item in labelled])
+    judged_values = np.array([item.judged for item in labelled])
+    unlabelled_values = np.array([item.judged for item in unlabelled])
+    by_label = _codes([item.cluster for item in labelled])
+    by_other = _codes([item.cluster for item in unlabelled])
+    within = _covariance(judged_values, judged_values, by_label)
+    between = _covariance(unlabelled_values, unlabelled_values, by_other)
     spread = within + between
-    trust = float(np.clip(_covariance(known, seen, by_label) / spread, 0, 1)) if spread else 0.0
-    rest = known - trust * seen
-    mean = trust * others.mean() + rest.mean()
-    variance = trust**2 * between + _covariance(rest, rest, by_label)
+    trust = (
+        float(np.clip(_covariance(true_values, judged_values, by_label) / spread, 0, 1))
+        if spread
+        else 0.0
+    )
+    residuals = true_values - trust * judged_values
+    mean = trust * unlabelled_values.mean() + residuals.mean()
+    variance = trust**2 * between + _covariance(residuals, residuals, by_label)
     freedom = len(groups) - 1
     return PoweredMean(
         mean=float(mean),
-        interval=_around(float(mean), variance, freedom, bounds),
-        judge=float(np.concatenate([seen, others]).mean()),
-        labelled=float(known.mean()),
-        labelled_interval=_around(
-            float(known.mean()), _covariance(known, known, by_label), freedom, bounds
+        interval=_interval(float(mean), variance, freedom, bounds),
+        judge=float(np.concatenate([judged_values, unlabelled_values]).mean()),
+        labelled=float(true_values.mean()),
+        labelled_interval=_interval(
+            float(true_values.mean()),
+            _covariance(true_values, true_values, by_label),
+            freedom,
+            bounds,
         ),
         trust=trust,
         n=len(labelled),
@@ -124,29 +132,33 @@ def powered_mean(
 
 
 def labels_needed(labelled: Sequence[Labelled]) -> int:
-    """How many labelled items an interval needs, as far as ``labelled`` can tell.
+    """Estimate from the items in ``labelled`` how many labelled items an interval needs.
 
-    So many clusters that means are about normal; and so many that some of each of two labels, and
-    some errors of the judge, are among them: an interval from none would be too narrow. The rates
-    are estimated with one success and one failure added (Laplace), so that none seen is not never.
+    There must be enough clusters for means to be nearly normal, and enough to include some items
+    with each of two labels and some errors of the judge, because an interval without them would be
+    too narrow. Rates are estimated with one success and one failure added (Laplace), so that no
+    rate is 0.
     """
-    clusters = len({one.cluster for one in labelled})
+    clusters = len({item.cluster for item in labelled})
     if not clusters:
         return CLUSTERS
     per_cluster = len(labelled) / clusters
     needed = [CLUSTERS]
-    wrong = {one.cluster for one in labelled if abs(one.value - one.judged) > _SAME}
-    needed.append(_for(len(wrong), clusters))
-    values = {one.value for one in labelled}
+    wrong = {item.cluster for item in labelled if abs(item.value - item.judged) > _SAME}
+    needed.append(_clusters_needed(len(wrong), clusters))
+    values = {item.value for item in labelled}
     if len(values) <= 2:  # noqa: PLR2004 - right or wrong
         for value in values if len(values) > 1 else (*values, None):
-            having = {one.cluster for one in labelled if one.value == value}
-            needed.append(_for(len(having), clusters))
+            having = {item.cluster for item in labelled if item.value == value}
+            needed.append(_clusters_needed(len(having), clusters))
     return math.ceil(max(needed) * per_cluster)
 
 
-def _for(seen: int, clusters: int) -> int:
-    """How many clusters have :data:`DISAGREEMENTS` of what ``seen`` of ``clusters`` have."""
+def _clusters_needed(seen: int, clusters: int) -> int:
+    """Return how many clusters are needed for :data:`DISAGREEMENTS` with a property.
+
+    The property was seen in ``seen`` of ``clusters`` clusters; 0 where that is enough already.
+    """
     if seen >= DISAGREEMENTS:
         return 0
     return max(clusters + 1, math.ceil(DISAGREEMENTS * (clusters + 2) / (seen + 1)))
@@ -154,7 +166,7 @@ def _for(seen: int, clusters: int) -> int:
 
 def _refuse_small(labelled: Sequence[Labelled]) -> None:
     needed = labels_needed(labelled)
-    clusters = len({one.cluster for one in labelled})
+    clusters = len({item.cluster for item in labelled})
     if clusters < CLUSTERS or needed > len(labelled):
         raise TooFewLabels(len(labelled), max(needed, len(labelled) + 1))
 
@@ -162,12 +174,12 @@ def _refuse_small(labelled: Sequence[Labelled]) -> None:
 def _codes(names: Sequence[Hashable]) -> Any:
     import numpy as np
 
-    place: dict[Hashable, int] = {}
-    return np.array([place.setdefault(name, len(place)) for name in names], dtype=int)
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=int)
 
 
 def _covariance(first: Any, second: Any, clusters: Any) -> float:
-    """The covariance of two means of the same items, clustered (0 for one cluster).
+    """Return the clustered covariance of two means of the same items; 0 for one cluster.
 
     G/(G-1)·Σ_g Σ_{i∈g}(x_i - x̄)·Σ_{i∈g}(y_i - ȳ)/n².
     """
@@ -180,7 +192,7 @@ def _covariance(first: Any, second: Any, clusters: Any) -> float:
     return float((sums[0] * sums[1]).sum() * number / (number - 1) / len(first) ** 2)
 
 
-def _around(mean: float, variance: float, freedom: float, bounds: Bounds) -> Interval:
+def _interval(mean: float, variance: float, freedom: float, bounds: Bounds) -> Interval:
     half = half_width(math.sqrt(max(0.0, variance)), freedom)
     low, high = mean - half, mean + half
     return Interval(

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Published means of imported systems, computed anew from the published scores of their answers.
+"""Published means of imported systems, recomputed from the published scores of their answers.
 
-A mean of TEXT2SPARQL is either plain or has the row of averages itself among its rows: the sum of
-``set_F_ndcg`` over n questions and the mean nDCG of those whose order matters, divided by n + 1
-(``text2sparql_client/utils/order_matters.py``). The table says which of the two was published.
+A mean of TEXT2SPARQL is either plain or includes the row of averages itself: the sum of
+``set_F_ndcg`` over n questions plus the mean nDCG of the questions whose order matters, divided by
+n + 1 (``text2sparql_client/utils/order_matters.py``). The table says which of the two was
+published.
 """
 
 from __future__ import annotations
@@ -72,58 +73,72 @@ class _Row:
 
 
 def published_means(store: Store, selection: Selection) -> Table:
-    """One row for each published mean, with the ranks that follow from it and from the plain mean.
+    """Compare each published mean with the recomputed ones, and the ranks by both.
 
-    Ranks are among the systems of one data set, by ``set_F_ndcg`` over all languages. A note says
-    how many published means follow from the published scores of answers, and which published
-    result sets are copies of those of the reference queries.
+    There is one row for each published mean. Ranks are among the systems of one data set, by
+    ``set_F_ndcg`` over all languages. Notes say how many published means follow from the published
+    scores of answers, and which published result sets are copies of those of the reference queries.
     """
     answers = _answers(store, selection)
     rows = []
     for run, name, language, value in queries.rows(store, "published-means"):
         of_run = [
-            one
-            for one in answers.get(str(run), ())
-            if name in {*one.scores, "ndcg"} and language in {None, one.language}
+            answer
+            for answer in answers.get(str(run), ())
+            if name in {*answer.scores, "ndcg"} and language in {None, answer.language}
         ]
         if of_run:
             rows.append(_row(str(name), str(language or ""), float(str(value)), of_run))
     ranks = _ranks(rows)
-    rows.sort(key=lambda one: (one.dataset, one.metric, one.language, -one.published, one.model))
+    rows.sort(
+        key=lambda row: (
+            row.dataset,
+            row.metric,
+            row.language,
+            -row.published,
+            row.model,
+        )
+    )
     models = fetch.models(store)
     return Table(
         title=f"Published means ({selection.suite_name})",
         columns=COLUMNS,
         rows=tuple(
             (
-                *(models.name(one.model), one.dataset, one.language, one.metric, one.n),
-                *(one.published, one.mean, one.with_average, one.equals),
-                *ranks.get((one.dataset, one.model, one.metric, one.language), (None, None)),
+                *(
+                    models.name(row.model),
+                    row.dataset,
+                    row.language,
+                    row.metric,
+                    row.n,
+                ),
+                *(row.published, row.mean, row.with_average, row.equals),
+                *ranks.get((row.dataset, row.model, row.metric, row.language), (None, None)),
             )
-            for one in rows
+            for row in rows
         ),
         notes=_notes(rows, answers, models),
         queries=QUERIES,
         context=selection.context,
-        iris={"model": {models.name(one.model): one.model for one in rows}},
+        iris={"model": {models.name(row.model): row.model for row in rows}},
     )
 
 
 def _answers(store: Store, selection: Selection) -> dict[str, list[_Answer]]:
-    """The published scores of every answer, by run."""
+    """Read the published scores of every answer, by run."""
     metrics = policy(POLICY).answer_metrics
     names = {metric.iri: name for name, metric in metrics.items()}
     infos = dict(_infos(store, selection))
     tasks: dict[str, dict[str, str]] = {}
     scores: dict[str, dict[str, float]] = {}
-    about: dict[str, tuple[str, str]] = {}
+    origins: dict[str, tuple[str, str]] = {}
     for row in fetch.score_rows(store, selection, names):
         scores.setdefault(row.dialogue, {})[names[row.metric]] = row.value
-        about[row.dialogue] = row.model, row.task
+        origins[row.dialogue] = row.model, row.task
         if row.task not in tasks:
             tasks[row.task] = dict(reading.task(store, row.task).parameters)
-    found: dict[str, list[_Answer]] = {}
-    for dialogue, (model, task) in about.items():
+    answers: dict[str, list[_Answer]] = {}
+    for dialogue, (model, task) in origins.items():
         noted, parameters = infos.get(dialogue, {}), tasks[task]
         answer = _Answer(
             model,
@@ -133,25 +148,26 @@ def _answers(store: Store, selection: Selection) -> dict[str, list[_Answer]]:
             noted.get("ndcg"),
             noted.get("publishedResultSetIsCopy", False),
         )
-        found.setdefault(dialogue.rsplit("/", 3)[0], []).append(answer)
-    return found
+        answers.setdefault(dialogue.rsplit("/", 3)[0], []).append(answer)
+    return answers
 
 
 def _infos(store: Store, selection: Selection) -> Iterator[tuple[str, dict[str, Json]]]:
-    """What the selected passes noted, by dialogue."""
+    """Yield the notes of the selected passes with the dialogues that they are about."""
     for run in reading.runs(store):
         if run.graph not in selection.run_graphs:
             continue
-        graphs = {one.graph for one in reading.passes(store, run)} & {*selection.pass_graphs}
+        graphs_of_run = {run_pass.graph for run_pass in reading.passes(store, run)}
+        graphs = graphs_of_run & {*selection.pass_graphs}
         for execution in reading.executions(store, run.graph):
             for graph in graphs:
                 yield from reading.execution_infos(store, graph, execution)
 
 
 def _row(name: str, language: str, published: float, answers: Sequence[_Answer]) -> _Row:
-    gains = [one.gain for one in answers if one.gain is not None]
+    gains = [answer.gain for answer in answers if answer.gain is not None]
     gain = fsum(gains) / len(gains) if gains else None
-    values = gains if name == "ndcg" else [one.scores[name] for one in answers]
+    values = gains if name == "ndcg" else [answer.scores[name] for answer in answers]
     total, n = fsum(values), len(values)
     extended = name == _RANKED and gain is not None
     return _Row(
@@ -167,31 +183,31 @@ def _row(name: str, language: str, published: float, answers: Sequence[_Answer])
 
 
 def _ranks(rows: Sequence[_Row]) -> dict[tuple[str, str, str, str], tuple[int, int]]:
-    found = {}
-    ranked = [one for one in rows if one.metric == _RANKED and not one.language]
-    for one in ranked:
-        others = [other for other in ranked if other.dataset == one.dataset]
-        found[one.dataset, one.model, one.metric, one.language] = (
-            1 + sum(other.published > one.published for other in others),
-            1 + sum(other.mean > one.mean for other in others),
+    ranks = {}
+    ranked = [row for row in rows if row.metric == _RANKED and not row.language]
+    for row in ranked:
+        rivals = [rival for rival in ranked if rival.dataset == row.dataset]
+        ranks[row.dataset, row.model, row.metric, row.language] = (
+            1 + sum(rival.published > row.published for rival in rivals),
+            1 + sum(rival.mean > row.mean for rival in rivals),
         )
-    return found
+    return ranks
 
 
 def _notes(
     rows: Sequence[_Row], answers: dict[str, list[_Answer]], models: fetch.Models
 ) -> tuple[str, ...]:
     if not rows:
-        return ("no published means: 'kgbench import text2sparql DIR' brings those of a challenge",)
-    main = [one for one in rows if one.metric == _RANKED and not one.language]
-    follow = sum(one.equals != "neither" for one in rows)
-    extended = sum(one.equals == "mean with the average row" for one in main)
+        return ("no published means: 'kgbench import text2sparql DIR' imports them",)
+    main = [row for row in rows if row.metric == _RANKED and not row.language]
+    follow = sum(row.equals != "neither" for row in rows)
+    extended = sum(row.equals == "mean with the average row" for row in main)
     copied = sorted(
         {
-            f"{models.name(one.model)} ({one.dataset})"
+            f"{models.name(answer.model)} ({answer.dataset})"
             for of_run in answers.values()
-            for one in of_run
-            if one.copied
+            for answer in of_run
+            if answer.copied
         }
     )
     how_many = (

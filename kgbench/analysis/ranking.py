@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models against each other on the same dialogues: tests of pairs, ranges of ranks, and groups."""
+"""Ranking of models by tests of all pairs: ranges of ranks and groups of equal models."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Units: TypeAlias = Mapping[Score, Mapping[Case, Mapping[str, Sequence[float]]]]
 
 
 class Rivals:
-    """The values of models on the scores of a set, in clusters of an estimand.
+    """The values of models on the scores of a set, in the clusters of an estimand.
 
-    A model's mean is that over the scores of the set, by their weights, of the mean over dialogues.
-    Two models are compared on the dialogues (case and iteration) that both have.
+    A model's mean is the weighted mean, over the scores of the set, of the mean over dialogues. Two
+    models are compared on the dialogues (case and iteration) that both have.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class Rivals:
     ) -> None:
         import numpy as np
 
-        self._place = {model: place for place, model in enumerate(models)}
+        self._index = {model: index for index, model in enumerate(models)}
         cells = [
             (score, case, by_model)
             for score, dialogues in sorted(units.items(), key=str)
@@ -45,9 +45,9 @@ class Rivals:
         self._sizes = np.zeros((len(models), len(cells)))
         for column, (_, _, by_model) in enumerate(cells):
             for model, values in by_model.items():
-                if model in self._place:
-                    self._sums[self._place[model], column] = sum(values)
-                    self._sizes[self._place[model], column] = len(values)
+                if model in self._index:
+                    self._sums[self._index[model], column] = sum(values)
+                    self._sizes[self._index[model], column] = len(values)
         scores = [score for score, _, _ in cells]
         self._scores = _numbered(scores)
         self._weights = np.array([float(weights[score]) for score in scores])
@@ -63,63 +63,74 @@ class Rivals:
         self._strata[self._clusters] = numbered
         several = np.bincount(self._strata) > 1 if cells else np.zeros(0, dtype=bool)
         self.left_out = int((~several).sum())
-        """How many fixed units support no claim."""
-        kept = several[numbered] if cells else several
-        self.tasks = len({score.task for score, keep in zip(scores, kept, strict=True) if keep})
-        """On how many tasks claims rest."""
+        """The number of fixed units that support no claim."""
+        supporting = several[numbered] if cells else several
+        self.tasks = len(
+            {score.task for score, supports in zip(scores, supporting, strict=True) if supports}
+        )
+        """The number of tasks that support claims."""
 
     def of(self, model: str) -> Clusters:
-        """The values of one model."""
-        place = self._place[model]
-        return self._made(self._sizes[place], self._sums[place])
+        """Return the clustered values of one model."""
+        index = self._index[model]
+        return self._clustered(self._sizes[index], self._sums[index])
 
     def between(self, first: str, second: str) -> Clusters:
-        """The differences of two models, first less second, where both have values."""
+        """Return the clustered differences of two models, first minus second, where both exist."""
         import numpy as np
 
-        a, b = self._place[first], self._place[second]
+        a, b = self._index[first], self._index[second]
         sizes = np.minimum(self._sizes[a], self._sizes[b])
         with np.errstate(invalid="ignore", divide="ignore"):
-            apart = self._sums[a] / self._sizes[a] - self._sums[b] / self._sizes[b]
-        return self._made(sizes, np.where(sizes > 0, sizes * apart, 0.0))
+            differences = self._sums[a] / self._sizes[a] - self._sums[b] / self._sizes[b]
+        return self._clustered(sizes, np.where(sizes > 0, sizes * differences, 0.0))
 
-    def _made(self, sizes: Any, sums: Any) -> Clusters:
+    def _clustered(self, sizes: Any, sums: Any) -> Clusters:
         import numpy as np
 
-        there = sizes > 0
-        if not there.any():
+        has_values = sizes > 0
+        if not has_values.any():
             return Clusters.of([])
         of_scores = np.bincount(self._scores, sizes)
-        shares = self._weights[there] / of_scores[self._scores[there]]
-        numbers = np.bincount(self._clusters[there], minlength=len(self._strata))
-        weights = np.bincount(self._clusters[there], shares * sizes[there], len(self._strata))
-        totals = np.bincount(self._clusters[there], shares * sums[there], len(self._strata))
-        held = numbers > 0
-        return Clusters.of_sums(self._strata[held], weights[held], totals[held])
+        shares = self._weights[has_values] / of_scores[self._scores[has_values]]
+        numbers = np.bincount(self._clusters[has_values], minlength=len(self._strata))
+        weights = np.bincount(
+            self._clusters[has_values], shares * sizes[has_values], len(self._strata)
+        )
+        totals = np.bincount(
+            self._clusters[has_values], shares * sums[has_values], len(self._strata)
+        )
+        occupied = numbers > 0
+        return Clusters.of_sums(self._strata[occupied], weights[occupied], totals[occupied])
 
 
 def told_apart(rivals: Rivals, models: Sequence[str], alpha: float) -> dict[str, set[str]]:
-    """For each model those that are worse: p of all pairs, by Holm, is below ``alpha``."""
+    """Return, for each model, the significantly worse models.
+
+    These are the pairs with p below ``alpha``, corrected by Holm over all pairs.
+    """
     pairs = list(combinations(models, 2))
-    found = [rivals.between(*pair) for pair in pairs]
+    differences = [rivals.between(*pair) for pair in pairs]
     worse: dict[str, set[str]] = {model: set() for model in models}
-    for (a, b), clusters, p in zip(pairs, found, holm([one.p for one in found]), strict=True):
+    for (a, b), clusters, p in zip(
+        pairs, differences, holm([d.p for d in differences]), strict=True
+    ):
         if p is not None and p < alpha and clusters.mean:
-            better, other = (a, b) if clusters.mean > 0 else (b, a)
-            worse[better].add(other)
+            better, loser = (a, b) if clusters.mean > 0 else (b, a)
+            worse[better].add(loser)
     return worse
 
 
 def rank_ranges(worse: Mapping[str, set[str]]) -> dict[str, tuple[int, int]]:
-    """The first and last rank that each model can have.
+    """Return the first and last rank that each model can have.
 
-    It stands behind all that are better and before all that are worse. With p of all pairs
-    corrected by Holm, all ranges hold at once with the confidence of the tests (Mogstad, Romano,
-    Shaikh and Wilhelm, Review of Economic Studies 91, 2024).
+    A model ranks behind all significantly better models and before all worse ones. With p of all
+    pairs corrected by Holm, the ranges hold simultaneously with the confidence of the tests
+    (Mogstad, Romano, Shaikh and Wilhelm, Review of Economic Studies 91, 2024).
     """
     return {
         model: (
-            1 + sum(model in others for others in worse.values()),
+            1 + sum(model in worse_models for worse_models in worse.values()),
             len(worse) - len(worse[model]),
         )
         for model in worse
@@ -127,12 +138,12 @@ def rank_ranges(worse: Mapping[str, set[str]]) -> dict[str, tuple[int, int]]:
 
 
 def groups(order: Sequence[str], worse: Mapping[str, set[str]]) -> dict[str, str]:
-    """Letters of groups for models in the ``order`` of their scores.
+    """Return the letters of the groups of each model; ``order`` has models by their scores.
 
-    A group is a longest run of models of which no two are told apart.
+    A group is a maximal run of models of which no two differ significantly.
     """
-    apart = {frozenset((a, b)) for a, others in worse.items() for b in others}
-    found: list[range] = []
+    apart = {frozenset((a, b)) for a, worse_models in worse.items() for b in worse_models}
+    runs: list[range] = []
     end = 0
     for start in range(len(order)):
         stop = max(end, start + 1)
@@ -141,22 +152,22 @@ def groups(order: Sequence[str], worse: Mapping[str, set[str]]) -> dict[str, str
         ):
             stop += 1
         if stop > end:
-            found.append(range(start, stop))
+            runs.append(range(start, stop))
             end = stop
     return {
-        model: " ".join(_letter(k) for k, group in enumerate(found) if place in group)
-        for place, model in enumerate(order)
+        model: " ".join(_letter(k) for k, group in enumerate(runs) if position in group)
+        for position, model in enumerate(order)
     }
 
 
 def _letter(number: int) -> str:
-    """A to z, then aa, ab and so on."""
-    before, last = divmod(number, 26)
-    return ("" if before == 0 else _letter(before - 1)) + chr(ord("a") + last)
+    """Return the letters of a group: a to z, then aa, ab and so on."""
+    prefix, last = divmod(number, 26)
+    return ("" if prefix == 0 else _letter(prefix - 1)) + chr(ord("a") + last)
 
 
 def _unit(kind: str | None, score: Score, case: Case) -> Hashable:
-    """What names the unit of a kind (:class:`~kgbench.analysis.estimands.Estimand`)."""
+    """Return the identity of a unit (:class:`~kgbench.analysis.estimands.Estimand`)."""
     if kind is None:
         return None
     if kind == "task":
@@ -165,8 +176,8 @@ def _unit(kind: str | None, score: Score, case: Case) -> Hashable:
 
 
 def _numbered(names: Sequence[Hashable]) -> Any:
-    """Each name by the number of its first place among the distinct names."""
+    """Number the distinct names in order of first occurrence; an array with a number per name."""
     import numpy as np
 
-    known: dict[Hashable, int] = {}
-    return np.array([known.setdefault(name, len(known)) for name in names], dtype=int)
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=int)

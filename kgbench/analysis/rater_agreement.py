@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Agreement of raters beyond chance: judges, people and executed outcomes on the same items.
+"""Coefficients of agreement of raters: judges, people and executed outcomes on the same items.
 
 Every coefficient takes :class:`Ratings` and, for resampling, a weight per item: an item of weight
-two counts as two equal items. A coefficient is ``None`` where it is undefined, which is where the
-chance agreement is complete, or where no item has two ratings.
+two counts as two equal items. A coefficient is ``None`` where it is undefined: where agreement by
+chance is complete, or no item has two ratings.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _UNDEFINED = 0.05  # share of undefined resamples above which an interval would 
 
 @dataclass(frozen=True, slots=True)
 class Ratings:
-    """What each rater said of each item.
+    """The ratings of items by raters.
 
     ``codes`` is an integer array of items by raters: positions in ``categories``, or -1 where the
-    rater did not rate the item. The order of the categories matters to ordinal and weighted
-    coefficients, their values to :func:`krippendorff_alpha` at the interval level.
+    rater did not rate the item. The order of the categories matters for ordinal and weighted
+    coefficients, their values for :func:`krippendorff_alpha` at the interval level.
     """
 
     codes: Any
@@ -38,33 +38,33 @@ class Ratings:
     def of(
         cls, rows: Iterable[Sequence[_Category | None]], categories: Sequence[_Category]
     ) -> Ratings:
-        """Ratings from one row per item and one column per rater; ``None`` is a missing rating.
+        """Make ratings from one row per item and one column per rater; ``None`` is missing.
 
         Raises :class:`ValueError` for a value outside ``categories`` and for rows of different
         lengths.
         """
         import numpy as np
 
-        place: dict[_Category | None, int] = {name: k for k, name in enumerate(categories)}
-        place[None] = _MISSING
+        code_of: dict[_Category | None, int] = {name: k for k, name in enumerate(categories)}
+        code_of[None] = _MISSING
         table = [list(row) for row in rows]
-        if unknown := {value for row in table for value in row if value not in place}:
-            named = ", ".join(sorted(map(str, unknown)))
-            raise ValueError(f"ratings outside the categories: {named}")
+        if unknown := {value for row in table for value in row if value not in code_of}:
+            listed = ", ".join(sorted(map(str, unknown)))
+            raise ValueError(f"ratings outside the categories: {listed}")
         if len({len(row) for row in table}) > 1:
-            raise ValueError("items have different numbers of raters: mark missing ones by None")
-        codes = np.array([[place[value] for value in row] for row in table], dtype=int)
+            raise ValueError("items have different numbers of raters: use None for missing ratings")
+        codes = np.array([[code_of[value] for value in row] for row in table], dtype=int)
         raters = len(table[0]) if table else 0
         return cls(codes.reshape(len(table), raters), tuple(categories))
 
     @property
     def items(self) -> int:
-        """The number of items, those without any rating included."""
+        """The number of items, including those without any rating."""
         return len(self.codes)
 
     @property
     def counts(self) -> Any:
-        """How many raters gave each item each category: an array of items by categories."""
+        """The numbers of raters that gave each item each category: items by categories."""
         import numpy as np
 
         return np.stack(
@@ -72,19 +72,19 @@ class Ratings:
         ).astype(float)
 
     def confusion(self, weights: Any = None) -> Any:
-        """Items by the categories that two raters gave; an array, the first rater's in rows.
+        """Count items by the categories of two raters; an array with the first rater in rows.
 
         Raises :class:`ValueError` where there are not exactly two raters.
         """
         import numpy as np
 
         if self.items and self.codes.shape[1] != 2:  # noqa: PLR2004 - the definition
-            raise ValueError(f"a confusion table is of two raters, not {self.codes.shape[1]}")
+            raise ValueError(f"a confusion table needs two raters, not {self.codes.shape[1]}")
         table = np.zeros((len(self.categories), len(self.categories)))
         if self.items:
             both = (self.codes != _MISSING).all(axis=1)
             first, second = self.codes[both].T
-            np.add.at(table, (first, second), _each(self.items, weights)[both])
+            np.add.at(table, (first, second), _item_weights(self.items, weights)[both])
         return table
 
 
@@ -92,30 +92,30 @@ class Ratings:
 
 
 def percent_agreement(ratings: Ratings, weights: Any = None) -> float | None:
-    """The share of pairs of raters that agree, averaged over items with two ratings or more.
+    """Return the share of agreeing pairs of raters, averaged over items with at least two ratings.
 
-    From 0 to 1; with two raters the share of items on which they agree.
+    It is 0 to 1; with two raters it is the share of items on which they agree.
     """
-    counts, by_item = ratings.counts, _each(ratings.items, weights)
+    counts, by_item = ratings.counts, _item_weights(ratings.items, weights)
     return _observed(counts, by_item)
 
 
 def cohen_kappa(ratings: Ratings, weights: Any = None, *, weighting: str = "none") -> float | None:
-    """Cohen's kappa of two raters, over the items that both have rated; from -1 to 1.
+    """Return Cohen's kappa of two raters over the items that both have rated; from -1 to 1.
 
     ``weighting`` is ``none`` (Cohen, Educational and Psychological Measurement 20, 1960),
-    ``linear`` or ``quadratic``: how disagreement grows with the distance of two categories in
-    their order (Cohen, Psychological Bulletin 70, 1968). Raises :class:`ValueError` for another
+    ``linear`` or ``quadratic``: the growth of disagreement with the distance between two categories
+    in their order (Cohen, Psychological Bulletin 70, 1968). Raises :class:`ValueError` for another
     weighting or another number of raters.
     """
     import numpy as np
 
     table = ratings.confusion(weights)
-    places = np.arange(len(ratings.categories))
-    apart = np.abs(places[:, None] - places[None, :])
+    positions = np.arange(len(ratings.categories))
+    apart = np.abs(positions[:, None] - positions[None, :])
     distances = {"none": (apart > 0) * 1.0, "linear": apart * 1.0, "quadratic": apart**2.0}
     if weighting not in distances:
-        raise ValueError(f"'{weighting}' is no weighting; there are: {', '.join(distances)}")
+        raise ValueError(f"'{weighting}' is not a weighting; there are: {', '.join(distances)}")
     total = table.sum()
     if not total:
         return None
@@ -127,26 +127,26 @@ def cohen_kappa(ratings: Ratings, weights: Any = None, *, weighting: str = "none
 
 
 def fleiss_kappa(ratings: Ratings, weights: Any = None) -> float | None:
-    """Fleiss' kappa of any number of raters; at most 1.
+    """Return Fleiss' kappa of any number of raters; at most 1.
 
-    With as many ratings of every item this is the coefficient of Fleiss (Psychological Bulletin
-    76, 1971). Ratings may be missing: observed agreement is then over items with two ratings or
-    more, and chance agreement over all rated items (Gwet, Handbook of Inter-Rater Reliability,
-    4th edition 2014, section 2.5).
+    If all items have the same number of ratings, this is the coefficient of Fleiss (Psychological
+    Bulletin 76, 1971). Ratings may be missing: observed agreement is then over items with at least
+    two ratings, and chance agreement over all rated items (Gwet, Handbook of Inter-Rater
+    Reliability, 4th edition 2014, section 2.5).
     """
-    counts, by_item = ratings.counts, _each(ratings.items, weights)
+    counts, by_item = ratings.counts, _item_weights(ratings.items, weights)
     shares = _shares(counts, by_item)
     return None if shares is None else _beyond(counts, by_item, float((shares**2).sum()))
 
 
 def gwet_ac1(ratings: Ratings, weights: Any = None) -> float | None:
-    """Gwet's AC1 of any number of raters, with missing ratings; at most 1.
+    """Return Gwet's AC1 of any number of raters, with missing ratings; at most 1.
 
     Its chance agreement stays small where one category is much more frequent than the others
     (Gwet, British Journal of Mathematical and Statistical Psychology 61, 2008). It depends on the
-    number of categories that could be given, also of those that no rater gave.
+    number of possible categories, including those that no rater gave.
     """
-    counts, by_item = ratings.counts, _each(ratings.items, weights)
+    counts, by_item = ratings.counts, _item_weights(ratings.items, weights)
     shares = _shares(counts, by_item)
     if shares is None or len(ratings.categories) == 1:
         return None
@@ -157,18 +157,18 @@ def gwet_ac1(ratings: Ratings, weights: Any = None) -> float | None:
 def krippendorff_alpha(
     ratings: Ratings, weights: Any = None, *, level: str = "nominal"
 ) -> float | None:
-    """Krippendorff's alpha of any number of raters, with missing ratings; at most 1.
+    """Return Krippendorff's alpha of any number of raters, with missing ratings; at most 1.
 
-    ``level`` says what categories are: ``nominal``, ``ordinal`` (their order counts) or
-    ``interval`` (they are numbers). Source: Krippendorff, Computing Krippendorff's
-    Alpha-Reliability, 2011, by way of the matrix of coincidences. Raises :class:`ValueError` for
-    another level, and for categories that are no numbers at the interval level.
+    ``level`` is the level of measurement of the categories: ``nominal``, ``ordinal`` (their order
+    counts) or ``interval`` (they are numbers). Source: Krippendorff, Computing Krippendorff's
+    Alpha-Reliability, 2011, by the matrix of coincidences. Raises :class:`ValueError` for another
+    level, and at the interval level for categories that are not numbers.
     """
-    counts, by_item = ratings.counts, _each(ratings.items, weights)
-    given = counts.sum(axis=1)
-    pairable = given > 1
-    counts, given = counts[pairable], given[pairable]
-    shared = counts * (by_item[pairable] / (given - 1))[:, None]
+    counts, by_item = ratings.counts, _item_weights(ratings.items, weights)
+    totals = counts.sum(axis=1)
+    pairable = totals > 1
+    counts, totals = counts[pairable], totals[pairable]
+    shared = counts * (by_item[pairable] / (totals - 1))[:, None]
     coincidences = counts.T @ shared
     coincidences[_diagonal(len(coincidences))] -= shared.sum(axis=0)
     margins = coincidences.sum(axis=1)
@@ -191,7 +191,7 @@ COEFFICIENTS: dict[str, Coefficient] = {
     "Krippendorff's alpha, interval": partial(krippendorff_alpha, level="interval"),
     "Gwet's AC1": gwet_ac1,
 }
-"""Every coefficient by the name that tables give it."""
+"""All coefficients by their names in tables."""
 
 
 # --- intervals ------------------------------------------------------------------------------
@@ -201,8 +201,8 @@ COEFFICIENTS: dict[str, Coefficient] = {
 class Agreed:
     """A coefficient with its 95 % interval; either is ``None`` where it is undefined.
 
-    ``items`` counts items with two ratings or more, ``clusters`` what was resampled, and
-    ``undefined`` the resamples in which the coefficient is undefined.
+    ``items`` is the number of items with at least two ratings, ``clusters`` the number of resampled
+    clusters, and ``undefined`` the number of resamples in which the coefficient is undefined.
     """
 
     value: float | None
@@ -220,63 +220,64 @@ def estimate(
     samples: int = 2_000,
     seed: int = 0,
 ) -> Agreed:
-    """A coefficient with a percentile bootstrap interval over whole clusters of items.
+    """Estimate a coefficient with a percentile bootstrap interval over whole clusters of items.
 
-    ``clusters`` names the cluster of each item, such as its case; without it every item is one. No
-    interval is given for fewer than two clusters, or where more than 5 % of the resamples leave
-    the coefficient undefined. Raises :class:`ValueError` where ``clusters`` has another length.
+    ``clusters`` names the cluster of each item, such as its case; by default every item is its own
+    cluster. There is no interval for fewer than two clusters, or where the coefficient is undefined
+    in more than 5 % of the resamples. Raises :class:`ValueError` where ``clusters`` and items
+    differ in length.
     """
     import numpy as np
 
     rated = int(((ratings.codes != _MISSING).sum(axis=1) > 1).sum()) if ratings.items else 0
     names = range(ratings.items) if clusters is None else clusters
     if len(names) != ratings.items:
-        raise ValueError(f"{len(names)} clusters are named for {ratings.items} items")
-    place: dict[Hashable, int] = {}
-    of_item = np.array([place.setdefault(name, len(place)) for name in names], dtype=int)
+        raise ValueError(f"there are {len(names)} names of clusters for {ratings.items} items")
+    numbers: dict[Hashable, int] = {}
+    of_item = np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=int)
     value = coefficient(ratings, None) if ratings.items else None
-    if value is None or len(place) < 2:  # noqa: PLR2004 - nothing varies between resamples of one
-        return Agreed(value, None, rated, len(place))
+    if value is None or len(numbers) < 2:  # noqa: PLR2004 - nothing varies between resamples of one
+        return Agreed(value, None, rated, len(numbers))
     draws = np.random.default_rng(seed).multinomial(
-        len(place), np.full(len(place), 1 / len(place)), size=samples
+        len(numbers), np.full(len(numbers), 1 / len(numbers)), size=samples
     )
-    drawn = [coefficient(ratings, drawn[of_item]) for drawn in draws]
-    known = [one for one in drawn if one is not None]
-    undefined = samples - len(known)
-    interval = percentile_interval(known) if undefined <= _UNDEFINED * samples else None
-    return Agreed(value, interval, rated, len(place), undefined)
+    values = [coefficient(ratings, draw[of_item]) for draw in draws]
+    defined = [v for v in values if v is not None]
+    undefined = samples - len(defined)
+    interval = percentile_interval(defined) if undefined <= _UNDEFINED * samples else None
+    return Agreed(value, interval, rated, len(numbers), undefined)
 
 
 # --- parts ----------------------------------------------------------------------------------
 
 
-def _each(items: int, given: Any) -> Any:
-    """The weights of items; one each where none are given."""
+def _item_weights(items: int, weights: Any) -> Any:
+    """Return the weights of items, by default 1 each."""
     import numpy as np
 
-    return np.ones(items) if given is None else np.asarray(given, dtype=float)
+    return np.ones(items) if weights is None else np.asarray(weights, dtype=float)
 
 
 def _observed(counts: Any, weights: Any) -> float | None:
-    """The mean share of agreeing pairs of raters over the items that have a pair."""
-    given = counts.sum(axis=1)
-    paired = given > 1
+    """Return the mean share of agreeing pairs of raters over the items with at least one pair."""
+    totals = counts.sum(axis=1)
+    paired = totals > 1
     total = weights[paired].sum()
     if not total:
         return None
-    counts, given = counts[paired], given[paired]
-    agreeing = (counts * (counts - 1)).sum(axis=1) / (given * (given - 1))
+    counts, totals = counts[paired], totals[paired]
+    agreeing = (counts * (counts - 1)).sum(axis=1) / (totals * (totals - 1))
     return float((weights[paired] * agreeing).sum() / total)
 
 
 def _shares(counts: Any, weights: Any) -> Any:
-    """The mean share of each category among an item's ratings; ``None`` without any rating."""
-    given = counts.sum(axis=1)
-    rated = given > 0
+    """Return the mean share of each category in an item's ratings; ``None`` without ratings."""
+    totals = counts.sum(axis=1)
+    rated = totals > 0
     total = weights[rated].sum()
     if not total:
         return None
-    return (weights[rated][:, None] * counts[rated] / given[rated][:, None]).sum(axis=0) / total
+    return (weights[rated][:, None] * counts[rated] / totals[rated][:, None]).sum(axis=0) / total
 
 
 def _beyond(counts: Any, weights: Any, chance: float) -> float | None:
@@ -287,21 +288,21 @@ def _beyond(counts: Any, weights: Any, chance: float) -> float | None:
 
 
 def _distances(categories: Sequence[Hashable], margins: Any, level: str) -> Any:
-    """The squared differences of categories, as Krippendorff defines them for each level."""
+    """Return the squared differences of categories by Krippendorff's definition for a level."""
     import numpy as np
 
-    places = np.arange(len(categories))
+    positions = np.arange(len(categories))
     if level == "nominal":
-        return (places[:, None] != places[None, :]) * 1.0
+        return (positions[:, None] != positions[None, :]) * 1.0
     if level == "ordinal":
         up_to = np.cumsum(margins) - margins / 2
         return (up_to[:, None] - up_to[None, :]) ** 2
     if level == "interval":
         if not all(isinstance(value, int | float) for value in categories):
-            raise ValueError("alpha at the interval level needs categories that are numbers")
+            raise ValueError("alpha at the interval level needs numbers as categories")
         values = np.array(categories, dtype=float)
         return (values[:, None] - values[None, :]) ** 2
-    raise ValueError(f"'{level}' is no level; there are: nominal, ordinal, interval")
+    raise ValueError(f"'{level}' is not a level; there are: nominal, ordinal, interval")
 
 
 def _diagonal(size: int) -> Any:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What variants of graphs show about a benchmark itself: its cases and reference queries.
+"""Checks of the cases and reference queries of a benchmark by variants of their graphs.
 
-Read are the last passes on variants over each run (``kgbench reevaluate --variants K``). Of a
-dialogue with several answers the last one counts.
+It reads the last pass on variants over each run (``kgbench reevaluate --variants K``). Of a
+dialogue with several answers, the last one counts.
 """
 
 from __future__ import annotations
@@ -37,36 +37,36 @@ _NONE = (
 
 
 def on_variants(answers: Sequence[SeenOnVariants]) -> Table:
-    """For each model how many of its answers are right on the graph, and what variants show."""
-    found = counts(answers)
-    names = list(next(iter(found.values()), {}))
+    """Count the answers of each model by their outcomes on the graph and on its variants."""
+    counts_of_models = counts(answers)
+    names = list(next(iter(counts_of_models.values()), {}))
     return Table(
         "Answers on variants",
         (
             Column("model", "Model"),
             *(Column(name, name.replace("-", " ").capitalize(), Kind.COUNT) for name in names),
         ),
-        tuple((model, *(row[name] for name in names)) for model, row in found.items()),
+        tuple((model, *(row[name] for name in names)) for model, row in counts_of_models.items()),
         (),
     )
 
 
 def references(store: Store, selection: Selection) -> Table:
-    """Cases whose reference query variants call in question, the suspect ones first.
+    """List cases whose reference query is doubtful on variants, the suspect ones first.
 
-    A case is *suspect* where right answers of two models, by different queries, agree with each
-    other and not with the reference on a variant; *untestable* where the reference has the same
-    result on all variants; *disputed* where any answer fails for no known reason.
+    A case is *suspect* if right answers of two models, by different queries, agree with each other
+    but not with the reference on a variant; *untestable* if the reference has the same result on
+    all variants; *disputed* if any answer fails for no known reason.
     """
     answers = read(store, selection)
-    found = suspects(answers)
+    suspect_cases = suspects(answers)
     by_case: dict[str, list[SeenOnVariants]] = defaultdict(list)
     for answer in with_suspects(answers):
         by_case[answer.case].append(answer)
     rows = [
         row
         for case, of_case in by_case.items()
-        if (row := _row(store, case, of_case, bool(found.get(case)))) is not None
+        if (row := _row(store, case, of_case, bool(suspect_cases.get(case)))) is not None
     ]
     order = {"suspect": 0, "disputed": 1, "untestable": 2}
     rows.sort(key=lambda row: (order[str(row[2])], str(row[1])))
@@ -96,37 +96,37 @@ def _row(
     outcomes = Counter(answer.outcome for answer in answers)
     exact = outcomes.total() - outcomes[VariantOutcome.WRONG]
     failing = sum(outcomes[kind] for kind in (*FAILING, SUSPECT))
-    shown = None
+    example = None
     if is_suspect:
         finding = "suspect"
-        shown = next(answer for answer in answers if answer.outcome == SUSPECT)
+        example = next(answer for answer in answers if answer.outcome == SUSPECT)
     elif outcomes[VariantOutcome.ACCIDENT]:
         finding = "disputed"
-        shown = next(a for a in answers if a.outcome == VariantOutcome.ACCIDENT)
+        example = next(a for a in answers if a.outcome == VariantOutcome.ACCIDENT)
     elif outcomes[VariantOutcome.UNTESTABLE]:
         finding = "untestable"
-        shown = next(a for a in answers if a.outcome == VariantOutcome.UNTESTABLE)
+        example = next(a for a in answers if a.outcome == VariantOutcome.UNTESTABLE)
     else:
         return None
     return (
-        shown.task,
+        example.task,
         reading.case(store, case).uid or case,
         finding,
         exact,
         failing,
-        shown.variant,
-        shown.reason,
-        command(shown),
+        example.variant,
+        example.reason,
+        command(example),
     )
 
 
 def read(store: Store, selection: Selection) -> list[SeenOnVariants]:
-    """The last answer of each selected dialogue in the last pass on variants over its run."""
-    wanted = policy(ON_VARIANTS)
+    """Return the last answer of each selected dialogue in the last pass on variants of its run."""
+    variants_policy = policy(ON_VARIANTS)
     graphs = {
-        one["runGraph"].value: one["passGraph"].value
-        for one in queries.run(store, "policy-passes", suite=selection.suite)
-        if one["policy"].value == wanted.iri and one["runGraph"].value in selection.run_graphs
+        p["runGraph"].value: p["passGraph"].value
+        for p in queries.run(store, "policy-passes", suite=selection.suite)
+        if p["policy"].value == variants_policy.iri and p["runGraph"].value in selection.run_graphs
     }
     if not graphs:
         return []
@@ -136,16 +136,16 @@ def read(store: Store, selection: Selection) -> list[SeenOnVariants]:
         for row in queries.run(store, "policy-verdicts", passGraph=list(passes))
     }
     tasks, models = fetch.tasks(store), fetch.models(store)
-    metric = wanted.metrics[wanted.main].iri
-    found: dict[str, tuple[int, SeenOnVariants]] = {}
+    metric = variants_policy.metrics[variants_policy.main].iri
+    last_answers: dict[str, tuple[int, SeenOnVariants]] = {}
     of_passes = replace(selection, pass_graphs=passes, latest=None)
     for row in fetch.score_rows(store, of_passes, [metric]):
-        if row.round is None or row.round < found.get(row.dialogue, (0, None))[0]:
+        if row.round is None or row.round < last_answers.get(row.dialogue, (0, None))[0]:
             continue
         infos = json.loads(noted[row.evaluation])
         model, task = models[row.model].id, tasks[row.task].label
-        found[row.dialogue] = (
+        last_answers[row.dialogue] = (
             row.round,
             seen_on_variants(row.dialogue, row.case, model, task, infos),
         )
-    return [answer for _, answer in found.values()]
+    return [answer for _, answer in last_answers.values()]

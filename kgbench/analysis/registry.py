@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The registry of analyses: each is declared once, as a function of its parameters.
 
-The command line makes ``kgbench analyze NAME`` of a declaration, the Python API a method of
-:class:`kgbench.Results`. A declaration is a function that takes its parameters by
-keyword and answers with an :class:`Asked`; the metadata of each parameter is an :class:`Option`.
+A declaration is a function with keyword parameters that returns an :class:`Asked`; each parameter
+is annotated with an :class:`Option`. Every declaration becomes a command
+(``kgbench analyze NAME``) and a method of :class:`kgbench.Results`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, get_args
 
 from kgbench.errors import QueryError
 
-if TYPE_CHECKING:  # declarations are read by `kgbench --help`, which computes nothing
+if TYPE_CHECKING:  # `kgbench --help` imports the declarations and must stay fast
     from kgbench.analysis.choosing import Score
     from kgbench.analysis.selection import Selection
     from kgbench.analysis.tables import Table
@@ -27,7 +27,7 @@ P = ParamSpec("P")
 
 
 class OptionRefused(QueryError):
-    """An analysis cannot obey the parameter called ``name``, and ``why``."""
+    """An analysis refuses the value of the parameter ``name``; ``why`` gives the reason."""
 
     def __init__(self, name: str, why: str) -> None:
         self.name, self.why = name, why
@@ -36,10 +36,10 @@ class OptionRefused(QueryError):
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A parameter on the command line: its flag, what help says, and what its value may be.
+    """A command-line option: its flag, its help text and its permitted values.
 
-    ``min`` and ``max`` are inclusive. ``checked`` gives the value to use for one that was typed,
-    and raises :class:`~kgbench.errors.QueryError` or :class:`ValueError` for one that cannot be.
+    ``min`` and ``max`` are inclusive. ``checked`` converts a typed value, and raises
+    :class:`~kgbench.errors.QueryError` or :class:`ValueError` for an invalid one.
     """
 
     flag: str
@@ -59,7 +59,8 @@ def _answers(text: str) -> str:
 METRIC = Option(
     "--metric",
     metavar="NAME",
-    help="A metric's short name, or a published one such as 0_combined; default: the main one.",
+    help="The metric: a short name, or a published name such as 0_combined; default: the main "
+    "metric of each task.",
 )
 ROUND = Option(
     "--round",
@@ -74,14 +75,16 @@ ESTIMAND = Option(
     "again), tasks (of this kind), or dialogues (as if independent).",
 )
 COMMON = Option("--common", help="Compare on the tasks that all models were scored on.")
-DECLARED = Option("--declared", metavar="FILE", help="Your own declarations (Turtle).")
+DECLARED = Option("--declared", metavar="FILE", help="A Turtle file with your own declarations.")
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What an analysis was asked for: how its table is made, and what that depends on.
+    """A request for an analysis: the function that makes its table, and its arguments.
 
-    ``parts`` are the scores behind the cells of the table, where cells can be explained.
+    ``made`` computes the table of a selection of scores. ``arguments`` are all values that the
+    table depends on beside the selection. ``parts`` returns the scores behind the cells of the
+    table by the name of the part; it is ``None`` where cells cannot be explained.
     """
 
     made: Callable[[Store, Selection], Table]
@@ -90,7 +93,7 @@ class Asked:
 
 
 class Parameter(NamedTuple):
-    """A parameter of an analysis, by its name in Python."""
+    """A parameter of an analysis, under its name in Python."""
 
     name: str
     type: Any
@@ -98,7 +101,7 @@ class Parameter(NamedTuple):
     option: Option
 
     def checked(self, value: Any) -> Any:
-        """``value`` as the analysis takes it; see :meth:`Analysis.asked`."""
+        """Validate and convert ``value``; see :meth:`Analysis.asked`."""
         low, high = self.option.min, self.option.max
         if (low is not None and value < low) or (high is not None and value > high):
             raise OptionRefused(self.name, f"{value!r} is not in the range {low} to {high}")
@@ -115,8 +118,9 @@ class Parameter(NamedTuple):
 class Analysis(Generic[P]):
     """A declared analysis: its name on the command line, and the function that declares it.
 
-    ``explained`` says whether cells of its table can be explained by the scores behind them,
-    ``by_policy`` that it reads the passes by comparison policies beside those that are selected.
+    ``explained`` says whether cells of its table can be explained by the scores behind them.
+    ``by_policy`` says whether it reads the passes of comparison policies in addition to the
+    selected passes.
     """
 
     name: str
@@ -126,54 +130,58 @@ class Analysis(Generic[P]):
 
     @property
     def description(self) -> str:
-        """What the analysis shows: the docstring of its declaration, without examples."""
+        """The help text of the command: the docstring of the declaration without its examples."""
         return (inspect.getdoc(self.ask) or "").partition(">>> ")[0].strip()
 
     @property
     def documentation(self) -> str:
-        """The documentation of the method that is made of it: parameters, then examples."""
-        whole = inspect.getdoc(self.ask) or ""
-        parameters = (f"``{one.name}``: {one.option.help}" for one in self.parameters())
-        return "\n".join([self.description, "", *parameters, "", *_example(whole)])
+        """The docstring of the method in the Python API: parameters, then examples."""
+        docstring = inspect.getdoc(self.ask) or ""
+        descriptions = (
+            f"``{parameter.name}``: {parameter.option.help}" for parameter in self.parameters()
+        )
+        return "\n".join([self.description, "", *descriptions, "", *_example(docstring)])
 
     @property
     def signature(self) -> inspect.Signature:
-        """The signature of that method, without what is for the command line."""
+        """The signature of the method in the Python API, without command-line metadata."""
         return inspect.Signature(
             [
                 inspect.Parameter(
-                    one.name,
+                    parameter.name,
                     inspect.Parameter.KEYWORD_ONLY,
-                    default=one.default,
-                    annotation=one.type,
+                    default=parameter.default,
+                    annotation=parameter.type,
                 )
-                for one in self.parameters()
+                for parameter in self.parameters()
             ]
         )
 
     def asked(self, *args: P.args, **kwargs: P.kwargs) -> Asked:
-        """What the analysis is asked for with these arguments, each of which is checked.
+        """Check the arguments and return the request for the analysis.
 
-        Raises :class:`OptionRefused` for a value that the command line would refuse.
+        Raises :class:`OptionRefused` for a value that the command line would refuse, too.
         """
-        for one in self.parameters():
-            if kwargs.get(one.name) is not None:
-                kwargs[one.name] = one.checked(kwargs[one.name])
+        for parameter in self.parameters():
+            if kwargs.get(parameter.name) is not None:
+                kwargs[parameter.name] = parameter.checked(kwargs[parameter.name])
         return self.ask(*args, **kwargs)
 
     def parameters(self) -> Iterator[Parameter]:
-        """The parameters in the order of their declaration."""
-        for one in inspect.signature(self.ask, eval_str=True).parameters.values():
-            kind, option = get_args(one.annotation)
-            yield Parameter(one.name, kind, one.default, option)
+        """Iterate over the parameters in the order of their declaration."""
+        for parameter in inspect.signature(self.ask, eval_str=True).parameters.values():
+            kind, option = get_args(parameter.annotation)
+            yield Parameter(parameter.name, kind, parameter.default, option)
 
     def flag(self, name: str) -> str:
-        """The flag of the parameter called ``name`` on the command line."""
-        return next(one.option.flag for one in self.parameters() if one.name == name)
+        """Return the command-line flag of the parameter ``name``."""
+        return next(
+            parameter.option.flag for parameter in self.parameters() if parameter.name == name
+        )
 
 
 def _example(text: str) -> list[str]:
-    """The lines of a docstring from its first example on."""
+    """Return the lines of a docstring from its first example on."""
     lines = text.splitlines()
     return lines[next((k for k, line in enumerate(lines) if line.startswith(">>> ")), len(lines)) :]
 
@@ -185,16 +193,19 @@ ANALYSES: dict[str, Analysis[...]] = {}
 def analysis(
     name: str, *, explained: bool = False, by_policy: bool = False
 ) -> Callable[[Callable[P, Asked]], Analysis[P]]:
-    """Declares the analysis called ``name``."""
+    """Declare the analysis ``name``; a decorator for the function that declares it.
 
-    def declared(ask: Callable[P, Asked]) -> Analysis[P]:
-        found = Analysis(name, ask, explained, by_policy)
-        ANALYSES[name] = found
-        return found
+    ``explained`` and ``by_policy`` are as in :class:`Analysis`.
+    """
 
-    return declared
+    def register(ask: Callable[P, Asked]) -> Analysis[P]:
+        declaration = Analysis(name, ask, explained, by_policy)
+        ANALYSES[name] = declaration
+        return declaration
+
+    return register
 
 
 def contents(file: Path | None) -> str | None:
-    """The text of a file of declarations: part of what a table depends on."""
+    """Read a file of declarations, whose text is one of the arguments of an analysis."""
     return None if file is None else file.read_text(encoding="utf-8")

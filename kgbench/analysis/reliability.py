@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How reliably models solve cases: pass@k, pass^k, and whether all repetitions agree."""
+"""The reliability of models on cases: pass@k, pass^k and the agreement of repetitions."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ QUERIES = (*fetch.CHOOSING, *fetch.CASES)
 
 
 def pass_at(k: int, n: int, solved: int) -> float | None:
-    """The chance that at least one of ``k`` tries solves a case, of ``n`` of which some did.
+    """Estimate the probability that at least one of ``k`` tries solves a case: pass@k.
 
-    The unbiased estimator 1 - C(n - solved, k) / C(n, k) (Chen et al., Evaluating Large Language
-    Models Trained on Code, 2021, section 2.1); ``None`` for fewer than ``k`` tries.
+    ``solved`` of ``n`` tries solved it. The unbiased estimator is 1 - C(n - solved, k) / C(n, k)
+    (Chen et al., Evaluating Large Language Models Trained on Code, 2021, section 2.1); ``None`` for
+    fewer than ``k`` tries.
 
     >>> pass_at(2, 4, 1), pass_at(5, 4, 1)
     (0.5, None)
@@ -35,10 +36,10 @@ def pass_at(k: int, n: int, solved: int) -> float | None:
 
 
 def pass_all(k: int, n: int, solved: int) -> float | None:
-    """The chance that all of ``k`` tries solve a case, of ``n`` of which some did: pass^k.
+    """Estimate the probability that all of ``k`` tries solve a case: pass^k.
 
-    The unbiased estimator C(solved, k) / C(n, k) (Yao et al., tau-bench, 2024, section 3);
-    ``None`` for fewer than ``k`` tries.
+    ``solved`` of ``n`` tries solved it. The unbiased estimator is C(solved, k) / C(n, k) (Yao et
+    al., tau-bench, 2024, section 3); ``None`` for fewer than ``k`` tries.
 
     >>> pass_all(2, 4, 3), pass_all(2, 4, 1)
     (0.5, 0.0)
@@ -48,11 +49,11 @@ def pass_all(k: int, n: int, solved: int) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """What one model reached on the cases of one task, or on several tasks together.
+    """The reliability of one model on the cases of one task, or on several tasks together.
 
-    ``repetitions`` is the smallest number of values of a case. ``enough`` counts the cases with at
-    least k of them, which pass@k (``at_least_one``) and pass^k (``all_of_them``) are about.
-    ``agree`` is the share of repeated cases of which all repetitions are solved, or none.
+    ``repetitions`` is the smallest number of values of a case. ``enough`` is the number of cases
+    with at least k values, which pass@k (``at_least_one``) and pass^k (``all_of_them``) cover.
+    ``agree`` is the share of repeated cases with all repetitions solved, or none.
     """
 
     tasks: int
@@ -67,7 +68,7 @@ class Reliability:
 
     @classmethod
     def of(cls, counts: Sequence[tuple[int, int]], k: int) -> Reliability:
-        """The reliability on one task; ``counts`` has tries and solved tries of each case."""
+        """Compute the reliability on one task; ``counts`` has tries and solved tries by case."""
         enough = [(n, solved) for n, solved in counts if n >= k]
         return cls(
             tasks=1,
@@ -83,7 +84,7 @@ class Reliability:
 
     @classmethod
     def over(cls, tasks: Sequence[Reliability]) -> Reliability:
-        """The mean over tasks; each share is that over the tasks which have it."""
+        """Compute the mean over tasks; each share is averaged over the tasks that have it."""
         return cls(
             tasks=len(tasks),
             cases=sum(task.cases for task in tasks),
@@ -98,7 +99,7 @@ class Reliability:
 
     @property
     def values(self) -> tuple[Value, ...]:
-        """The values as columns of a table have them."""
+        """The values in the order of the columns of the table."""
         counts = (self.tasks, self.cases, self.repetitions, self.n, self.enough)
         return (*counts, self.once, self.at_least_one, self.all_of_them, self.agree)
 
@@ -113,26 +114,27 @@ def reliability(
     answers: str | None = None,
     common: bool = False,
 ) -> Table:
-    """One row per task and model, and one per model over all its tasks.
+    """Tabulate reliability: one row per task and model, and one per model over all its tasks.
 
-    A dialogue is a success from the score that its metric declares, or from ``solved``; where the
-    metric declares none, the task has no row. Shares are means over cases, and those over all tasks
-    means over tasks. ``metric`` and ``answers`` are as in
-    :func:`~kgbench.analysis.task_scores.task_scores`; with ``common`` only tasks count that all
-    models were scored on. Raises :class:`~kgbench.errors.QueryError` when no task or metric fits.
+    A dialogue is solved if its score reaches ``solved``, by default the threshold that its metric
+    declares; a task whose metric declares none has no row. Shares are means over cases, and those
+    over all tasks are means over tasks. ``metric`` and ``answers`` are as in
+    :func:`~kgbench.analysis.task_scores.task_scores`; with ``common``, only tasks count that all
+    models were scored on. Raises :class:`~kgbench.errors.QueryError` when no task or metric
+    matches.
     """
     chosen = chosen_scores(store, selection.tasks, metric, answers)
     metrics, tasks, models = fetch.metrics(store), fetch.tasks(store), fetch.models(store)
     counts: dict[str, dict[str, list[tuple[int, int]]]] = defaultdict(lambda: defaultdict(list))
     undeclared: dict[str, MetricInfo] = {}
     for item, by_model in repetitions(store, selection, chosen).items():
-        about = metrics[chosen[item.task].metric]
-        success = threshold(about, solved)
+        metric_info = metrics[chosen[item.task].metric]
+        success = threshold(metric_info, solved)
         if success is None:
-            undeclared[about.iri] = about
+            undeclared[metric_info.iri] = metric_info
             continue
         for model, reached in by_model.items():
-            case = (reached.values.n, reached.solved(about, success))
+            case = (reached.values.n, reached.solved(metric_info, success))
             counts[model][item.task].append(case)
     shared = common_tasks(counts) if common and counts else None
     cells = {
@@ -155,9 +157,9 @@ def reliability(
         for task, cell in by_task.items()
     ]
     rows_of_all = [
-        (ALL_TASKS, models.name(model), None, solved, *Reliability.over(list(every)).values)
+        (ALL_TASKS, models.name(model), None, solved, *Reliability.over(list(of_tasks)).values)
         for model, by_task in cells.items()
-        if (every := by_task.values())
+        if (of_tasks := by_task.values())
     ]
     notes = list(_notes(cells, k))
     if undeclared:
@@ -193,19 +195,19 @@ def _columns(k: int) -> tuple[Column, ...]:
 
 
 def _notes(cells: Mapping[str, Mapping[str, Reliability]], k: int) -> Iterable[str]:
-    every = [cell for by_task in cells.values() for cell in by_task.values()]
+    all_cells = [cell for by_task in cells.values() for cell in by_task.values()]
     yield (
         f"pass@{k}: at least one of {k} tries solves the case; pass^{k}: all of them do. Means "
         f"over cases, then over tasks; estimated without bias from the repetitions of each case."
     )
-    short = sum(cell.cases - cell.enough for cell in every)
-    empty = sum(cell.enough == 0 for cell in every)
+    short = sum(cell.cases - cell.enough for cell in all_cells)
+    empty = sum(cell.enough == 0 for cell in all_cells)
     if short:
-        total = sum(cell.cases for cell in every)
+        total = sum(cell.cases for cell in all_cells)
         yield (
             f"{short} of {total} cases (counted for each model) have fewer than {k} repetitions: "
-            f"pass@{k} and pass^{k} leave them out, and are empty in {empty} of {len(every)} cells "
-            f"of tasks and models, which have no other cases."
+            f"pass@{k} and pass^{k} leave them out, and are empty in {empty} of {len(all_cells)} "
+            f"cells of tasks and models, which have no other cases."
         )
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables as text: for the terminal, as CSV, JSON, Markdown and LaTeX.
+"""Rendering of tables as text: for the terminal, and as CSV, JSON, Markdown, HTML and LaTeX.
 
-Formats for programs (CSV, JSON) carry numbers in full; those for people are rounded.
+Formats for programs (CSV, JSON) have unrounded numbers; formats for people have rounded ones.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 _SMALLEST_P = 0.0001
 _DIGITS = {Kind.SCORE: 3, Kind.P: 4}
-_MARKDOWN = re.compile(r"[\\`*_\[\]|~]")  # what begins emphasis, code, links and cells
+_MARKDOWN = re.compile(r"[\\`*_\[\]|~]")  # starts emphasis, code, links and cells
 
 
 def shown(value: Value, column: Column) -> str:
-    """A value as people read it; an absent one is a dash.
+    """Format a value for people; an absent one is a dash.
 
     >>> shown(0.12345, Column("score", "Score", Kind.SCORE))
     '0.123'
@@ -52,7 +52,7 @@ def shown(value: Value, column: Column) -> str:
 
 
 def as_csv(table: Table, line_end: str = "\n") -> str:
-    """The table as CSV (RFC 4180, but for line ends) with a heading; absent values are empty."""
+    """Return the table as CSV (RFC 4180, except for line ends); absent values are empty."""
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator=line_end)
     writer.writerow(table.names)
@@ -61,7 +61,7 @@ def as_csv(table: Table, line_end: str = "\n") -> str:
 
 
 def as_json(table: Table) -> str:
-    """The table with its notes and context as JSON; rows are objects."""
+    """Return the table with its notes and context as JSON; rows are objects."""
     value = table.as_json()
     value["rows"] = [
         {name: _finite(cell) for name, cell in record.items()} for record in table.records()
@@ -70,14 +70,14 @@ def as_json(table: Table) -> str:
 
 
 def _finite(value: Value) -> Value:
-    """JSON has no infinity: it becomes text, as XSD writes it."""
+    """Replace infinity, which JSON lacks, by the text that XSD uses."""
     if isinstance(value, float) and math.isinf(value):
         return "INF" if value > 0 else "-INF"
     return value
 
 
 def markdown_text(text: str) -> str:
-    r"""``text`` on one line of Markdown: no HTML, link, emphasis or table column can come of it.
+    r"""Escape ``text`` for one line of Markdown, without HTML, links, emphasis or table columns.
 
     >>> markdown_text("[a](javascript:b) <i>")
     '\\[a\\](javascript:b) &lt;i>'
@@ -87,7 +87,7 @@ def markdown_text(text: str) -> str:
 
 
 def as_markdown(table: Table) -> str:
-    """The table as a Markdown table under its title, with its notes."""
+    """Return the table in Markdown, with its title above and its notes below."""
     heads = [markdown_text(c.title) for c in table.columns]
     rules = ["---" if c.kind is Kind.TEXT else "---:" for c in table.columns]
     lines = [f"**{markdown_text(table.title)}**", ""]
@@ -107,7 +107,7 @@ def _markdown_cell(value: Value, column: Column) -> str:
 
 
 def as_html(table: Table) -> str:
-    """The table as HTML: its title as caption, its notes below; everything recorded is escaped.
+    """Return the table as HTML, with title as caption and notes below; all text is escaped.
 
     >>> as_html(Table("<b>", (Column("n", "n", Kind.COUNT),), ((1,),))).splitlines()[1]
     '<caption>&lt;b&gt;</caption>'
@@ -118,7 +118,7 @@ def as_html(table: Table) -> str:
 
 
 def html_rows(table: Table) -> str:
-    """The heading and the rows of an HTML table."""
+    """Return the heading and the rows of an HTML table."""
     heads = "".join(f"<th>{html_text(column.title)}</th>" for column in table.columns)
     rows = "".join(
         "<tr>"
@@ -132,12 +132,12 @@ def html_rows(table: Table) -> str:
 
 
 def html_text(text: str) -> str:
-    """``text`` on one line of HTML: no element, attribute or control character can come of it."""
+    """Escape ``text`` for one line of HTML, without elements, attributes or control characters."""
     return escape(one_line(text))
 
 
 def as_latex(table: Table) -> str:
-    """The table in LaTeX, within the width and height of a page (:mod:`kgbench.analysis.latex`)."""
+    """Return the table in LaTeX, fitted to pages (:mod:`kgbench.analysis.latex`)."""
     from kgbench.analysis import latex
 
     marks = [column.kind is Kind.MARK for column in table.columns]
@@ -154,7 +154,7 @@ TEXT_FORMATS: dict[str, Callable[[Table], str]] = {
 
 
 def as_terminal(table: Table, width: int | None = None) -> str:
-    """The table for a terminal ``width`` columns wide; without one, as wide as it needs to be."""
+    """Render the table for a terminal of ``width`` columns; ``None`` is as wide as needed."""
     from kgbench.analysis import terminal
 
     text = terminal.drawn(one_line(table.title), _grid(table), width)
@@ -167,7 +167,7 @@ def as_terminal(table: Table, width: int | None = None) -> str:
 
 
 def _grid(table: Table) -> Grid:
-    """The table as people read it, in single lines."""
+    """Return the cells of the table as single lines of text for people."""
     from kgbench.analysis import terminal
 
     return terminal.Grid(
@@ -184,7 +184,7 @@ def _grid(table: Table) -> Grid:
 
 
 def _carries(character: str) -> bool:
-    """Whether standard output can show a character: terminals of ISO 8859-1 show no rules."""
+    """Return whether the encoding of standard output has a character; ISO 8859-1 lacks rules."""
     try:
         character.encode(sys.stdout.encoding or "utf-8")
     except (UnicodeEncodeError, LookupError):
@@ -193,7 +193,7 @@ def _carries(character: str) -> bool:
 
 
 def render(table: Table, form: str) -> str:
-    """The table as text: ``table`` (for a terminal), ``csv``, ``json``, ``markdown``, ``latex``.
+    """Render the table as ``table`` (for a terminal), ``csv``, ``json``, ``markdown`` or ``latex``.
 
     Raises :class:`ValueError` for another format.
     """

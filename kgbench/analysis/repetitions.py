@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The values that models reached on each case: the repetitions of a case stand together."""
+"""The values of models on each case, grouped so that the repetitions of a case are together."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kgbench.store.protocol import Store
 
 
 class Item(NamedTuple):
-    """A case of a task, both by IRI. The same case in two tasks is two items."""
+    """A case of a task (IRIs). The same case in two tasks is two items."""
 
     task: str
     case: str
@@ -28,9 +28,9 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True)
 class Answers:
-    """The values of a model on an item: how often it reached each, and a dialogue (IRI) for each.
+    """The values of a model on an item: the count of each value, and a dialogue (IRI) with it.
 
-    Their memory grows with the distinct values, not with the repetitions.
+    Memory grows with the number of distinct values, not with the repetitions.
     """
 
     counts: dict[float, int] = field(default_factory=lambda: defaultdict(int))
@@ -38,13 +38,13 @@ class Answers:
 
     @cached_property
     def values(self) -> Histogram:
-        """All values; to be asked for when every row was added."""
+        """All values; only valid after the last :meth:`add`, because it is cached."""
         return Histogram(self.counts)
 
     def add(self, value: float, count: int, dialogue: str | None) -> None:
-        """Adds values that were reached so often; ``dialogue`` is the first with such a value.
+        """Add ``count`` equal values; ``dialogue`` is the first dialogue with the value.
 
-        A ``count`` below zero takes back values that were added.
+        A negative ``count`` retracts values.
         """
         self.counts[value] += count
         if not self.counts[value]:
@@ -53,24 +53,24 @@ class Answers:
             self.dialogues[value] = min(dialogue, self.dialogues.get(value, dialogue))
 
     def solved(self, metric: MetricInfo, success: float) -> int:
-        """How many values are a success from the score ``success`` on."""
+        """Count the values that reach the threshold ``success``."""
         return sum(count for v, count in self.counts.items() if metric.succeeds(v, success))
 
 
 Repetitions: TypeAlias = dict[Item, dict[str, Answers]]
-"""The values of each item by the IRI of the model that reached them."""
+"""The values of each item, by the IRI of the model."""
 
 
 def repetitions(
     store: Store, selection: Selection, chosen: Mapping[str, Score], *, with_dialogues: bool = False
 ) -> Repetitions:
-    """The values of the score that ``chosen`` has for each task (IRI), in the order of tasks.
+    """Read the values of the score that ``chosen`` has for each task (IRI), in the order of tasks.
 
-    They are counted by case, so that memory grows with cases and models and not with dialogues.
-    Dialogues that failed or were not judged have no value. The dialogue for each value is there
-    only ``with_dialogues``, which reads all evaluations.
+    Values are counted by case, so memory grows with cases and models, not with dialogues. Dialogues
+    that failed or were not judged have no value. Dialogues of values are present only
+    ``with_dialogues``, which reads all evaluations.
     """
-    found: Repetitions = defaultdict(lambda: defaultdict(Answers))
+    by_item: Repetitions = defaultdict(lambda: defaultdict(Answers))
     later = Superseded(store, selection)
     selected = fetch.selection_test(store, selection)
     narrowed = fetch.narrowing(store, selection)
@@ -83,25 +83,25 @@ def repetitions(
             continue
         if score.round not in (None, reached.round) or not selected(model, task):
             continue
-        found[Item(task, reached.case)][model].add(reached.value, reached.times, reached.dialogue)
-    known = fetch.tasks(store)
-    ordered = sorted(found, key=lambda item: (known[item.task].name, item))
-    there = {
-        item: {model: answers for model, answers in sorted(found[item].items()) if answers.counts}
+        by_item[Item(task, reached.case)][model].add(reached.value, reached.times, reached.dialogue)
+    tasks = fetch.tasks(store)
+    ordered = sorted(by_item, key=lambda item: (tasks[item.task].name, item))
+    nonempty = {
+        item: {model: answers for model, answers in sorted(by_item[item].items()) if answers.counts}
         for item in ordered
     }
-    return {item: by_model for item, by_model in there.items() if by_model}
+    return {item: by_model for item, by_model in nonempty.items() if by_model}
 
 
 def threshold(metric: MetricInfo, solved: float | None) -> float | None:
-    """The score from which a dialogue is a success: ``solved`` if given, else the declared one."""
+    """Return the least score of a success: ``solved`` if given, else the declared threshold."""
     return metric.success if solved is None else solved
 
 
 def undeclared_note(metrics: Mapping[str, MetricInfo]) -> str:
-    """Which metrics (by IRI) lack a value from which an answer is a success, in words."""
-    named = ", ".join(sorted({f"{one.name}" for one in metrics.values()}))
+    """Return a note on the metrics (by IRI) without a declared success threshold."""
+    names = ", ".join(sorted({f"{metric.name}" for metric in metrics.values()}))
     return (
-        f"No success threshold is declared for {named}, so that nothing is solved by it: "
-        f"--solved gives one."
+        f"No success threshold is declared for {names}, so nothing counts as solved: set one "
+        f"with --solved."
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run has reached: its leaderboard, the outcomes of its answers, its worst dialogues."""
+"""The results of a run: its leaderboard, the outcomes of its answers, its worst dialogues."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from kgbench.analysis.worst import Scored, worst_dialogues
 from kgbench.record.reading import RunInfo
 from kgbench.store.protocol import Store
 
-MANY = 0.1  # the share of a model's answers from which an outcome is warned of
-#: What is warned of: outcomes in which an answer shows little of what a model knows.
+MANY = 0.1  # the least share of a model's answers with an outcome that causes a warning
+#: Advice by outcome, for outcomes in which answers say little about the ability of a model.
 HINTS = {
     "truncated": "raise max_tokens, or choose a model with a longer context",
     "context-too-long": "choose a model with a longer context, or smaller tasks",
@@ -29,33 +29,30 @@ HINTS = {
 
 
 class RunResults(NamedTuple):
-    """What a run has reached.
-
-    ``outcomes`` counts the answers of each model (its name) by outcome.
-    """
+    """The results of a run; ``outcomes`` counts the answers of each model (name) by outcome."""
 
     table: Table
     outcomes: dict[str, Counter[str]]
     worst: list[Scored]
 
     def warnings(self) -> Iterator[str]:
-        """A line for each model and outcome that spoils many of its answers."""
+        """Yield a line for each model and outcome that affects many of its answers."""
         for model, counts in sorted(self.outcomes.items()):
             answers = sum(counts.values())
             things = "answer" if answers == 1 else "answers"
             for outcome, hint in HINTS.items():
                 if counts[outcome] and counts[outcome] >= MANY * answers:
-                    of = f"{counts[outcome]:,} of {answers:,} {things} of {model}"
-                    yield f"{of} are {outcome.replace('-', ' ')}: {hint}"
+                    affected = f"{counts[outcome]:,} of {answers:,} {things} of {model}"
+                    yield f"{affected} are {outcome.replace('-', ' ')}: {hint}"
 
 
 def run_results(store: Store, run: RunInfo, *, whole_store: bool) -> RunResults:
-    """The results of ``run``; with ``whole_store`` the table is that of all runs of its suite."""
-    mine = select(store, run=run.iri)
-    ranked: Selection = select(store, suite=run.suite) if whole_store else mine
+    """Compute the results of ``run``; with ``whole_store``, the table covers its whole suite."""
+    of_run = select(store, run=run.iri)
+    ranked: Selection = select(store, suite=run.suite) if whole_store else of_run
     models = fetch.models(store)
     counted: dict[str, Counter[str]] = {}
-    for (model, _), counts in outcomes.of_answers(store, mine).items():
+    for (model, _), counts in outcomes.of_answers(store, of_run).items():
         counted.setdefault(models.name(model), Counter()).update(counts)
     table = noted(store, leaderboard(store, ranked))
-    return RunResults(table, counted, worst_dialogues(store, mine))
+    return RunResults(table, counted, worst_dialogues(store, of_run))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run has cost, for people and as JSON: computed from the store, never carried along."""
+"""Tokens, cost and working time of runs, computed from the store."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Spent(NamedTuple):
-    """What a model (its IRI and label) has cost in a run, and the price that it was counted by."""
+    """The usage and cost of a model (IRI and label) in a run, and the price used."""
 
     model: str
     label: str
@@ -25,30 +25,32 @@ class Spent(NamedTuple):
 
 
 def spent(store: Store, run: RunInfo) -> Iterator[Spent]:
-    """What each model has cost in a run, by the prices that its sessions took."""
+    """Yield the usage and cost of each model in a run, by the prices recorded with its sessions."""
     from kgbench.config.specs import WITHOUT_PROVIDER
     from kgbench.engine.spending import recorded_price, total
     from kgbench.rdf import queries
     from kgbench.record import accounts
 
-    known = {iri: (label, by) for iri, _, label, by in queries.rows(store, "list-models")}
+    catalogue = {
+        iri: (label, connector_) for iri, _, label, connector_ in queries.rows(store, "list-models")
+    }
     paid = accounts.prices(store, run.graph)
     for iri, usage in sorted(accounts.usage(store, run.graph).items()):
-        label, connector = known.get(iri, (iri, None))
+        label, connector = catalogue.get(iri, (iri, None))
         price = recorded_price(paid[iri]) if iri in paid else None
         free = connector in WITHOUT_PROVIDER
         yield Spent(iri, label or iri, total(usage, price, free=free), price)
 
 
 def spent_by_task(store: Store, graph: str) -> dict[tuple[str, str], Total]:
-    """What the answered calls of a run's graph used and cost, by task and model (IRIs)."""
+    """Return usage and cost of the answered calls in a run's graph, by task and model (IRIs)."""
     from kgbench.config.specs import WITHOUT_PROVIDER
     from kgbench.engine.spending import recorded_price, total
     from kgbench.rdf import queries
     from kgbench.record import accounts
 
     paid = accounts.prices(store, graph)
-    connectors = {iri: by for iri, _, _, by in queries.rows(store, "list-models")}
+    connectors = {iri: connector for iri, _, _, connector in queries.rows(store, "list-models")}
     return {
         (task, model): total(
             usage,
@@ -60,19 +62,19 @@ def spent_by_task(store: Store, graph: str) -> dict[tuple[str, str], Total]:
 
 
 def totals(store: Store, run: RunInfo) -> dict[str, Any]:
-    """Tokens, cost and working time of a run, in all and by model.
+    """Return tokens, cost and working time of a run, in total and by model, as a JSON object.
 
-    ``cost_usd`` counts the models in ``priced``; those in ``unpriced`` have no known price or did
-    not say their tokens, so that nobody knows their cost.
+    ``cost_usd`` is the total over the models of known cost; the models in ``unpriced`` have no
+    known price or reported no tokens, so their cost is unknown.
     """
     from kgbench.record import accounts
 
     models: dict[str, Any] = {}
-    everything = accounts.Usage()
-    for one in spent(store, run):
-        usage = one.total.usage
-        everything += usage
-        models[one.label] = {
+    all_usage = accounts.Usage()
+    for of_model in spent(store, run):
+        usage = of_model.total.usage
+        all_usage += usage
+        models[of_model.label] = {
             "answers": usage.answers,
             "failed_calls": usage.failures,
             "input_tokens": usage.input,
@@ -80,45 +82,47 @@ def totals(store: Store, run: RunInfo) -> dict[str, Any]:
             "cached_tokens": usage.cached,
             "reasoning_tokens": usage.reasoning,
             "answers_without_counts": usage.uncounted,
-            "cost_usd": None if one.total.cost is None else str(one.total.cost),
-            "price": None if one.price is None else f"{one.price.date} {one.price.source}",
+            "cost_usd": None if of_model.total.cost is None else str(of_model.total.cost),
+            "price": None
+            if of_model.price is None
+            else f"{of_model.price.date} {of_model.price.source}",
         }
-    costs = [one["cost_usd"] for one in models.values()]
+    costs = [of_model["cost_usd"] for of_model in models.values()]
     return {
-        "answers": everything.answers,
-        "failed_calls": everything.failures,
-        "input_tokens": everything.input,
-        "output_tokens": everything.output,
+        "answers": all_usage.answers,
+        "failed_calls": all_usage.failures,
+        "input_tokens": all_usage.input,
+        "output_tokens": all_usage.output,
         "cost_usd": str(sum((Decimal(cost) for cost in costs if cost is not None), Decimal(0))),
-        "unpriced": [label for label, one in models.items() if one["cost_usd"] is None],
+        "unpriced": [label for label, of_model in models.items() if of_model["cost_usd"] is None],
         "seconds": round(accounts.working_seconds(store, run.iri, run.graph), 3),
         "models": models,
     }
 
 
-def cost(said: dict[str, Any]) -> str:
-    """The cost in words; what is not known is said to be so."""
-    unpriced = said["unpriced"]
-    if unpriced and len(unpriced) == len(said["models"]):
+def cost(run_totals: dict[str, Any]) -> str:
+    """Return the cost in words, from the result of :func:`totals`; unknown costs are named."""
+    unpriced = run_totals["unpriced"]
+    if unpriced and len(unpriced) == len(run_totals["models"]):
         return "cost unknown"
-    known = usd(Decimal(said["cost_usd"]))
-    return f"{known} and the unknown cost of {', '.join(unpriced)}" if unpriced else known
+    known_cost = usd(Decimal(run_totals["cost_usd"]))
+    return f"{known_cost} and the unknown cost of {', '.join(unpriced)}" if unpriced else known_cost
 
 
 def usd(amount: Decimal) -> str:
-    """An amount of US dollars: cents, and more digits where there are less than ten."""
+    """Format an amount of US dollars with two digits, or six digits for less than ten cents."""
     return f"${amount:,.2f}" if amount >= Decimal("0.1") or not amount else f"${amount:.6f}"
 
 
 def tokens(number: int) -> str:
-    """A number of tokens, with separators."""
+    """Format a number of tokens with thousands separators."""
     return f"{number:,}"
 
 
 def duration(seconds: float) -> str:
-    """Seconds in hours, minutes and seconds."""
-    minutes, rest = divmod(round(seconds), 60)
+    """Format a duration given in seconds as hours, minutes and seconds."""
+    minutes, seconds_left = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
         return f"{hours} h {minutes} min"
-    return f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s"
+    return f"{minutes} min {seconds_left} s" if minutes else f"{seconds:.1f} s"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scores against what is known of models: size, context length and release date, per family."""
+"""Scores against facts about models: size, context length and release date, per family."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ TRENDS = (
 
 
 class Against(StrEnum):
-    """What scores are set against."""
+    """The explanatory variables of scores."""
 
     PARAMETERS = "parameters"
     ACTIVE = "active"
@@ -61,9 +61,10 @@ class Against(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ModelRecord:
-    """What is published about a model. Parameters are in thousand millions, ``None`` if unknown.
+    """Published facts about a model; unknown ones are ``None``. Parameters are in units of 10^9.
 
-    ``active`` is what a mixture of experts uses per token, and all parameters of other models.
+    ``active`` is the number of parameters used per token, which is less than ``parameters`` for a
+    mixture of experts. ``glob`` matches the identifiers of the model.
     """
 
     label: str
@@ -76,19 +77,19 @@ class ModelRecord:
     license: str | None
 
     def describes(self, model_id: str) -> bool:
-        """Whether the record is of the model with this identifier."""
+        """Return whether the record describes the model with this identifier."""
         return fnmatchcase(model_id, self.glob)
 
     def value(self, against: Against) -> float | None:
-        """The explanatory variable: powers of ten of sizes, years for dates."""
+        """Return the explanatory variable: the decimal logarithm of a size, or a date in years."""
         if against is Against.RELEASED:
             return None if self.released is None else self.released.toordinal() / 365.25
-        known = {
+        size = {
             Against.PARAMETERS: self.parameters,
             Against.ACTIVE: self.active,
             Against.CONTEXT: self.context,
         }[against]
-        return None if known is None else math.log10(known)
+        return None if size is None else math.log10(size)
 
 
 class Line(NamedTuple):
@@ -102,45 +103,47 @@ class Line(NamedTuple):
 
 
 def records(file: Path | None = None) -> list[ModelRecord]:
-    """The shipped model records, after those of one's own file, which therefore take precedence."""
+    """Return the model records of the user's file, which take precedence, and the shipped ones."""
     return own_records(file) + _read(shipped("queries", "models.ttl"))
 
 
 def own_records(file: Path | None) -> list[ModelRecord]:
-    """The model records of one's own file; none without a file."""
+    """Return the model records of the user's file; an empty list without a file."""
     return [] if file is None else _read(own_or_shipped(file))
 
 
-def family_of(model: str, known: Sequence[ModelRecord]) -> str:
-    """The recorded family of a model (its id); one without a record is a family of its own."""
-    record = recorded(model, known)
+def family_of(model: str, model_records: Sequence[ModelRecord]) -> str:
+    """Return the recorded family of a model (id); a model without a record is its own family."""
+    record = recorded(model, model_records)
     return model if record is None else record.family
 
 
-def recorded(model_id: str, known: Sequence[ModelRecord]) -> ModelRecord | None:
-    """The first of the ``known`` records that describes the model with this identifier."""
-    return next((record for record in known if record.describes(model_id)), None)
+def recorded(model_id: str, model_records: Sequence[ModelRecord]) -> ModelRecord | None:
+    """Return the first of the ``model_records`` that describes the model with this identifier."""
+    return next((record for record in model_records if record.describes(model_id)), None)
 
 
-def _without_models(own: Sequence[ModelRecord], file: Path | None, ids: Sequence[str]) -> list[str]:
-    """A note on the records of a user's ``own`` file that describe no model of the store.
+def _without_models(
+    own_records_: Sequence[ModelRecord], file: Path | None, ids: Sequence[str]
+) -> list[str]:
+    """Return a note on the records of a user's ``file`` that describe no model of the store.
 
-    A store need not have all models of a file. Raises :class:`~kgbench.errors.QueryError` with the
-    nearest identifier where it has none of them: the file would change nothing.
+    Raises :class:`~kgbench.errors.QueryError` with the nearest identifiers where no record
+    describes a model, because the file would then have no effect.
     """
-    unmatched = [record.glob for record in own if not any(map(record.describes, ids))]
+    unmatched = [record.glob for record in own_records_ if not any(map(record.describes, ids))]
     hints = [f"'{glob}' ({nearest(glob.strip('*'), ids)})" for glob in dict.fromkeys(unmatched)]
-    if own and len(unmatched) == len(own):
+    if own_records_ and len(unmatched) == len(own_records_):
         raise QueryError(f"{file}: no model of the store matches {' or '.join(hints)}")
     return [f"Declared, but no model of the store matches {', '.join(hints)}."] if hints else []
 
 
 def _read(declared: Declared) -> list[ModelRecord]:
-    found = []
+    model_records = []
     for node in declared.instances(KGB.ModelRecord):
         parameters = declared.read(node, KGB.parameterCount, _size)
         context = declared.read(node, KGB.contextLength, _size)
-        found.append(
+        model_records.append(
             ModelRecord(
                 label=declared.required(node, RDFS.label),
                 glob=declared.required(node, KGB.matches),
@@ -152,20 +155,20 @@ def _read(declared: Declared) -> list[ModelRecord]:
                 license=declared.text(node, SCHEMA.license),
             )
         )
-    return found
+    return model_records
 
 
 def _size(text: str) -> float:
     size = float(text)
     if not 0 < size < math.inf:
-        raise ValueError("it is no size")  # nor has it a power of ten
+        raise ValueError("a size must be a positive number")  # its logarithm is taken
     return size
 
 
 def line(xs: Sequence[float], ys: Sequence[float]) -> Line | None:
-    """The least-squares line through points (``scipy.stats.linregress``), with Student's interval.
+    """Fit a least-squares line (``scipy.stats.linregress``), with Student's t interval.
 
-    ``None`` for fewer than three points or where all have the same x.
+    ``None`` for fewer than three points or where all points have the same x.
     """
     n = len(xs)
     if n <= 2:  # noqa: PLR2004 - a line through two points has no spread
@@ -177,8 +180,10 @@ def line(xs: Sequence[float], ys: Sequence[float]) -> Line | None:
     if sxx == 0:
         return None
     slope = sxy / sxx
-    rest = math.fsum((y - mean_y - slope * (x - mean_x)) ** 2 for x, y in zip(xs, ys, strict=True))
-    error = math.sqrt(rest / (n - 2) / sxx)
+    residual_squares = math.fsum(
+        (y - mean_y - slope * (x - mean_x)) ** 2 for x, y in zip(xs, ys, strict=True)
+    )
+    error = math.sqrt(residual_squares / (n - 2) / sxx)
     half = half_width(error, n - 2)
     correlation = 0.0 if syy == 0 else max(-1.0, min(1.0, sxy / math.sqrt(sxx * syy)))
     p = (1.0 if slope == 0 else 0.0) if error == 0 else two_sided(slope / error, n - 2)
@@ -198,33 +203,34 @@ def scaling(
     combined: ScoreSet | None = None,
     file: Path | None = None,
 ) -> tuple[Table, Table]:
-    """The scored models with what is known of them, and the trends over them.
+    """Return two tables: the scored models with their recorded facts, and the trends over them.
 
-    Trends are lines of the leaderboard's score against powers of ten of parameters, active
-    parameters and context, and against years of release; one per family with at least three
-    models, and one over all. Raises :class:`~kgbench.errors.QueryError` where no scored model has
-    a record, and where no record of one's own ``file`` describes a model of the store.
+    Trends are lines of the leaderboard's score against the decimal logarithm of parameters, active
+    parameters and context, and against the year of release; there is one per family with at least
+    three models, and one over all models. Raises :class:`~kgbench.errors.QueryError` where no
+    scored model has a record, and where no record of the user's ``file`` describes a model of the
+    store.
     """
     board = leaderboard(store, selection, combined)
     ids = {model.name: model.id for model in models(store).values()}
     own = own_records(file)
     lacking = _without_models(own, file, list(ids.values()))
-    known = own + records()
+    all_records = own + records()
     points, unknown = [], []
     for row in board.records():
         name, score = str(row["model"]), row["score"]
-        record = recorded(ids.get(name, name), known)
+        record = recorded(ids.get(name, name), all_records)
         if record is None:
             unknown.append(name)
         elif isinstance(score, float):
             points.append(_Point(name, record, score))
     if not points:
         raise QueryError(
-            f"no model record fits any of: {', '.join(sorted(unknown)) or 'no scored model'}"
+            f"no model record matches any of: {', '.join(sorted(unknown)) or 'no scored model'}"
         )
     without = [f"Without a record: {', '.join(sorted(unknown))}."] if unknown else []
     notes = (*without, *lacking)
-    how = inference(by="regression")
+    inference_ = inference(by="regression")
     shared: dict[str, Value] = dict(board.context)
     return (
         Table(
@@ -239,9 +245,9 @@ def scaling(
             title=f"Trends of scores ({selection.suite_name})",
             columns=TRENDS,
             rows=tuple(_trend_rows(points)),
-            notes=(*notes, how.note),
+            notes=(*notes, inference_.note),
             queries=board.queries,
-            context={**shared, **how.context},
+            context={**shared, **inference_.context},
         ),
     )
 

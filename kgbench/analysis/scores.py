@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fetching scores from a store, cell by cell, and the names that tables show for IRIs."""
+"""Reading of scores from a store, and of the catalogue that gives names to IRIs."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from kgbench.record import counted
 from kgbench.reevaluation.comparison import TOLERANCE
 from kgbench.store.protocol import Store
 
-#: The queries by which an analysis chooses its scores and names what they are of.
+#: The queries by which an analysis chooses its scores and names tasks, metrics and models.
 CHOOSING = ("list-passes", "list-suites", "list-tasks", "list-metrics", "list-models")
 HISTOGRAMS = (*counting.VALUES, "superseding-metrics")
 ROWS = ("score-rows", "superseding-metrics")
 CASES = (*counting.CASES, "superseding-metrics")
 SINGLE = (*counting.SINGLE, "superseding-metrics")
 ERRORS = ("failed-dialogues", *counting.OUTCOMES)
-_NARROW = 3  # models, and tasks, that a query names: the values of its parameters are multiplied
+_NARROW = 3  # models or tasks named in a query, whose parameters are combined with each other
 NOT_JUDGED = frozenset({"evaluator-error", "timeout"})
 UNREADABLE = frozenset({"unparsable", "empty"})
 
 
 class Cell(NamedTuple):
-    """The scores of one model on one task by one metric; ``round`` only where one was asked for."""
+    """The scores of one model on one task by one metric; ``round`` is set if one was requested."""
 
     model: str
     task: str
@@ -43,7 +43,7 @@ class Cell(NamedTuple):
 
 
 class ScoreRow(NamedTuple):
-    """One score: whose it is, on what it was reached, and in which dialogue and evaluation."""
+    """One score with its model, task, metric, case, dialogue and evaluation (IRIs)."""
 
     model: str
     task: str
@@ -58,7 +58,7 @@ class ScoreRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TaskInfo:
-    """A task as the catalogue describes it. ``name`` is its label, made unique within the store."""
+    """A task of the catalogue; ``name`` is its label, made unique within the store."""
 
     iri: str
     name: str
@@ -71,13 +71,13 @@ class TaskInfo:
     size: int | None
 
     def fits(self, glob: str) -> bool:
-        """Whether the task's label, name or IRI is ``glob``, or its label matches it."""
+        """Return whether ``glob`` is the task's label, name or IRI, or matches its label."""
         return glob in (self.label, self.name, self.iri) or fnmatchcase(self.label, glob)
 
 
 @dataclass(frozen=True, slots=True)
 class MetricInfo:
-    """A metric as the catalogue describes it; ``base`` is the IRI of what it aggregates."""
+    """A metric of the catalogue; ``base`` is the IRI of the metric that it aggregates."""
 
     iri: str
     name: str
@@ -90,23 +90,24 @@ class MetricInfo:
 
     @property
     def success(self) -> float | None:
-        """The value from which an answer is a success: the declared one, or the best of the range.
+        """The least value of a success: the declared threshold, or else the best possible value.
 
-        ``None`` where the metric declares neither (``kgb:successThreshold``).
+        ``None`` where the metric declares neither a threshold (``kgb:successThreshold``) nor the
+        end of its range.
         """
         if self.threshold is not None:
             return self.threshold
         return self.bounds.high if self.higher_is_better else self.bounds.low
 
     def succeeds(self, value: float, threshold: float) -> bool:
-        """Whether a value is a success by a threshold; what differs by rounding alone counts."""
+        """Return whether a value reaches a threshold, with a tolerance for rounding errors."""
         ahead = value - threshold if self.higher_is_better else threshold - value
         return ahead >= -TOLERANCE
 
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """A model as the catalogue describes it. ``name`` is its label, made unique in the store."""
+    """A model of the catalogue; ``name`` is its label, made unique within the store."""
 
     iri: str
     name: str
@@ -117,17 +118,17 @@ class Models(dict[str, ModelInfo]):
     """The models of a store, by IRI."""
 
     def name(self, iri: str) -> str:
-        """How tables call a model, or a reviewer; one that the catalogue lacks by its IRI."""
+        """Return the name of a model or reviewer in tables; the IRI if the catalogue lacks it."""
         if iri in self:
             return self[iri].name
-        _, found, pseudonym = iri.rpartition("/reviewer/")
-        return f"{pseudonym} (person)" if found else iri
+        _, separator, pseudonym = iri.rpartition("/reviewer/")
+        return f"{pseudonym} (person)" if separator else iri
 
     def fits(self, iri: str, glob: str) -> bool:
-        """Whether id or name of a model match ``glob``, or its IRI is that; an unknown one does.
+        """Return whether ``glob`` matches the id or name of a model, or is its IRI.
 
-        A name without wildcards also means the model whose id is that name behind a connector:
-        ``gpt-4o`` is ``openai:gpt-4o``.
+        The connector may be left out: ``gpt-4o`` matches ``openai:gpt-4o``. A model that the
+        catalogue lacks always matches.
         """
         info = self.get(iri)
         if info is None or glob in (info.id, info.name, iri):
@@ -136,25 +137,25 @@ class Models(dict[str, ModelInfo]):
         return any(fnmatchcase(name, glob) for name in called)
 
     def find(self, name: str) -> ModelInfo:
-        """The model with this name, id or IRI.
+        """Return the model with this name, id or IRI.
 
         Raises :class:`~kgbench.errors.QueryError` where there is none.
         """
-        for named in (
+        for test in (
             lambda m: name in (m.name, m.iri),  # the exact name before ids that several share
             lambda m: name == m.id,
             lambda m: name == m.id.partition(":")[2],
         ):
-            if found := list(filter(named, self.values())):
+            if matching := list(filter(test, self.values())):
                 break
-        if len(found) != 1:
-            there_are = ", ".join(sorted(model.name for model in self.values()))
-            raise QueryError(f"'{name}' is no model in the store; there are: {there_are}")
-        return found[0]
+        if len(matching) != 1:
+            listed = ", ".join(sorted(model.name for model in self.values()))
+            raise QueryError(f"the store has no model '{name}'; there are: {listed}")
+        return matching[0]
 
 
 class Errors(NamedTuple):
-    """What went wrong with the dialogues of one model on one task.
+    """The numbers of dialogues of one model on one task with an error.
 
     ``failed``: the provider gave no answer. ``not_judged``: the judge failed or ran out of time.
     ``unreadable``: the answer was empty or could not be parsed (it was judged all the same).
@@ -172,40 +173,40 @@ class Errors(NamedTuple):
 def histograms(
     store: Store, selection: Selection, metrics: Iterable[str], *, round_: int | None = None
 ) -> dict[Cell, Histogram]:
-    """The values of ``metrics`` (IRIs) per model and task; with ``round_``, those of one round."""
-    wanted = set(metrics)
+    """Read the values of ``metrics`` (IRIs) per model and task; with ``round_``, of one round."""
+    metric_iris = set(metrics)
     later = Superseded(store, selection)
-    found: dict[Cell, dict[float, int]] = defaultdict(lambda: defaultdict(int))
+    counts: dict[Cell, dict[float, int]] = defaultdict(lambda: defaultdict(int))
     selected = selection_test(store, selection)
-    asked = later.with_later(wanted)
-    for (model, task, metric), value, times in counting.values(store, selection, asked, round_):
+    queried = later.with_later(metric_iris)
+    for (model, task, metric), value, times in counting.values(store, selection, queried, round_):
         of_task = later.of_task(task, metric)
-        if of_task in wanted and selected(model, task):
-            found[Cell(model, task, of_task, round_)][value] += times
-    reached = {cell: {v: n for v, n in values.items() if n} for cell, values in found.items()}
+        if of_task in metric_iris and selected(model, task):
+            counts[Cell(model, task, of_task, round_)][value] += times
+    reached = {cell: {v: n for v, n in values.items() if n} for cell, values in counts.items()}
     return {cell: Histogram(values) for cell, values in reached.items() if values}
 
 
 def score_rows(
     store: Store, selection: Selection, metrics: Iterable[str], *, model: str | None = None
 ) -> Iterator[ScoreRow]:
-    """Every single value of ``metrics`` (IRIs), of one ``model`` (IRI) if given."""
+    """Yield every single value of ``metrics`` (IRIs), of one ``model`` (IRI) if given."""
     later = Superseded(store, selection)
     selected = selection_test(store, selection)
     narrowed = narrowing(store, selection)
-    asked = later.with_later(metrics)
-    wanted = set(asked)
+    queried = later.with_later(metrics)
+    queried_set = set(queried)
     for row in queries.run(
         store,
         "score-rows",
         passGraph=list(selection.pass_graphs),
-        metric=counting.named(asked, selection.pass_graphs),
+        metric=counting.named(queried, selection.pass_graphs),
         model=narrowed["model"] if model is None else model,
         task=narrowed["task"],
         latest=selection.latest,
     ):
         task, metric = row["task"].value, row["metric"].value
-        if metric not in wanted or not selected(row["model"].value, task):
+        if metric not in queried_set or not selected(row["model"].value, task):
             continue
         yield ScoreRow(
             row["model"].value,
@@ -223,15 +224,15 @@ def score_rows(
 def single_values(
     store: Store, selection: Selection, metrics: Iterable[str]
 ) -> Iterator[tuple[Cell, counting.Single]]:
-    """Every single value of ``metrics`` (IRIs) with its case and iteration.
+    """Yield every single value of ``metrics`` (IRIs) with its case and iteration.
 
-    What is taken back comes last. :func:`score_rows` says the dialogues as well, and reads longer.
+    Retracted values come last. :func:`score_rows` gives dialogues as well, but is slower.
     """
     later = Superseded(store, selection)
     selected = selection_test(store, selection)
-    asked = later.with_later(metrics)
+    queried = later.with_later(metrics)
     narrowed = narrowing(store, selection)
-    singles = counting.single_values(store, selection, asked, **narrowed)
+    singles = counting.single_values(store, selection, queried, **narrowed)
     for (model, task, metric), single in singles:
         if selected(model, task):
             yield Cell(model, task, later.of_task(task, metric), single.round), single
@@ -240,27 +241,27 @@ def single_values(
 def errors(
     store: Store, selection: Selection, tasks: dict[str, TaskInfo]
 ) -> dict[tuple[str, str], Errors]:
-    """What went wrong, by model and task IRI; pairs where nothing did are absent."""
-    found: dict[tuple[str, str], Errors] = defaultdict(Errors)
+    """Count errors by model and task (IRIs); pairs without errors are absent."""
+    counts: dict[tuple[str, str], Errors] = defaultdict(Errors)
     selected = selection_test(store, selection)
     for row in queries.run(store, "failed-dialogues", runGraph=list(selection.run_graphs)):
         key = (row["model"].value, row["task"].value)
-        found[key] += Errors(failed=int(row["count"].value))
-    for one, times in counting.outcomes(
+        counts[key] += Errors(failed=int(row["count"].value))
+    for ended, times in counting.outcomes(
         store, selection.pass_graphs, latest=selection.latest, only=NOT_JUDGED | UNREADABLE
     ):
-        task = tasks.get(one.task)
-        if task is not None and (one.round is None) == (task.rounds > 1):
-            judged = one.outcome not in NOT_JUDGED
-            what = Errors(unreadable=times) if judged else Errors(not_judged=times)
-            found[one.model, task.iri] += what
-    return {pair: wrong for pair, wrong in found.items() if selected(*pair) and any(wrong)}
+        task = tasks.get(ended.task)
+        if task is not None and (ended.round is None) == (task.rounds > 1):
+            judged = ended.outcome not in NOT_JUDGED
+            error = Errors(unreadable=times) if judged else Errors(not_judged=times)
+            counts[ended.model, task.iri] += error
+    return {pair: errors_ for pair, errors_ in counts.items() if selected(*pair) and any(errors_)}
 
 
 def selection_test(store: Store, selection: Selection) -> Callable[[str, str], bool]:
-    """Whether the scores of a model (IRI) on a task (IRI) are among those selected.
+    """Return a predicate of model and task (IRIs): whether their scores are selected.
 
-    Raises :class:`~kgbench.errors.QueryError` where a glob fits no task or model of the store.
+    Raises :class:`~kgbench.errors.QueryError` where a glob matches no task or model of the store.
     """
     if selection.tasks == ALL and selection.models == ALL:
         return lambda _model, _task: True
@@ -269,35 +270,36 @@ def selection_test(store: Store, selection: Selection) -> Callable[[str, str], b
 
 
 def narrowing(store: Store, selection: Selection) -> dict[str, list[str] | None]:
-    """Values for the parameters ``model`` and ``task`` of a query by which it reads less.
+    """Return values for the parameters ``model`` and ``task`` of a query, by which it reads less.
 
-    They are given where the globs of a selection fit few models and tasks: then an engine finds
-    these sooner than everything. Whatever comes must still pass :func:`selection_test`.
+    A value is ``None`` unless the glob of the selection matches few models or tasks, which an
+    engine finds faster than by a full scan. Rows must still pass :func:`selection_test`.
     """
-    found: dict[str, list[str] | None] = {"model": None, "task": None}
+    values: dict[str, list[str] | None] = {"model": None, "task": None}
     if selection.tasks == ALL and selection.models == ALL:
-        return found
+        return values
     models_, tasks_ = _selected(store, selection)
     for name, iris, glob in (
         ("model", models_, selection.models),
         ("task", tasks_, selection.tasks),
     ):
         if glob != ALL and len(iris) <= _NARROW:
-            found[name] = sorted(iris)
-    return found
+            values[name] = sorted(iris)
+    return values
 
 
 def _selected(store: Store, selection: Selection) -> tuple[set[str], set[str]]:
-    """The models and tasks (IRIs) that the globs of a selection fit."""
-    named, known = models(store), tasks(store)
-    chosen_models = {iri for iri in named if named.fits(iri, selection.models)}
-    chosen_tasks = {iri for iri, task in known.items() if task.fits(selection.tasks)}
-    for what, glob, chosen, all_names in (
-        ("task label", selection.tasks, chosen_tasks, [task.name for task in known.values()]),
-        ("model", selection.models, chosen_models, [model.name for model in named.values()]),
+    """Return the models and tasks (IRIs) that the globs of a selection match."""
+    all_models, all_tasks = models(store), tasks(store)
+    chosen_models = {iri for iri in all_models if all_models.fits(iri, selection.models)}
+    chosen_tasks = {iri for iri, task in all_tasks.items() if task.fits(selection.tasks)}
+    for kind, glob, chosen, all_names in (
+        ("task label", selection.tasks, chosen_tasks, [task.name for task in all_tasks.values()]),
+        ("model", selection.models, chosen_models, [model.name for model in all_models.values()]),
     ):
         if not chosen:
-            raise QueryError(f"no {what} fits '{glob}'; there are: {', '.join(sorted(all_names))}")
+            listed = ", ".join(sorted(all_names))
+            raise QueryError(f"no {kind} matches '{glob}'; there are: {listed}")
     return chosen_models, chosen_tasks
 
 
@@ -306,13 +308,13 @@ def _selected(store: Store, selection: Selection) -> tuple[set[str], set[str]]:
 
 @once
 def tasks(store: Store) -> dict[str, TaskInfo]:
-    """The tasks of the catalogue, by IRI."""
+    """Return the tasks of the catalogue, by IRI."""
     rows = queries.rows(store, "list-tasks")
     unique = _unique(_names([(str(row[0]), str(row[1]), row[4], row[7]) for row in rows]))
-    found = {}
+    by_iri = {}
     for iri, label, task_class, class_name, version, rounds, main_metric, size in rows:
         assert iri is not None
-        found[iri] = TaskInfo(
+        by_iri[iri] = TaskInfo(
             iri=iri,
             name=unique[iri],
             label=str(label),
@@ -323,31 +325,31 @@ def tasks(store: Store) -> dict[str, TaskInfo]:
             main_metric=main_metric,
             size=None if size is None else int(size),
         )
-    return found
+    return by_iri
 
 
 @once
 def metrics(store: Store) -> dict[str, MetricInfo]:
-    """The metrics of the catalogue, by IRI, in the order of task classes."""
+    """Return the metrics of the catalogue, by IRI, in the order of task classes."""
     rows = sorted(queries.rows(store, "list-metrics"), key=lambda row: (row[4], row[0]))
     return {
         str(iri): MetricInfo(
             str(iri),
             str(name),
-            str(of),
+            str(task_class),
             higher != "false",
             aggregation,
             base,
-            Bounds(_number(lowest), _number(highest)),
+            Bounds(_number(low), _number(high)),
             _number(threshold),
         )
-        for iri, name, _, of, _, higher, aggregation, base, lowest, highest, threshold in rows
+        for iri, name, _, task_class, _, higher, aggregation, base, low, high, threshold in rows
     }
 
 
 @once
 def models(store: Store) -> Models:
-    """The models of the catalogue."""
+    """Return the models of the catalogue."""
     rows = queries.rows(store, "list-models")
     unique = _unique([(str(iri), label or str(id_)) for iri, id_, label, _ in rows])
     return Models((str(i), ModelInfo(str(i), unique[str(i)], str(id_))) for i, id_, *_ in rows)
@@ -360,24 +362,24 @@ def _number(text: str | None) -> float | None:
 def _names(
     tasks: list[tuple[str, str, str | None, str | None]],
 ) -> list[tuple[str, str]]:
-    """IRIs, labels, versions and sizes of tasks -> IRIs with names.
+    """Name tasks, given as IRIs, labels, versions and sizes; returns IRIs with names.
 
-    A label that tasks of several versions share is followed by the version, one that tasks of one
-    version share by the size.
+    The version is appended to a label that tasks of several versions share, and the size to a label
+    that tasks of the same version share.
     """
     sizes: dict[str, dict[str | None, set[str | None]]] = defaultdict(lambda: defaultdict(set))
     for _, label, version, size in tasks:
         sizes[label][version].add(size)
-    named = []
+    names = []
     for iri, label, version, size in tasks:
         name = label if len(sizes[label]) == 1 or version is None else f"{label} {version}"
         several = len(sizes[label][version]) > 1 and size is not None
-        named.append((iri, f"{name}-{size}" if several else name))
-    return named
+        names.append((iri, f"{name}-{size}" if several else name))
+    return names
 
 
 def _unique(labelled: list[tuple[str, str]]) -> dict[str, str]:
-    """IRIs with labels -> IRIs with names; a label that several share gets the end of the IRI."""
+    """Make labels unique: the end of the IRI is appended to a label that several IRIs share."""
     holders: dict[str, set[str]] = defaultdict(set)
     for iri, label in labelled:
         holders[label].add(iri)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which scores count: one suite, one evaluation pass per dialogue, and what narrows them."""
+"""Selection of scores: one suite, one evaluation pass per dialogue, and further restrictions."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ ALL = "*"
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The scores that an analysis reads.
+    """The selected scores of an analysis.
 
-    ``suite`` is an IRI and ``suite_name`` how it is shown. ``pass_graphs`` hold the evaluations
-    that count; where ``latest`` is ``True``, those that others revise are left out of them.
-    ``run_graphs`` hold the dialogues they judge. ``choice`` is ``first``, ``latest`` or the IRI of
-    the one pass. ``tasks`` and ``models`` are globs over task labels and over model ids or names;
-    ``run`` is the IRI of the only run that counts.
+    ``suite`` is an IRI and ``suite_name`` its display name. ``pass_graphs`` hold the evaluations
+    that count; if ``latest`` is ``True``, revised evaluations are left out. ``run_graphs`` hold the
+    judged dialogues. ``choice`` is ``first``, ``latest`` or the IRI of a single pass. ``tasks`` and
+    ``models`` are globs over task labels and over model ids or names; ``run`` is the IRI of the
+    only run that counts, if any.
     """
 
     suite: str
@@ -44,18 +44,18 @@ class Selection:
 
     @property
     def context(self) -> dict[str, Value]:
-        """What a table says of the scores that it rests on."""
+        """The entries for the context of a table."""
         return {"suite": self.suite, "pass": self.choice, **self.narrowed}
 
     @property
     def narrowed(self) -> dict[str, Value]:
-        """The selectors that leave something out, by their name on the command line."""
-        given: dict[str, tuple[Value, Value]] = {
+        """The selectors that exclude scores, by their names on the command line."""
+        selectors: dict[str, tuple[Value, Value]] = {
             "task": (self.tasks, ALL),
             "model": (self.models, ALL),
             "run": (self.run, None),
         }
-        return {name: value for name, (value, unset) in given.items() if value != unset}
+        return {name: value for name, (value, unset) in selectors.items() if value != unset}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,31 +76,30 @@ def select(
     tasks: str = ALL,
     models: str = ALL,
 ) -> Selection:
-    """The scores of one suite, one pass per dialogue.
+    """Select the scores of one suite, with one pass per dialogue.
 
-    ``suite`` is a name or an IRI; without one, the only suite in the store is taken, apart from
-    that of judges. ``choice`` is
-    ``first`` (the pass recorded live or published), ``latest`` (for each dialogue the pass that was
-    registered last, by the rule of its task class) or the IRI of a pass. ``run`` is the id, IRI or
-    label of the only run that counts; ``tasks`` and ``models`` are globs over task labels and over
-    model ids or names. Raises
-    :class:`~kgbench.errors.QueryError` when the store holds no runs, when several suites leave the
-    choice open, or when suite, pass or run are unknown.
+    ``suite`` is a name or an IRI; the default is the only suite in the store, ignoring the suites
+    of judges. ``choice`` is ``first`` (the pass recorded live or published), ``latest`` (for each
+    dialogue the pass that was registered last, by the rule of its task class) or the IRI of a pass.
+    ``run`` is the id, IRI or label of the only run that counts; ``tasks`` and ``models`` are globs
+    over task labels and over model ids or names. Raises :class:`~kgbench.errors.QueryError` when
+    the store holds no runs, when it has several suites and none is named, or when suite, pass or
+    run are unknown.
     """
     passes = _passes(store)
     of_run = None if run is None else reading.find_run(store, run)
     if of_run is not None:
         passes = [p for p in passes if p.run_graph == of_run.graph]
         suite = suite or of_run.suite
-    found, name = _suite(store, suite, choice, passes)
-    chosen = [p for p in passes if p.suite == found and _counts(p, choice)]
+    suite_iri, name = _suite(store, suite, choice, passes)
+    chosen = [p for p in passes if p.suite == suite_iri and _counts(p, choice)]
     if not chosen:
         raise QueryError(_no_pass(choice, name, passes))
     revised: bool | None = None
     if choice == LATEST:
         chosen, revised = _latest(store, chosen)
     return Selection(
-        suite=found,
+        suite=suite_iri,
         suite_name=name,
         choice=choice,
         pass_graphs=tuple(sorted({p.graph for p in chosen})),
@@ -115,63 +114,64 @@ def select(
 def filled(
     query: Query, given: Mapping[str, Any], chosen: Callable[[], Selection]
 ) -> dict[str, Any]:
-    """``given`` values of the parameters of ``query``, with the graphs that a selection stands for.
+    """Return the ``given`` parameters of ``query``, completed by the graphs of a selection.
 
     The parameters ``passGraph``, ``runGraph`` and ``latest`` are filled in where they are not
-    given; only then is it looked up what was ``chosen``.
+    given; ``chosen`` is called only if one of the graphs is needed.
     """
     names = {parameter.name for parameter in query.parameters} - set(given)
     if not names & {"passGraph", "runGraph"}:
         return dict(given)
     selection = chosen()
     graphs = {"passGraph": selection.pass_graphs, "runGraph": selection.run_graphs}
-    found = {**given, **{name: list(graphs[name]) for name in names & set(graphs)}}
+    parameters = {**given, **{name: list(graphs[name]) for name in names & set(graphs)}}
     if selection.latest and "latest" in names:
-        found["latest"] = True
-    return found
+        parameters["latest"] = True
+    return parameters
 
 
 def _latest(store: Store, passes: list[_Pass]) -> tuple[list[_Pass], bool | None]:
-    """The passes that are the last ones of some dialogue, and whether others revise parts of them.
+    """Return the passes that are the latest ones of any dialogue.
 
-    Raises :class:`~kgbench.errors.QueryError` where passes overlap in a way that revisions do not
-    tell which of them is the last: then only naming a pass helps.
+    The second value is ``True`` where parts of these passes are revised by others, else ``None``.
+    Raises :class:`~kgbench.errors.QueryError` where passes overlap so that revisions do not
+    determine the latest one of each dialogue; the user must then choose a pass.
     """
     by_run: dict[str, list[_Pass]] = {}
-    for one in reversed(passes):  # as they were registered
-        by_run.setdefault(one.run_graph, []).append(one)
-    kept: list[_Pass] = []
-    parted = False
+    for pass_ in reversed(passes):  # in the order of registration
+        by_run.setdefault(pass_.run_graph, []).append(pass_)
+    latest: list[_Pass] = []
+    partly_revised = False
     for of_run in by_run.values():
         if len(of_run) == 1:
-            kept += of_run
+            latest += of_run
             continue
         judged = _judged(store, of_run, unrevised=None)
-        left = _judged(store, of_run, unrevised=True)
-        seen: set[str] = set()
-        for one in of_run:
-            last = judged[one.graph] - seen
+        unrevised = _judged(store, of_run, unrevised=True)
+        later: set[str] = set()
+        for pass_ in of_run:
+            last = judged[pass_.graph] - later
             if not last:
                 continue
-            kept.append(one)
-            if last != judged[one.graph]:
-                parted = True
-                if left[one.graph] != last:
+            latest.append(pass_)
+            if last != judged[pass_.graph]:
+                partly_revised = True
+                if unrevised[pass_.graph] != last:
                     raise QueryError(
-                        f"re-evaluations overlap in part, so that 'latest' does not say which of "
-                        f"them counts for each dialogue of <{one.run_graph}>: choose a pass"
+                        f"re-evaluations overlap in part, so 'latest' is ambiguous for some "
+                        f"dialogues of <{pass_.run_graph}>: choose a pass"
                     )
-            seen |= judged[one.graph]
-    return kept, True if parted else None
+            later |= judged[pass_.graph]
+    return latest, True if partly_revised else None
 
 
 def _judged(store: Store, passes: list[_Pass], *, unrevised: bool | None) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {one.graph: set() for one in passes}
+    dialogues: dict[str, set[str]] = {pass_.graph: set() for pass_ in passes}
     for graph, dialogue in queries.rows(
-        store, "judged-dialogues", passGraph=list(found), latest=unrevised
+        store, "judged-dialogues", passGraph=list(dialogues), latest=unrevised
     ):
-        found[str(graph)].add(str(dialogue))
-    return found
+        dialogues[str(graph)].add(str(dialogue))
+    return dialogues
 
 
 def _passes(store: Store) -> list[_Pass]:
@@ -182,42 +182,48 @@ def _passes(store: Store) -> list[_Pass]:
     ]
 
 
-def _counts(found: _Pass, choice: str) -> bool:
+def _counts(pass_: _Pass, choice: str) -> bool:
     if choice == FIRST:
-        return found.kind in reading.ORIGINAL
-    return choice == found.iri or (choice == LATEST and found.kind != reading.POLICY)
+        return pass_.kind in reading.ORIGINAL
+    return choice == pass_.iri or (choice == LATEST and pass_.kind != reading.POLICY)
 
 
-def _suite(store: Store, wanted: str | None, choice: str, passes: list[_Pass]) -> tuple[str, str]:
-    there = {
+def _suite(
+    store: Store, requested: str | None, choice: str, passes: list[_Pass]
+) -> tuple[str, str]:
+    suites = {
         iri: name or iri.removeprefix(BASE)
         for iri, name, _, _ in queries.rows(store, "list-suites")
         if iri
     }
-    if not there:
+    if not suites:
         raise QueryError(
             f"the store {store.location} holds no results yet: `kgbench run` makes some"
         )
-    listed = ", ".join(sorted(there.values()))
-    if wanted is not None:
-        for iri, name in there.items():
-            if wanted in (iri, name):
+    listed = ", ".join(sorted(suites.values()))
+    if requested is not None:
+        for iri, name in suites.items():
+            if requested in (iri, name):
                 return iri, name
-        raise QueryError(f"there is no suite '{wanted}' in {store.location}; there are: {listed}")
-    for found in passes:
-        if found.iri == choice:
-            return found.suite, there[found.suite]
-    of_answers = {iri: name for iri, name in there.items() if iri not in suites_of_judgements()}
+        raise QueryError(
+            f"there is no suite '{requested}' in {store.location}; there are: {listed}"
+        )
+    for pass_ in passes:
+        if pass_.iri == choice:
+            return pass_.suite, suites[pass_.suite]
+    of_answers = {iri: name for iri, name in suites.items() if iri not in suites_of_judgements()}
     if len(of_answers) > 1:
         raise QueryError(
             f"{store.location} holds results of several suites, which are never pooled: "
             f"choose one with --suite ({listed})"
         )
-    return next(iter((of_answers or there).items()))
+    return next(iter((of_answers or suites).items()))
 
 
 def _no_pass(choice: str, suite: str, passes: list[_Pass]) -> str:
     if choice in (FIRST, LATEST):
         return f"no evaluation pass of suite '{suite}' counts as '{choice}'"
-    known = ", ".join(p.iri for p in passes[:5]) or "none"
-    return f"'{choice}' is no evaluation pass of suite '{suite}'; there are: first, latest, {known}"
+    examples = ", ".join(p.iri for p in passes[:5]) or "none"
+    return (
+        f"suite '{suite}' has no evaluation pass '{choice}'; there are: first, latest, {examples}"
+    )

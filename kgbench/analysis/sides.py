@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be compared: a model, a run or an evaluation pass, found by any of its names."""
+"""The sides of a comparison: models, runs or evaluation passes, found by any of their names."""
 
 from __future__ import annotations
 
@@ -26,15 +26,17 @@ class Side:
 
 
 def sides(store: Store, first: str, second: str) -> tuple[Side, Side]:
-    """The two things called ``first`` and ``second``: both models, both runs or both passes.
+    """Find the two sides called ``first`` and ``second``: both models, both runs or both passes.
 
-    Raises :class:`~kgbench.errors.QueryError` where a name is unknown, names several things, or the
-    two are of different kinds.
+    Raises :class:`~kgbench.errors.QueryError` where a name is unknown or ambiguous, or the two are
+    of different kinds.
     """
-    known = _known(store)
-    a, b = _find(known, first), _find(known, second)
+    candidates = _candidates(store)
+    a, b = _find(candidates, first), _find(candidates, second)
     if a.kind != b.kind:
-        raise QueryError(f"'{first}' is a {a.kind} and '{second}' a {b.kind}: compare like things")
+        raise QueryError(
+            f"'{first}' is a {a.kind} and '{second}' a {b.kind}: compare two of the same kind"
+        )
     return a, b
 
 
@@ -49,34 +51,34 @@ def opposed(
     tasks: str = ALL,
     models: str = ALL,
 ) -> tuple[Side, Side, Selection]:
-    """The two sides of a comparison, and the scores that count in it.
+    """Return the two sides of a comparison, and the selected scores.
 
-    The selectors are those of :func:`~kgbench.analysis.selection.select`. Raises what that and
-    :func:`sides` raise, and :class:`~kgbench.analysis.registry.OptionRefused` for a selector that
-    contradicts what is compared.
+    The selectors are those of :func:`~kgbench.analysis.selection.select`. Raises the errors of
+    ``select`` and :func:`sides`, and :class:`~kgbench.analysis.registry.OptionRefused` for a
+    selector that contradicts the sides.
     """
     a, b = sides(store, first, second)
     if a.kind == "model" and models != ALL:
         raise OptionRefused("models", "two models are compared already")
     if a.kind != "model" and run is not None:
-        raise OptionRefused("run", f"a {a.kind} says which run counts")
+        raise OptionRefused("run", f"a {a.kind} determines which run counts")
     of_pass = a.iri if a.kind == "pass" else choice
     return a, b, select(store, suite, of_pass, run=run, tasks=tasks, models=models)
 
 
-def _known(store: Store) -> list[tuple[Side, set[str]]]:
-    """Everything that can be compared, with its names."""
-    known = [
+def _candidates(store: Store) -> list[tuple[Side, set[str]]]:
+    """Return all possible sides, each with its names."""
+    candidates = [
         (Side("model", m.iri, m.name), {m.iri, m.name, m.id, _end(m.iri)})
         for m in fetch.models(store).values()
     ]
     for iri, _, kind, started, run, _, _ in queries.rows(store, "list-passes"):
-        shown = f"{kind} {_end(str(iri))} of {started}"
-        known.append((Side("pass", str(iri), shown), {str(iri), _end(str(iri))}))
+        label = f"{kind} {_end(str(iri))} of {started}"
+        candidates.append((Side("pass", str(iri), label), {str(iri), _end(str(iri))}))
         side = Side("run", str(run), _end(str(run)))
-        if all(other.iri != side.iri for other, _ in known):
-            known.append((side, {side.iri, side.name}))
-    return known
+        if all(other.iri != side.iri for other, _ in candidates):
+            candidates.append((side, {side.iri, side.name}))
+    return candidates
 
 
 def _end(iri: str) -> str:
@@ -84,40 +86,42 @@ def _end(iri: str) -> str:
 
 
 def _without_connector(name: str, names: set[str]) -> bool:
-    """Whether ``name`` is a model's name without connector: ``gpt-4o`` of ``openai:gpt-4o``."""
-    return any(name == each.partition(":")[2] for each in names if "://" not in each)
+    """Return whether ``name`` is a model without connector: ``gpt-4o`` of ``openai:gpt-4o``."""
+    return any(
+        name == known_name.partition(":")[2] for known_name in names if "://" not in known_name
+    )
 
 
-def _find(known: list[tuple[Side, set[str]]], name: str) -> Side:
-    # The exact name that tables show comes before ids that several models share.
-    exact = [side for side, _ in known if name in (side.name, side.iri)]
-    exact = exact or [side for side, names in known if name in names]
-    found = exact or [
+def _find(candidates: list[tuple[Side, set[str]]], name: str) -> Side:
+    # Exact names in tables take precedence over ids, which several models can share.
+    exact = [side for side, _ in candidates if name in (side.name, side.iri)]
+    exact = exact or [side for side, names in candidates if name in names]
+    matching = exact or [
         side
-        for side, names in known
+        for side, names in candidates
         if side.kind != "model" and any(n.startswith(name) for n in names)
     ]
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        found = [
+    if len(matching) == 1:
+        return matching[0]
+    if not matching:
+        matching = [
             side
-            for side, names in known
+            for side, names in candidates
             if side.kind == "model" and _without_connector(name, names)
         ]
-        if len(found) == 1:
-            return found[0]
-    if found:
-        listed = ", ".join(f"{side.kind} <{side.iri}>" for side in found[:6])
-        raise QueryError(f"'{name}' names several things: {listed}")
-    models = ", ".join(side.name for side, _ in known if side.kind == "model")
-    raise QueryError(f"'{name}' is no model, run or pass in the store; models: {models}")
+        if len(matching) == 1:
+            return matching[0]
+    if matching:
+        listed = ", ".join(f"{side.kind} <{side.iri}>" for side in matching[:6])
+        raise QueryError(f"'{name}' is ambiguous: {listed}")
+    models = ", ".join(side.name for side, _ in candidates if side.kind == "model")
+    raise QueryError(f"the store has no model, run or pass '{name}'; models: {models}")
 
 
 def items(
     store: Store, selection: Selection, side: Side, scores: Mapping[str, Score]
 ) -> list[ScoreRow]:
-    """The values of a side for the score that ``scores`` has for each task (IRI)."""
+    """Return the values of a side for the score that ``scores`` has for each task (IRI)."""
     chosen = selection
     if side.kind == "pass":
         chosen = select(
@@ -132,8 +136,8 @@ def items(
 def _of_run(store: Store, selection: Selection, run: str) -> Selection:
     graphs = {
         str(graph): str(run_graph)
-        for _, graph, _, _, of, run_graph, _ in queries.rows(store, "list-passes", run=run)
-        if of == run
+        for _, graph, _, _, run_of_pass, run_graph, _ in queries.rows(store, "list-passes", run=run)
+        if run_of_pass == run
     }
     return replace(
         selection,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of differences between means, effect sizes, and corrections for many tests.
+"""Tests of differences between means, effect sizes, and corrections for multiple tests.
 
-Everything takes exact histograms or plain differences; where a statistic is undefined (too few
-values, or two equal constants) the answer is ``None`` instead of a number that means nothing.
+The functions take exact histograms or plain differences. A statistic that is undefined (too few
+values, or two equal constants) is ``None`` instead of a meaningless number.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kgbench.analysis.intervals import CONFIDENCE, Interval, half_width
 
 
 class TTest(NamedTuple):
-    """A two-sided t-test: the difference of the means, the statistic, its freedom, and p."""
+    """A two-sided t-test: difference of means, statistic, degrees of freedom, p and interval."""
 
     difference: float
     statistic: float
@@ -26,7 +26,7 @@ class TTest(NamedTuple):
 
 
 def t_test(first: Histogram, second: Histogram) -> TTest | None:
-    """Student's two-sample test with equal variances (``scipy.stats.ttest_ind``).
+    """Run Student's two-sample test with equal variances (``scipy.stats.ttest_ind``).
 
     ``None`` where a side is empty, both have one value, or both are the same constant.
     """
@@ -39,7 +39,7 @@ def t_test(first: Histogram, second: Histogram) -> TTest | None:
 
 
 def paired_test(differences: Iterable[float]) -> TTest | None:
-    """Student's test of paired differences against zero (``ttest_rel``).
+    """Run Student's test of paired differences against zero (``scipy.stats.ttest_rel``).
 
     ``None`` for fewer than two differences, or where all are zero.
     """
@@ -68,14 +68,14 @@ def _test(difference: float, error: float, freedom: float) -> TTest | None:
 
 
 def two_sided(statistic: float, freedom: float) -> float:
-    """The two-sided p of a statistic under Student's t distribution."""
+    """Return the two-sided p of a statistic under Student's t distribution."""
     from scipy.special import stdtr  # type: ignore[import-untyped]
 
     return min(1.0, 2 * float(stdtr(freedom, -abs(statistic))))
 
 
 def cohens_d(first: Histogram, second: Histogram) -> float | None:
-    """The difference of the means in pooled standard deviations (Cohen 1988, section 2.2).
+    """Return the difference of means in pooled standard deviations (Cohen 1988, section 2.2).
 
     ``None`` where the pooled deviation is zero or undefined.
     """
@@ -87,13 +87,13 @@ def cohens_d(first: Histogram, second: Histogram) -> float | None:
 
 
 def cohens_dz(differences: Iterable[float]) -> float | None:
-    """The mean of paired differences in their standard deviations (Cohen 1988, section 2.3.5)."""
+    """Return the mean of paired differences in standard deviations (Cohen 1988, section 2.3.5)."""
     values = Histogram.of(differences)
     return values.mean / values.sd if values.sd and values.mean is not None else None
 
 
 def holm(ps: Sequence[float | None]) -> list[float | None]:
-    """P values corrected for their number by Holm's step-down method; ``None`` stays ``None``.
+    """Correct p values for their number by Holm's step-down method; ``None`` stays ``None``.
 
     >>> holm([0.01, 0.04, None, 0.03])
     [0.03, 0.06, None, 0.06]
@@ -101,32 +101,32 @@ def holm(ps: Sequence[float | None]) -> list[float | None]:
     ordered = sorted((p, i) for i, p in enumerate(ps) if p is not None)
     corrected: list[float | None] = [None] * len(ps)
     highest = 0.0
-    for place, (p, index) in enumerate(ordered):
-        highest = max(highest, min(1.0, (len(ordered) - place) * p))
+    for position, (p, index) in enumerate(ordered):
+        highest = max(highest, min(1.0, (len(ordered) - position) * p))
         corrected[index] = highest
     return corrected
 
 
 def benjamini_hochberg(ps: Sequence[float | None]) -> list[float | None]:
-    """P values that control the false discovery rate (Benjamini and Hochberg 1995).
+    """Adjust p values to control the false discovery rate (Benjamini and Hochberg 1995).
 
     >>> benjamini_hochberg([0.01, 0.04, None, 0.03])
     [0.03, 0.04, None, 0.04]
     """
     from scipy import stats  # type: ignore[import-untyped]
 
-    known = [p for p in ps if p is not None]
-    corrected = iter(stats.false_discovery_control(known)) if known else iter(())
+    defined = [p for p in ps if p is not None]
+    corrected = iter(stats.false_discovery_control(defined)) if defined else iter(())
     return [None if p is None else float(next(corrected)) for p in ps]
 
 
 def bootstrap_means(
     groups: Sequence[Sequence[float]], *, samples: int = 10_000, seed: int = 0
 ) -> list[float]:
-    """Means under resampling of whole groups (such as the values of one case), as drawn.
+    """Return the means of bootstrap samples of whole groups, such as the values of one case.
 
-    Groups are drawn with replacement, so that values of one case, which are not independent, stay
-    together. Empty without groups.
+    Groups are drawn with replacement. The values of a case are not independent, so they stay
+    together. The result is empty without groups.
     """
     import numpy as np
 
@@ -134,16 +134,16 @@ def bootstrap_means(
         return []
     sums = np.array([math.fsum(group) for group in groups])
     sizes = np.array([len(group) for group in groups])
-    drawn = np.random.default_rng(seed).integers(0, len(groups), size=(samples, len(groups)))
-    means = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
+    draws = np.random.default_rng(seed).integers(0, len(groups), size=(samples, len(groups)))
+    means = sums[draws].sum(axis=1) / sizes[draws].sum(axis=1)
     return [float(value) for value in means]
 
 
-def percentile_interval(drawn: Sequence[float]) -> Interval | None:
-    """The middle share of a bootstrap distribution; ``None`` where it is empty."""
-    if not drawn:
+def percentile_interval(samples: Sequence[float]) -> Interval | None:
+    """Return the middle 95 % of a bootstrap distribution; ``None`` where it is empty."""
+    if not samples:
         return None
-    values = Histogram.of(drawn)
+    values = Histogram.of(samples)
     low, high = (1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2
     bottom, top = values.quantile(low), values.quantile(high)
     assert bottom is not None
@@ -151,10 +151,10 @@ def percentile_interval(drawn: Sequence[float]) -> Interval | None:
     return Interval(bottom, top)
 
 
-def bootstrap_p(drawn: Sequence[float]) -> float | None:
-    """Two-sided p of a bootstrap distribution of differences: how far zero is in its tails."""
-    if not drawn:
+def bootstrap_p(samples: Sequence[float]) -> float | None:
+    """Return two-sided p of a bootstrap distribution of differences, from its tail beyond zero."""
+    if not samples:
         return None
-    below = sum(value <= 0 for value in drawn)
-    above = sum(value >= 0 for value in drawn)
-    return min(1.0, 2 * (1 + min(below, above)) / (1 + len(drawn)))
+    below = sum(value <= 0 for value in samples)
+    above = sum(value >= 0 for value in samples)
+    return min(1.0, 2 * (1 + min(below, above)) / (1 + len(samples)))

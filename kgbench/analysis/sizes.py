@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scores against problem size: tasks that differ only in how large their graph is."""
+"""Scores against problem size, for tasks that differ only in the size of their graph."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _NONE = (
 
 
 def series_of(task: TaskInfo) -> str | None:
-    """What a task is called without its size, or ``None`` where its size is not declared.
+    """Return the name of a task without its size; ``None`` where no size is declared.
 
-    Labels that end in the size lose it: ``TurtleFriendCount-16`` belongs to ``TurtleFriendCount``.
+    ``TurtleFriendCount-16`` belongs to the series ``TurtleFriendCount``.
     """
     return None if task.size is None else task.name.removesuffix(f"-{task.size}")
 
@@ -57,40 +57,40 @@ def sizes(
     interval: str = "score",
     about: str = CASES,
 ) -> Table:
-    """One row per series of tasks, model and size: the mean with its interval at 95 %.
+    """Tabulate scores by size: one row per series of tasks, model and size, with mean and interval.
 
-    ``interval`` is ``score`` (inside the range of the metric, about the estimand ``about``:
-    :func:`~kgbench.analysis.case_means.claim`) or ``student`` (Student's t over single dialogues,
-    as DL4KG 2023 draws it, which can leave the range). Only tasks with a declared size count, and
-    only series of at least two sizes. Raises :class:`~kgbench.errors.QueryError` for an unknown
-    interval or estimand.
+    ``interval`` is the method of the 95 % interval: ``score`` (inside the range of the metric, for
+    the estimand ``about``: :func:`~kgbench.analysis.case_means.claim`) or ``student`` (Student's t
+    over single dialogues, as in DL4KG 2023, which can leave the range). Only tasks with a declared
+    size count, and only series of at least two sizes. Raises :class:`~kgbench.errors.QueryError`
+    for an unknown interval or estimand.
     """
     claims = Claims(inference(about, "student" if interval == "student" else None))
     if interval not in INTERVALS:
         raise QueryError(f"there is no interval '{interval}'; there are: {', '.join(INTERVALS)}")
     chosen = chosen_scores(store, tasks, metric, answers)
-    known = {iri: task for iri, task in fetch.tasks(store).items() if iri in chosen}
+    chosen_tasks = {iri: task for iri, task in fetch.tasks(store).items() if iri in chosen}
     by_series: dict[str, dict[str, TaskInfo]] = {}
-    for iri, task in known.items():
+    for iri, task in chosen_tasks.items():
         series = series_of(task)
         if series is not None:
             by_series.setdefault(series, {})[iri] = task
     grown = {s: t for s, t in by_series.items() if len({task.size for task in t.values()}) > 1}
-    named = fetch.metrics(store)
+    metrics = fetch.metrics(store)
     names = fetch.models(store)
-    wanted = {iri: chosen[iri] for of_series in grown.values() for iri in of_series}
+    scores = {iri: chosen[iri] for of_series in grown.values() for iri in of_series}
     rows: list[tuple[Value, ...]] = []
-    for (model, iri), cases in by_task(repetitions(store, selection, wanted)).items():
+    for (model, iri), cases in by_task(repetitions(store, selection, scores)).items():
         if not names.fits(model, models):
             continue
         pooled = Histogram.pooled(cases.values())
         if interval == "student":
             claimed = claims.made_by("student", _student(pooled))
         else:
-            claimed = claims.make(cases, named[chosen[iri].metric].bounds)
-        label = score_name(chosen[iri], named)
-        what = (series_of(known[iri]), label, names.name(model), known[iri].size)
-        rows.append((*what, *_statistics(pooled, claimed)))
+            claimed = claims.make(cases, metrics[chosen[iri].metric].bounds)
+        label = score_name(chosen[iri], metrics)
+        labels = (series_of(chosen_tasks[iri]), label, names.name(model), chosen_tasks[iri].size)
+        rows.append((*labels, *_statistics(pooled, claimed)))
     return Table(
         title=f"Scores by problem size ({selection.suite_name})",
         columns=COLUMNS,
@@ -107,9 +107,9 @@ def sizes(
 
 
 def _student(values: Histogram) -> Claim:
-    """The interval by Student's t, with single dialogues as clusters."""
-    found = mean_interval(values)
-    return Claim(values.n, values.mean, values.standard_error, *(found or (None, None)))
+    """Return the mean with its interval by Student's t, with single dialogues as clusters."""
+    interval = mean_interval(values)
+    return Claim(values.n, values.mean, values.standard_error, *(interval or (None, None)))
 
 
 def _statistics(values: Histogram, claimed: Claim) -> tuple[Value, ...]:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Analyses that are computed once: kept in the store, and read back while nothing has changed.
+"""Results of analyses that are kept in the store and read back while nothing has changed.
 
-Each is a graph of its own: the activity with the digests of its queries and the change stamps of
-the graphs it read, what its intervals and tests are about, the table as JSON, and the same numbers
-as a Data Cube for SPARQL. Its key
-covers everything that the result depends on; equal keys, equal result.
+Each result is a graph: the activity with the digests of its queries and the change stamps of the
+graphs it read, the estimand and method of its intervals and tests, the table as JSON, and the same
+numbers as a Data Cube for SPARQL. Its key covers everything that the result depends on, so equal
+keys mean equal results.
 """
 
 from __future__ import annotations
@@ -29,12 +29,16 @@ from kgbench.store.protocol import Block, Store
 from kgbench.vocab import DCTERMS, KGB, PROV, RDF, RDFS
 
 OF_JUDGES = frozenset({"agreement", "confusion", "disagreements", "judged-means", "panels"})
-"""The analyses that read passes of judges, too."""
+"""The analyses that also read the passes of judges."""
 
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What an analysis depends on: its name and arguments, the scores it reads, and their state."""
+    """The inputs of an analysis: name, arguments, selected scores, and the state of the store.
+
+    ``stamps`` has the change stamps of the graphs that it reads, ``declared`` the digest of the
+    declared files that the catalogue was filled from.
+    """
 
     name: str
     arguments: Mapping[str, Json]
@@ -44,7 +48,7 @@ class Basis:
 
     @property
     def key(self) -> str:
-        """The SHA-256 of all of it, with the texts of all queries and the version of the code."""
+        """The SHA-256 of the inputs, the texts of all queries and the version of the code."""
         return digest(
             canonical_json(
                 {
@@ -63,47 +67,47 @@ class Basis:
 
 
 def basis(store: Store, selection: Selection, name: str, arguments: Mapping[str, Json]) -> Basis:
-    """The basis of an analysis in the present state of a store."""
-    read = {*selection.pass_graphs, *selection.run_graphs}
+    """Return the inputs of an analysis in the current state of a store."""
+    graphs = {*selection.pass_graphs, *selection.run_graphs}
     if name in ANALYSES and ANALYSES[name].by_policy:
         passes = queries.run(store, "policy-passes", suite=selection.suite)
-        read |= {row["passGraph"].value for row in passes}
+        graphs |= {row["passGraph"].value for row in passes}
     if name == "calibration":
         calibrated = queries.rows(store, "calibration-verdicts")
-        read |= {str(graph) for graph, *_ in calibrated}
+        graphs |= {str(stamped_graph) for stamped_graph, *_ in calibrated}
     if name in OF_JUDGES:
         judged = queries.rows(store, "judge-passes", runGraph=list(selection.run_graphs))
-        read |= {str(graph) for graph, *_ in judged}
+        graphs |= {str(stamped_graph) for stamped_graph, *_ in judged}
     stamps = {
-        str(graph): str(stamp)
-        for graph, stamp in queries.rows(store, "list-stamps")
-        if graph in read
+        str(stamped_graph): str(stamp)
+        for stamped_graph, stamp in queries.rows(store, "list-stamps")
+        if stamped_graph in graphs
     }
     declared = queries.rows(store, "declared-digest")
     return Basis(name, arguments, selection, stamps, str(declared[0][1]) if declared else "")
 
 
-def stored(store: Store, wanted: Basis) -> Table | None:
-    """The table that was kept for this very basis, or ``None``."""
-    for _, table in queries.rows(store, "stored-analysis", key=wanted.key):
+def stored(store: Store, inputs: Basis) -> Table | None:
+    """Return the table that is stored for exactly these inputs, or ``None``."""
+    for _, table in queries.rows(store, "stored-analysis", key=inputs.key):
         return Table.from_json(json.loads(table or "{}"))
     return None
 
 
-def keep(store: Store, made: Basis, table: Table, started: datetime) -> str:
-    """Write a table with what it was made from into a graph of its own; returns the analysis's IRI.
+def keep(store: Store, inputs: Basis, table: Table, started: datetime) -> str:
+    """Write a table and its provenance into a new graph; returns the IRI of the analysis.
 
-    Nothing is written where the store already has the result of this basis.
+    Nothing is written where the store already has a result for these inputs.
     """
-    for analysis, _ in queries.rows(store, "stored-analysis", key=made.key):
+    for analysis, _ in queries.rows(store, "stored-analysis", key=inputs.key):
         return str(analysis)
     number = new_id()
     analysis = store.iris.mint("analysis", analysis=number)
     graph = store.iris.mint("analysisGraph", analysis=number)
-    lines = [*_activity(store, analysis, made, table, started)]
+    lines = [*_activity(store, analysis, inputs, table, started)]
     dataset = f"{analysis}/table"
     if is_cube(table):
-        selection = made.selection
+        selection = inputs.selection
         lines += cube_triples(table, dataset, selection.suite, selection.choice)
         lines.append(f"<{dataset}> <{PROV.wasGeneratedBy}> <{analysis}> .")
         lines.append(f"<{dataset}> <{RDFS.label}> {string(table.title)} .")
@@ -118,34 +122,34 @@ def remembered(
     arguments: Mapping[str, Json],
     compute: Callable[[], Table],
 ) -> tuple[Table, Basis, datetime | None]:
-    """The table of an analysis: read back where it is kept, else computed.
+    """Return the table of an analysis, from the store if it is stored there, else computed.
 
-    The moment is when the computation began, ``None`` for a table that was read back. It is for the
-    caller to :func:`keep` a computed table, where it owns the store.
+    The third value is the time when the computation began, ``None`` for a stored table. A caller
+    that owns the store should :func:`keep` a computed table.
     """
-    wanted = basis(store, selection, name, arguments)
-    found = stored(store, wanted)
-    if found is not None:
-        return found, wanted, None
+    inputs = basis(store, selection, name, arguments)
+    table = stored(store, inputs)
+    if table is not None:
+        return table, inputs, None
     started = datetime.now(UTC)
-    return compute(), wanted, started
+    return compute(), inputs, started
 
 
 def _activity(
-    store: Store, analysis: str, made: Basis, table: Table, started: datetime
+    store: Store, analysis: str, inputs: Basis, table: Table, started: datetime
 ) -> list[str]:
     node = f"<{analysis}>"
     software = this_software()
-    used = [queries.load(name) for name in table.queries]
+    used_queries = [queries.load(name) for name in table.queries]
     lines = [
         f"{node} <{RDF.type}> <{KGB.Analysis}> .",
         f"{node} <{RDF.type}> <{PROV.Activity}> .",
         f"{node} <{RDFS.label}> {string(table.title)} .",
-        f"{node} <{KGB.analysisName}> {string(made.name)} .",
-        f"{node} <{KGB.analysisKey}> {string(made.key)} .",
-        f"{node} <{KGB.passChoice}> {string(made.selection.choice)} .",
-        f"{node} <{KGB.suite}> <{made.selection.suite}> .",
-        f"{node} <{KGB.parameters}> {json_literal(dict(made.arguments))} .",
+        f"{node} <{KGB.analysisName}> {string(inputs.name)} .",
+        f"{node} <{KGB.analysisKey}> {string(inputs.key)} .",
+        f"{node} <{KGB.passChoice}> {string(inputs.selection.choice)} .",
+        f"{node} <{KGB.suite}> <{inputs.selection.suite}> .",
+        f"{node} <{KGB.parameters}> {json_literal(dict(inputs.arguments))} .",
         f"{node} <{KGB.tableJson}> {json_literal(table.as_json())} .",
         f"{node} <{PROV.startedAtTime}> {moment(started)} .",
         f"{node} <{PROV.endedAtTime}> {moment(datetime.now(UTC))} .",
@@ -153,7 +157,7 @@ def _activity(
         *software.entry(store.iris),
         *statements(analysis, table),
     ]
-    for number, (graph, stamp) in enumerate(sorted(made.stamps.items())):
+    for number, (graph, stamp) in enumerate(sorted(inputs.stamps.items())):
         usage = f"<{analysis}/usage/{number}>"
         lines += [
             f"{node} <{KGB.readGraph}> <{graph}> .",
@@ -162,7 +166,7 @@ def _activity(
             f"{usage} <{PROV.entity}> <{graph}> .",
             f"{usage} <{KGB.stampAtUse}> {integer(int(stamp))} .",
         ]
-    for query in used:
+    for query in used_queries:
         text = f"{analysis}/query/{query.name}"
         lines += [
             f"{node} <{PROV.used}> <{text}> .",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Differences of means within strata, with intervals that resample whole clusters.
 
-Two groups that differ in what they consist of have different means without any effect of the
-grouping. Taken within strata of equal items, and averaged over them, the difference is due to the
+The means of two groups differ without any effect of the grouping if the groups contain different
+kinds of items. Differences within strata of equal items, averaged over strata, are due to the
 grouping alone.
 """
 
@@ -16,13 +16,13 @@ from kgbench.analysis.intervals import Interval
 from kgbench.analysis.significance import percentile_interval
 
 BOTH = 0.5
-"""The side of an item that belongs to both groups as much."""
-_AT_ONCE = 4_000_000  # numbers of resamples that are held in memory together
+"""The value of ``inside`` for an item that belongs to both groups equally."""
+_AT_ONCE = 4_000_000  # numbers held in memory at the same time
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A value, the cluster (case) and the stratum it belongs to, and its group.
+    """A value with its cluster (case), its stratum and its group.
 
     ``inside`` is the share of the item that belongs to the first group: 1, 0, or :data:`BOTH`.
     """
@@ -37,8 +37,8 @@ class Observation:
 class Contrast:
     """An estimate with its 95 % interval, which is ``None`` for one cluster.
 
-    ``inside`` and ``outside`` count the items of each group in strata that have both groups;
-    ``clusters`` counts what was resampled.
+    ``inside`` and ``outside`` are the numbers of items of each group in strata with both groups;
+    ``clusters`` is the number of their clusters.
     """
 
     value: float
@@ -51,7 +51,7 @@ class Contrast:
 def difference(
     observations: Sequence[Observation], *, samples: int = 2_000, seed: int = 0
 ) -> Contrast | None:
-    """The mean of the first group minus that of the second, averaged over strata.
+    """Estimate the mean of the first group minus that of the second, averaged over strata.
 
     A stratum has the weight n₁n₀/(n₁+n₀) of its groups of n₁ and n₀ items (Cochran, Biometrics 10,
     1954, section 3.2), which is 0 where a group is missing. ``None`` where all weights are 0. The
@@ -63,10 +63,10 @@ def difference(
 def balanced_mean(
     observations: Sequence[Observation], *, samples: int = 2_000, seed: int = 0
 ) -> Contrast | None:
-    """The mean of which each group makes one half, averaged over strata.
+    """Estimate the mean of both groups with equal weights, averaged over strata.
 
-    Weights, interval and ``None`` are those of :func:`difference`. Items of :data:`BOTH` groups
-    have their plain mean.
+    Weights of strata, interval and ``None`` are as in :func:`difference`. For items that all belong
+    to :data:`BOTH` groups, it is their plain mean.
     """
     return _estimate(observations, 1.0, samples, seed)
 
@@ -78,40 +78,53 @@ def _estimate(
 
     clusters: dict[Hashable, int] = {}
     strata: dict[Hashable, int] = {}
-    of_cluster = [clusters.setdefault(one.cluster, len(clusters)) for one in observations]
-    of_stratum = [strata.setdefault(one.stratum, len(strata)) for one in observations]
-    # cluster; stratum; first group's sum and size, second group's sum and size
+    of_cluster = [
+        clusters.setdefault(observation.cluster, len(clusters)) for observation in observations
+    ]
+    of_stratum = [
+        strata.setdefault(observation.stratum, len(strata)) for observation in observations
+    ]
+    # Axes: cluster; stratum; sum and size of the first group, sum and size of the second group.
     sums = np.zeros((len(clusters), len(strata), 4))
-    for cluster, stratum, one in zip(of_cluster, of_stratum, observations, strict=True):
-        outside = 1 - one.inside
-        part = (one.inside * one.value, one.inside, outside * one.value, outside)
+    for cluster, stratum, observation in zip(of_cluster, of_stratum, observations, strict=True):
+        outside = 1 - observation.inside
+        part = (
+            observation.inside * observation.value,
+            observation.inside,
+            outside * observation.value,
+            outside,
+        )
         sums[cluster, stratum] += part
-    whole = sums.sum(axis=0)
-    (value,) = _values(whole[None], sign)
+    totals = sums.sum(axis=0)
+    (value,) = _values(totals[None], sign)
     if np.isnan(value):
         return None
-    used = (whole[:, 1] > 0) & (whole[:, 3] > 0)
-    counted = [one for one, k in zip(observations, of_stratum, strict=True) if used[k]]
+    balanced = (totals[:, 1] > 0) & (totals[:, 3] > 0)
+    counted = [
+        observation for observation, k in zip(observations, of_stratum, strict=True) if balanced[k]
+    ]
     number = len(clusters)
     return Contrast(
         value=float(value),
         interval=_interval(sums, sign, samples, seed) if number > 1 else None,
-        inside=sum(one.inside > 0 for one in counted),
-        outside=sum(one.inside == 0 for one in counted),
-        clusters=len({one.cluster for one in counted}),
+        inside=sum(observation.inside > 0 for observation in counted),
+        outside=sum(observation.inside == 0 for observation in counted),
+        clusters=len({observation.cluster for observation in counted}),
     )
 
 
 def _values(totals: Any, sign: float) -> Any:
-    """The estimate of each sample of ``totals`` (samples, strata, 4); NaN without any weight."""
+    """Return the estimate for each sample of ``totals`` (samples, strata, 4); NaN if weightless."""
     import numpy as np
 
-    first, n, second, others = np.moveaxis(totals, -1, 0)
+    first, n_first, second, n_second = np.moveaxis(totals, -1, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        weights = np.where((n > 0) & (others > 0), n * others / (n + others), 0.0)
-        means = np.where(weights > 0, first / n + sign * second / others, 0.0)
-        found = (weights * means).sum(axis=-1) / weights.sum(axis=-1)
-    return found / 2 if sign > 0 else found
+        weights = np.where(
+            (n_first > 0) & (n_second > 0), n_first * n_second / (n_first + n_second), 0.0
+        )
+        means = np.where(weights > 0, first / n_first + sign * second / n_second, 0.0)
+        estimates = (weights * means).sum(axis=-1) / weights.sum(axis=-1)
+    return estimates / 2 if sign > 0 else estimates
 
 
 def _interval(sums: Any, sign: float, samples: int, seed: int) -> Interval | None:
@@ -121,10 +134,10 @@ def _interval(sums: Any, sign: float, samples: int, seed: int) -> Interval | Non
     rng = np.random.default_rng(seed)
     flat = sums.reshape(number, -1)
     step = max(1, _AT_ONCE // max(number, strata * 4))
-    drawn: list[float] = []
+    resampled: list[float] = []
     for start in range(0, samples, step):
         size = min(step, samples - start)
         draws = rng.multinomial(number, np.full(number, 1 / number), size=size)
         values = _values((draws @ flat).reshape(size, strata, 4), sign)
-        drawn += values[~np.isnan(values)].tolist()
-    return percentile_interval(drawn) if drawn else None
+        resampled += values[~np.isnan(values)].tolist()
+    return percentile_interval(resampled) if resampled else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables: what every analysis returns and every output format starts from."""
+"""Tables: the result of every analysis and the input of every output format."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Value: TypeAlias = str | int | float | bool | None
 
 
 class Kind(StrEnum):
-    """What a column holds, which decides how it is written for people."""
+    """The kind of values in a column, which decides how they are written for people."""
 
     TEXT = "text"
     COUNT = "count"
@@ -27,7 +27,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its name in data formats, its heading for people, and what it holds."""
+    """A column: its name in data formats, its heading for people, and its kind of values."""
 
     name: str
     title: str
@@ -36,10 +36,11 @@ class Column:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Table:
-    """A table: columns, rows of values in their order, notes, and how it came about.
+    """A table: columns, rows of values in the same order, notes, and its provenance.
 
-    Numbers are unrounded. ``queries`` names the queries it rests on; ``context`` says what was
-    selected (suite, pass, arguments). ``iris`` holds, for a column of names, the IRIs behind them.
+    Numbers are unrounded. ``queries`` names the queries behind the values; ``context`` records
+    the selection and the arguments (suite, pass, ...). ``iris`` maps the names in a column to
+    their IRIs, by the name of the column.
     """
 
     title: str
@@ -56,32 +57,35 @@ class Table:
         return tuple(column.name for column in self.columns)
 
     def column(self, name: str) -> list[Value]:
-        """The values of one column, from the first row to the last.
+        """Return the values of one column, from the first row to the last.
 
         >>> results = kgbench.open("kgbench-results")
         >>> results.leaderboard().column("rank")
         [1, 2]
         """
-        place = self.names.index(name)
-        return [row[place] for row in self.rows]
+        index = self.names.index(name)
+        return [row[index] for row in self.rows]
 
     def where(self, name: str, value: Value) -> Table:
-        """The same table with only the rows that have ``value`` in the column called ``name``.
+        """Return the table with only the rows that have ``value`` in the column ``name``.
 
         >>> results = kgbench.open("kgbench-results")
         >>> len(results.tasks().where("model", "baseline:oracle"))
         6
         """
-        place = self.names.index(name)
-        return replace(self, rows=tuple(row for row in self.rows if row[place] == value))
+        index = self.names.index(name)
+        return replace(self, rows=tuple(row for row in self.rows if row[index] == value))
 
     def spreadsheet_safe(self) -> tuple[Table, int]:
-        """The same table with no text that a spreadsheet runs, and how many cells differ."""
+        """Return the table without text that a spreadsheet would execute.
+
+        The second value is the number of changed cells.
+        """
         rows, differing = spreadsheet_safe(self.rows)
         return replace(self, rows=tuple(map(tuple, rows))), differing
 
     def records(self) -> list[dict[str, Value]]:
-        """The rows as dictionaries.
+        """Return the rows as dictionaries by the names of columns.
 
         >>> results = kgbench.open("kgbench-results")
         >>> results.leaderboard().records()[0]["model"]
@@ -90,7 +94,7 @@ class Table:
         return [dict(zip(self.names, row, strict=True)) for row in self.rows]
 
     def as_json(self) -> dict[str, Any]:
-        """The table as a JSON object; the inverse of :meth:`from_json`."""
+        """Return the table as a JSON object; :meth:`from_json` is the inverse."""
         return {
             "title": self.title,
             "columns": [
@@ -105,7 +109,7 @@ class Table:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Table:
-        """The table that :meth:`as_json` was given."""
+        """Return the table that :meth:`as_json` made ``value`` from."""
         return cls(
             title=value["title"],
             columns=tuple(Column(c["name"], c["title"], Kind(c["kind"])) for c in value["columns"]),
@@ -121,15 +125,15 @@ class Table:
         return iter(self.records())
 
     def __len__(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return len(self.rows)
 
     def __bool__(self) -> bool:
-        """A table is true even where it has no rows."""
+        """A table is always true, even without rows."""
         return True
 
     def to_pandas(self) -> Any:
-        """The table as a pandas DataFrame, one column for each column.
+        """Return the table as a pandas DataFrame with the same columns.
 
         Raises :class:`~kgbench.errors.ResourceError` where pandas is not installed.
         """
@@ -144,14 +148,14 @@ class Table:
         return render(self, "table")
 
     def _repr_html_(self) -> str:
-        """The table for a notebook; everything recorded is escaped."""
+        """The table as HTML for a notebook; all recorded text is escaped."""
         from kgbench.analysis.rendering import as_html
 
         return as_html(self)
 
 
 def ranks(scores: Sequence[float | None]) -> list[int | None]:
-    """Ranks by descending score, 1 is best; equal scores share the smallest rank.
+    """Rank scores in descending order from 1; equal scores share the smallest rank.
 
     >>> ranks([0.5, 0.9, 0.5, None, 0.1])
     [2, 1, 2, None, 4]
@@ -161,7 +165,7 @@ def ranks(scores: Sequence[float | None]) -> list[int | None]:
 
 
 def render(table: Table, form: str) -> str:
-    """The table as text; see :func:`kgbench.analysis.rendering.render`."""
+    """Return the table as text; see :func:`kgbench.analysis.rendering.render`."""
     from kgbench.analysis import rendering
 
     return rendering.render(table, form)

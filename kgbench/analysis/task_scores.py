@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scores of every model on every task: how many, how high, how spread, and what went wrong."""
+"""The distribution of scores of every model on every task, with interval and errors."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def task_scores(
     models: str = "*",
     about: str = CASES,
 ) -> Table:
-    """One row per task and model: the distribution of a score, its interval, and the errors.
+    """Tabulate scores: one row per task and model with distribution, interval and errors.
 
-    ``metric`` is a short name; without one, each task is shown by its main metric. ``answers``
-    says which answers of dialogues count (see :class:`~kgbench.analysis.choosing.Selector`).
-    ``tasks`` and ``models`` are globs over labels and model ids. The interval is that of the mean
-    at 95 %, inside the range of the metric, and says of the estimand ``about`` what
-    :func:`~kgbench.analysis.case_means.claim` can say. Raises
-    :class:`~kgbench.errors.QueryError` when no task or metric fits, and for an unknown estimand.
+    ``metric`` is a short name; the default is the main metric of each task. ``answers`` says which
+    answers of dialogues count (see :class:`~kgbench.analysis.choosing.Selector`). ``tasks`` and
+    ``models`` are globs over labels and model ids. The 95 % interval of the mean stays inside the
+    range of the metric; it is that of :func:`~kgbench.analysis.case_means.claim` for the estimand
+    ``about``. Raises :class:`~kgbench.errors.QueryError` when no task or metric matches, and for an
+    unknown estimand.
     """
     claims = Claims(inference(about))
     chosen = chosen_scores(store, tasks, metric, answers)
@@ -61,7 +61,7 @@ def task_scores(
     values = by_task(repetitions(store, selection, chosen))
     wrong = fetch.errors(store, selection, fetch.tasks(store))
     metrics = fetch.metrics(store)
-    known = {t.iri: t for t in fetch.tasks(store).values()}
+    tasks_by_iri = {t.iri: t for t in fetch.tasks(store).values()}
     cells = {*values} | {key for key in wrong if key[1] in chosen}
     rows = []
     iris: dict[str, dict[str, str]] = {"model": {}, "task": {}}
@@ -71,10 +71,10 @@ def task_scores(
         cases = values.get((model, task), {})
         name = names.name(model)
         iris["model"][name] = model
-        iris["task"][known[task].name] = task
+        iris["task"][tasks_by_iri[task].name] = task
         rows.append(
             _row(
-                (known[task].name, name, score_name(chosen[task], metrics)),
+                (tasks_by_iri[task].name, name, score_name(chosen[task], metrics)),
                 Histogram.pooled(cases.values()),
                 claims.make(cases, metrics[chosen[task].metric].bounds),
                 wrong.get((model, task), Errors()),
@@ -97,11 +97,11 @@ def task_scores(
 
 
 def _row(
-    named: tuple[str, str, str], values: Histogram, claimed: Claim, wrong: Errors
+    labels: tuple[str, str, str], values: Histogram, claimed: Claim, wrong: Errors
 ) -> tuple[Value, ...]:
     judged = values.n + wrong.not_judged
     return (
-        *named,
+        *labels,
         values.n,
         values.mean,
         *claimed.cells,

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables on a terminal: the terminal never breaks a line, and nothing is cut off.
+"""Layout of tables for a terminal: lines fit its width, and nothing is cut off.
 
 A table that is too wide first gets less space between its columns, then headings of several lines.
-Is that not enough, its columns stand in blocks, one below the other, each of which repeats the
-columns that name its rows; where these take too much, the first of them becomes a line above its
-rows. Text that is wider than the terminal is broken where words end, or parts of IRIs do.
+If that is not enough, its columns are split into blocks, one below the other, which repeat the
+columns that name the rows; if these are too wide, the first of them becomes a line above its rows.
+Text that is wider than the terminal is broken at the ends of words or of parts of IRIs.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, groupby, product, takewhile
 from typing import NamedTuple, TypeAlias
 
-_WIDE, _CLOSE = 3, 2  # between columns: where there is room, and where there is little
-_AROUND = 3  # left and right of all columns
-_LEAST = 24  # text of this width is not broken, nor a part of text
-_NUMBERS = 30  # columns at least that are kept free of names, where numbers follow
+_WIDE, _CLOSE = 3, 2  # the gap between columns, if there is room and if there is little
+_AROUND = 3  # the margins left and right of all columns
+_LEAST = 24  # text or a part of it up to this width is not broken
+_NUMBERS = 30  # the least width that is kept for numbers beside the names of rows
 RULE = "─"
-_INDENTED = 2  # rows below a line that names them
+_INDENTED = 2  # the indentation of rows below a line that names them
 _UPPER_END = "to"  # the heading of a column that belongs to the one before it
 #: Where text may be broken: after a space, or after a sign that ends a part of an IRI or label.
 _PARTS = re.compile(r"[^\s/#?&=:_~-]*[\s/#?&=:_~-]+|[^\s/#?&=:_~-]+")
 
-#: Columns that stand beside each other: the place of each in the table, and its width.
+#: Columns side by side: the index of each in the table, and its width.
 Block: TypeAlias = list[tuple[int, int]]
 
 
 class Grid(NamedTuple):
-    """A table of text: headings, rows of single lines, and which columns hold no numbers."""
+    """A table of text: headings, rows of single lines, and which columns hold text."""
 
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -37,9 +37,9 @@ class Grid(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Blocks one below the other, the space between columns, and how rows are named.
+    """The blocks of a table, the gap between columns, and whether rows are grouped.
 
-    ``grouped``: the first column stands in lines of its own, above the rows that it names.
+    If ``grouped``, the values of the first column are in separate lines above the rows.
     """
 
     blocks: Sequence[Block]
@@ -48,22 +48,22 @@ class Layout(NamedTuple):
 
 
 def drawn(title: str, grid: Grid, width: int | None) -> str:
-    """The table under its title, in lines no longer than ``width`` where that is given.
+    """Render a table below its title, in lines no longer than ``width`` where that is given.
 
-    Narrower than two columns of numbers beside their names no table becomes.
+    A table cannot become narrower than two columns of numbers beside the names of their rows.
     """
     layout = laid_out(grid, width)
-    found = [title]
+    lines_ = [title]
     for block in layout.blocks:
-        found += ["", *_block(grid, block, layout)]
-    return "\n".join([*(line.rstrip() for line in found), "", ""])
+        lines_ += ["", *_block(grid, block, layout)]
+    return "\n".join([*(line.rstrip() for line in lines_), "", ""])
 
 
 def _block(grid: Grid, block: Block, layout: Layout) -> Iterator[str]:
     indent = " " * (_INDENTED if layout.grouped else 0)
     if layout.grouped:
         yield f"  {grid.heads[0]}"
-    heads = [list(lines(grid.heads[place], wide)) for place, wide in block]
+    heads = [list(lines(grid.heads[index], wide)) for index, wide in block]
     tallest = max(map(len, heads), default=0)
     bottom = [[""] * (tallest - len(head)) + head for head in heads]
     yield from (indent + line for line in _row(bottom, grid.texts, block, layout.gap))
@@ -72,49 +72,49 @@ def _block(grid: Grid, block: Block, layout: Layout) -> Iterator[str]:
         if layout.grouped:
             yield f"  {name}"
         for row in rows:
-            cells = [list(lines(row[place], wide)) for place, wide in block]
+            cells = [list(lines(row[index], wide)) for index, wide in block]
             yield from (indent + line for line in _row(cells, grid.texts, block, layout.gap))
 
 
 def _row(cells: list[list[str]], texts: Sequence[bool], block: Block, gap: int) -> Iterator[str]:
     for number in range(max(map(len, cells), default=0)):
         parts = []
-        for cell, (place, wide) in zip(cells, block, strict=True):
+        for cell, (index, wide) in zip(cells, block, strict=True):
             text = cell[number] if number < len(cell) else ""
             space = " " * (wide - _cells(text))
-            parts.append(text + space if texts[place] else space + text)
+            parts.append(text + space if texts[index] else space + text)
         yield f"  {(' ' * gap).join(parts)}"
 
 
 def laid_out(grid: Grid, width: int | None) -> Layout:
-    """How a table stands on a terminal ``width`` columns wide; ``None``: on one of any width."""
-    every = range(len(grid.heads))
-    values = [max((_cells(row[column]) for row in grid.rows), default=0) for column in every]
-    whole = [max(_cells(head), value) for head, value in zip(grid.heads, values, strict=True)]
+    """Lay out a table for a terminal of ``width`` columns; ``None`` is unlimited."""
+    columns = range(len(grid.heads))
+    values = [max((_cells(row[column]) for row in grid.rows), default=0) for column in columns]
+    full = [max(_cells(head), value) for head, value in zip(grid.heads, values, strict=True)]
     if width is None:
-        return Layout([list(enumerate(whole))], _WIDE)
+        return Layout([list(enumerate(full))], _WIDE)
     words = [max(map(_cells, head.split()), default=0) for head in grid.heads]
     widths = [
         min(max(pair), width) if text else max(pair)
         for *pair, text in zip(words, values, grid.texts, strict=True)
     ]
-    for wide, gap in product((whole, widths), (_WIDE, _CLOSE)):
+    for wide, gap in product((full, widths), (_WIDE, _CLOSE)):
         if _space(wide, gap) <= width:
             return Layout([list(enumerate(wide))], gap)
-    least = [
+    minimal = [
         min(max(word, _widest_part(row[column] for row in grid.rows)), _LEAST)
         for column, word in enumerate(words)
     ]
     names, free = _names(grid.texts), _NUMBERS
-    if names == len(every):
-        narrow = _narrowed(widths, least, width)
+    if names == len(columns):
+        narrow = _narrowed(widths, minimal, width)
         if _space(narrow, _CLOSE) <= width or names == 1:
             return Layout([list(enumerate(narrow))])
         names, free = 1, width // 2
     crowded = _space(widths[:names], _CLOSE) > width - free
     grouped = names > 1 and crowded and _repeats(grid)
     first, room = (1, width - _INDENTED) if grouped else (0, width)
-    keys = _narrowed(widths[first:names], least[first:names], room - free)
+    keys = _narrowed(widths[first:names], minimal[first:names], room - free)
     room = max(room - _space(keys, _CLOSE), _LEAST)
     groups = [
         [
@@ -123,71 +123,71 @@ def laid_out(grid: Grid, width: int | None) -> Layout:
         ]
         for group in _groups(grid.heads, names)
     ]
-    found = _evened(groups, room)
-    return Layout([[*enumerate(keys, first), *block] for block in found], grouped=grouped)
+    blocks = _evened(groups, room)
+    return Layout([[*enumerate(keys, first), *block] for block in blocks], grouped=grouped)
 
 
 def _names(texts: Sequence[bool]) -> int:
-    """How many columns name a row: up to the end of the first columns of text."""
+    """Return the number of columns that name a row: up to the end of the first columns of text."""
     start = next((column for column, text in enumerate(texts) if text), 0)
     return next((k for k in range(start, len(texts)) if not texts[k]), len(texts))
 
 
 def _repeats(grid: Grid) -> bool:
-    """Whether the first column names two or more rows at a time, in the mean."""
+    """Return whether each value of the first column is shared by two or more rows on average."""
     return grid.texts[0] and 2 * sum(1 for _ in groupby(row[0] for row in grid.rows)) <= len(
         grid.rows
     )
 
 
 def _groups(heads: Sequence[str], first: int) -> list[list[int]]:
-    """The columns from the ``first`` on; an upper end stays with its lower end."""
-    found: list[list[int]] = []
+    """Group the columns from ``first`` on; the end of an interval stays with its beginning."""
+    groups: list[list[int]] = []
     for column in range(first, len(heads)):
-        if found and heads[column] == _UPPER_END:
-            found[-1].append(column)
+        if groups and heads[column] == _UPPER_END:
+            groups[-1].append(column)
         else:
-            found.append([column])
-    return found
+            groups.append([column])
+    return groups
 
 
 def _packed(groups: list[Block], room: int) -> list[Block]:
-    """Columns with their widths, in as few blocks as there is room for."""
-    found: list[Block] = []
-    taken = room
+    """Pack columns into as few blocks as fit."""
+    blocks: list[Block] = []
+    used = room
     for group in groups:
         wide = sum(width + _CLOSE for _, width in group)
-        if taken + wide > room:
-            found.append([])
-            taken = 0
-        found[-1] += group
-        taken += wide
-    return found
+        if used + wide > room:
+            blocks.append([])
+            used = 0
+        blocks[-1] += group
+        used += wide
+    return blocks
 
 
 def _evened(groups: list[Block], room: int) -> list[Block]:
-    """The fewest blocks that there is room for, of about the same width."""
-    found = narrower = _packed(groups, room)
-    while len(narrower) == len(found) and len(found) not in {1, len(groups)}:
-        found, room = narrower, room - 1
+    """Pack columns into the fewest blocks that fit, of about the same width."""
+    blocks = narrower = _packed(groups, room)
+    while len(narrower) == len(blocks) and len(blocks) not in {1, len(groups)}:
+        blocks, room = narrower, room - 1
         narrower = _packed(groups, room)
-    return found
+    return blocks
 
 
 def _space(widths: Sequence[int], gap: int) -> int:
-    """The width of columns with what stands between and around them."""
+    """Return the width of columns with their gaps and margins."""
     return sum(widths) + gap * (len(widths) - 1) + _AROUND
 
 
-def _narrowed(widths: Sequence[int], least: Sequence[int], width: int) -> list[int]:
-    """Widths of columns of text that fit, if that can be; the widest give first."""
-    found = list(widths)
-    while _space(found, _CLOSE) > width:
-        spare = [place for place, wide in enumerate(found) if wide > least[place]]
+def _narrowed(widths: Sequence[int], minimal: Sequence[int], width: int) -> list[int]:
+    """Reduce the widths of text columns until they fit, if possible, the widest first."""
+    narrowed = list(widths)
+    while _space(narrowed, _CLOSE) > width:
+        spare = [column for column, wide in enumerate(narrowed) if wide > minimal[column]]
         if not spare:
             break
-        found[max(spare, key=found.__getitem__)] -= 1
-    return found
+        narrowed[max(spare, key=narrowed.__getitem__)] -= 1
+    return narrowed
 
 
 def _widest_part(texts: Iterable[str]) -> int:
@@ -197,7 +197,7 @@ def _widest_part(texts: Iterable[str]) -> int:
 
 
 def lines(text: str, width: int) -> Iterator[str]:
-    """``text`` in lines of at most ``width`` columns, broken between its parts where it has some.
+    """Break ``text`` into lines of at most ``width`` columns, between its parts where possible.
 
     >>> list(lines("http://example.org/people/person-00000003", 16))
     ['http://', 'example.org/', 'people/person-', '00000003']
@@ -218,13 +218,13 @@ def lines(text: str, width: int) -> Iterator[str]:
 
 
 def _fitting(text: str, width: int) -> int:
-    """How many characters of ``text`` fit; at least one."""
+    """Return how many characters of ``text`` fit; at least one."""
     fitting = takewhile(width.__ge__, accumulate(map(_cells, text)))
     return max(sum(1 for _ in fitting), 1)
 
 
 def _cells(text: str) -> int:
-    """How many columns of a terminal a text takes."""
+    """Return the number of terminal columns that a text takes."""
     from rich.cells import cell_len
 
     return cell_len(text)

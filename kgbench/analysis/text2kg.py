@@ -2,9 +2,9 @@
 """Tables 1 to 3 of the Text2KGBench paper from a store, and averages with intervals.
 
 Mihindukulasooriya et al., Text2KGBench, ISWC 2023. An average over an ontology divides by the
-number of its sentences: one that a model has no answer to counts 0, conformance included (the rule
-of the published evaluator). The relation hallucination of tables 2 and 3 is 1 minus conformance, as
-printed.
+number of its sentences: a sentence without an answer counts 0 in every metric, also in conformance
+(the rule of the published evaluator). The relation hallucination of tables 2 and 3 is 1 minus
+conformance, as printed.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ _SCORES = tuple(
     Column(name, short, Kind.SCORE) for name, short in zip(METRICS, _SHORT, strict=True)
 )
 FORM = "Text2KG"
-"""The task class with the form that the paper asks for."""
+"""The task class with the answer format of the paper."""
 _CLASSES = (FORM, "Text2KGRdf")
 _COUNTS = ("concepts", "relations", "sentences")
 
 
 @dataclass(frozen=True, slots=True)
 class Subset:
-    """One split of one ontology, as it was imported."""
+    """One imported split of one ontology."""
 
     iri: str
     collection: str
@@ -58,7 +58,7 @@ class Subset:
 
 @dataclass(frozen=True)
 class Result:
-    """What a model reached on a subset: a histogram for each metric, by short name."""
+    """The values of a model on a subset: a histogram for each metric, by short name."""
 
     model: str
     task_class: str
@@ -67,13 +67,13 @@ class Result:
 
     @cached_property
     def answered(self) -> int:
-        """How many sentences have any score."""
+        """The number of sentences with a score."""
         return max((values.n for values in self.values.values()), default=0)
 
     def whole(self, metric: str) -> Histogram:
-        """The values of all sentences: those without an answer count 0.
+        """Return the values of all sentences; sentences without an answer count 0.
 
-        A metric that an answer can leave undefined is averaged over those where it is defined.
+        A metric that can be undefined for an answer has only its defined values.
         """
         values = self.values.get(metric, Histogram({}))
         lacking = self.subset.size - self.answered
@@ -83,17 +83,17 @@ class Result:
 
 
 def subsets(store: Store) -> list[Subset]:
-    """The imported subsets, in the order of their names."""
-    found = []
+    """Return the imported subsets, in the order of their names."""
+    all_subsets = []
     for label, split, iri, concepts, relations, count in queries.rows(store, "text2kg-ontologies"):
         collection, _, name = str(label).partition(" ")
         sizes = (int(str(number)) for number in (concepts, relations, count))
-        found.append(Subset(str(iri), collection, name, str(split), *sizes))
-    return found
+        all_subsets.append(Subset(str(iri), collection, name, str(split), *sizes))
+    return all_subsets
 
 
 def results(store: Store, selection: Selection) -> list[Result]:
-    """What every model reached on every subset, by form of the task."""
+    """Read the values of every model on every subset, by task class."""
     by_iri = {subset.iri: subset for subset in subsets(store)}
     names = {iri: n for c in _CLASSES for n, iri in catalogue.metric_iris(c).items()}
     classes = {iri: task.class_name for iri, task in fetch.tasks(store).items()}
@@ -118,15 +118,15 @@ def results(store: Store, selection: Selection) -> list[Result]:
             models.name(model),
             task_class,
             by_iri[subset],
-            {name: Histogram(counts) for name, counts in found.items()},
+            {name: Histogram(counts) for name, counts in by_metric.items()},
         )
-        for (model, task_class, subset), found in sorted(cells.items())
+        for (model, task_class, subset), by_metric in sorted(cells.items())
         if subset in by_iri
     ]
 
 
 def ontologies(store: Store, selection: Selection) -> Table:  # noqa: ARG001 - one signature for all
-    """Table 1: concepts, relations and sentences of each ontology, and what the paper prints."""
+    """Make table 1: concepts, relations and sentences of each ontology, and the printed numbers."""
     sizes: dict[tuple[str, str], list[int]] = {}
     for subset in subsets(store):
         counted = sizes.setdefault(
@@ -156,13 +156,13 @@ def ontologies(store: Store, selection: Selection) -> Table:  # noqa: ARG001 - o
 
 
 def overview(store: Store, selection: Selection) -> Table:
-    """Table 2: means over ontologies for each model and split, and what the paper prints."""
-    found = _grouped(store, selection)
+    """Make table 2: means over ontologies for each model and split, and the printed means."""
+    groups = _grouped(store, selection)
     printed = _printed("text2kg-table-2", "collection", "model", "split")
     rows: list[tuple[Value, ...]] = []
-    for (collection, model, split, task_class), part in sorted(found.items()):
+    for (collection, model, split, task_class), group in sorted(groups.items()):
         key = (collection, model, split)
-        means = _means([{name: each.whole(name).mean for name in METRICS} for each in part])
+        means = _means([{name: result.whole(name).mean for name in METRICS} for result in group])
         rows.append((*key, task_class, *means))
         if task_class == FORM and key in printed:
             rows.append((*key, "paper", *printed[key]))
@@ -171,18 +171,18 @@ def overview(store: Store, selection: Selection) -> Table:
         title=f"Text2KGBench, table 2: means over ontologies ({selection.suite_name})",
         columns=(*(Column(name, name.capitalize()) for name in names), *_SCORES),
         rows=tuple(rows),
-        notes=tuple(_notes(each for part in found.values() for each in part)),
+        notes=tuple(_notes(result for group in groups.values() for result in group)),
         queries=QUERIES,
         context=selection.context,
     )
 
 
 def per_ontology(store: Store, selection: Selection) -> Table:
-    """Table 3: means over the sentences of each ontology, and what the paper prints."""
+    """Make table 3: means over the sentences of each ontology, and the printed means."""
     printed = _printed("text2kg-table-3", "collection", "model", "split", "ontology")
     rows: list[tuple[Value, ...]] = []
-    found = results(store, selection)
-    for result in found:
+    all_results = results(store, selection)
+    for result in all_results:
         subset = result.subset
         key = (subset.collection, result.model, subset.split, subset.name)
         means = _means([{name: result.whole(name).mean for name in METRICS}])
@@ -198,26 +198,26 @@ def per_ontology(store: Store, selection: Selection) -> Table:
         title=f"Text2KGBench, table 3: means of each ontology ({selection.suite_name})",
         columns=(*(Column(name, name.capitalize()) for name in names), *counts, *_SCORES),
         rows=tuple(rows),
-        notes=tuple(_notes(found)),
+        notes=tuple(_notes(all_results)),
         queries=QUERIES,
         context=selection.context,
     )
 
 
 def averages(store: Store, selection: Selection) -> Table:
-    """Micro and macro averages of every metric, each with its interval at 95 %, inside 0 to 1.
+    """Compute micro and macro averages of every metric, each with a 95 % interval inside 0 to 1.
 
     Micro is the mean over sentences, macro the mean over ontologies of their means.
     """
-    how = inference(by=INDEPENDENT)
-    found = _grouped(store, selection)
+    inference_ = inference(by=INDEPENDENT)
+    groups = _grouped(store, selection)
     rows: list[tuple[Value, ...]] = []
-    for place, part in sorted(found.items()):
-        for name in (m for m in catalogue.task_class(place[3]).metrics if _given(part, m)):
-            each = [one.whole(name) for one in part]
-            micro = Histogram.pooled(each)
-            macro = Histogram.of(values.mean for values in each if values.mean is not None)
-            rows.append((*place, name, micro.n, *_interval(micro), macro.n, *_interval(macro)))
+    for key, group in sorted(groups.items()):
+        for name in (m for m in catalogue.task_class(key[3]).metrics if _has_metric(group, m)):
+            histograms = [result.whole(name) for result in group]
+            micro = Histogram.pooled(histograms)
+            macro = Histogram.of(values.mean for values in histograms if values.mean is not None)
+            rows.append((*key, name, micro.n, *_interval(micro), macro.n, *_interval(macro)))
     names = ("collection", "model", "split", "form", "metric")
     columns = []
     for name, over in (("micro", "sentences"), ("macro", "ontologies")):
@@ -232,13 +232,13 @@ def averages(store: Store, selection: Selection) -> Table:
         columns=(*(Column(name, name.capitalize()) for name in names), *columns),
         rows=tuple(rows),
         notes=(
-            *_notes(each for part in found.values() for each in part),
-            how.note,
-            "Micro intervals take answers to sentences for independent; macro ones, ontologies.",
+            *_notes(result for group in groups.values() for result in group),
+            inference_.note,
+            "Micro intervals treat answers to sentences as independent, macro ones ontologies.",
             method_note(["wilson"]),
         ),
         queries=QUERIES,
-        context={**selection.context, "interval": "wilson", **how.context},
+        context={**selection.context, "interval": "wilson", **inference_.context},
     )
 
 
@@ -252,7 +252,7 @@ TABLES = {
 
 
 def _printed(name: str, *keys: str) -> dict[tuple[str, ...], tuple[float, ...]]:
-    """What a table of the paper prints for each metric, by the values of its key columns."""
+    """Return the printed values of each metric in a table, by the values of its key columns."""
     return {
         tuple(row[key] for key in keys): tuple(float(row[metric]) for metric in METRICS)
         for row in printed_rows(name)
@@ -260,33 +260,37 @@ def _printed(name: str, *keys: str) -> dict[tuple[str, ...], tuple[float, ...]]:
 
 
 def _grouped(store: Store, selection: Selection) -> dict[tuple[str, str, str, str], list[Result]]:
-    """The results by collection, model, split and task class."""
-    found: dict[tuple[str, str, str, str], list[Result]] = {}
+    """Group the results by collection, model, split and task class."""
+    groups: dict[tuple[str, str, str, str], list[Result]] = {}
     for result in results(store, selection):
         key = (result.subset.collection, result.model, result.subset.split, result.task_class)
-        found.setdefault(key, []).append(result)
-    return found
+        groups.setdefault(key, []).append(result)
+    return groups
 
 
 def _means(parts: Sequence[Mapping[str, float | None]]) -> list[float | None]:
-    """The means of each published metric; relation hallucination is 1 minus conformance."""
+    """Return the mean of each published metric; relation hallucination is 1 minus conformance."""
     means = {name: mean(p for part in parts if (p := part[name]) is not None) for name in METRICS}
     conforming = means["onto_conf"]
     means["rel_halluc"] = None if conforming is None else 1 - conforming
     return [means[name] for name in METRICS]
 
 
-def _given(part: Iterable[Result], metric: str) -> bool:
-    return any(metric in one.values for one in part)
+def _has_metric(group: Iterable[Result], metric: str) -> bool:
+    return any(metric in result.values for result in group)
 
 
 def _interval(values: Histogram) -> tuple[float | None, float | None, float | None]:
-    found = score_interval(values, _SHARE)
-    return (values.mean, None, None) if found is None else (values.mean, found.low, found.high)
+    interval = score_interval(values, _SHARE)
+    return (
+        (values.mean, None, None)
+        if interval is None
+        else (values.mean, interval.low, interval.high)
+    )
 
 
-def _notes(found: Iterable[Result]) -> Iterable[str]:
-    lacking = sum(max(0, each.subset.size - each.answered) for each in found)
+def _notes(all_results: Iterable[Result]) -> Iterable[str]:
+    lacking = sum(max(0, result.subset.size - result.answered) for result in all_results)
     if lacking:
         yield (
             f"{lacking} sentences have no scored answer; they count 0 in every published metric, "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The analysis of tool calls; see :mod:`kgbench.analysis.registry`."""
+"""Declaration of the analysis of tool calls; see :mod:`kgbench.analysis.registry`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kgbench.analysis.registry import METRIC, Asked, Option, OptionRefused, anal
 
 
 class ToolRows(StrEnum):
-    """What a table of tool calls has a row for."""
+    """The kinds of rows of the tables of tool calls."""
 
     TOOL = "tool"
     MODEL = "model"
@@ -23,13 +23,13 @@ def tools(
         ToolRows,
         Option(
             "--by",
-            help="Rows per tool (what was called, what it brought), or per model (success against "
+            help="Show rows per tool (calls and their outcomes), or per model (success against "
             "calls, tokens and cost).",
         ),
     ] = ToolRows.TOOL,
     metric: Annotated[str | None, METRIC] = None,
 ) -> Asked:
-    """What models asked of tools, what that brought, and what success with tools costs.
+    """Show which tools models called, the outcomes of the calls, and the cost of success.
 
     >>> results = kgbench.open("kgbench-results")
     >>> results.tools().notes
@@ -39,8 +39,8 @@ def tools(
     from kgbench.analysis.tool_usage import tool_usage
 
     if by is ToolRows.MODEL:
-        wanted: dict[str, Any] = {"by": by.value, "metric": metric}
-        return Asked(lambda opened, chosen: tool_success(opened, chosen, metric), wanted)
+        options: dict[str, Any] = {"by": by.value, "metric": metric}
+        return Asked(lambda store, selection: tool_success(store, selection, metric), options)
     if metric is not None:
         raise OptionRefused("metric", "rows of tools have no score: add --by model")
     return Asked(tool_usage, {"by": by.value})

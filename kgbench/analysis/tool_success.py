@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tools are worth: success against tool calls, tokens and cost, per task and model."""
+"""The benefit of tools: success against tool calls, tokens and cost, per task and model."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ QUERIES: Final = (
     *("dialogue-usage", "run-prices"),
 )
 NOTE: Final = (
-    "Score: mean of the metric over judged dialogues. Right: dialogues that reach the value from "
-    "which the metric counts as a success. Calls, Tokens and USD: per dialogue. Tokens and cost "
-    "are unknown where a provider counts no tokens or has no known price; without any right "
-    "answer, nothing is said per right answer."
+    "Score: mean of the metric over judged dialogues. Right: dialogues that reach the success "
+    "threshold of the metric. Calls, Tokens and USD: per dialogue. Tokens and cost are unknown "
+    "where a provider counts no tokens or has no known price; the columns per right answer are "
+    "empty without any right answer."
 )
 
 
 class Spent(NamedTuple):
-    """What all dialogues of a model on a task used; ``None`` where nobody knows it."""
+    """The tokens and cost of all dialogues of a model on a task; ``None`` where unknown."""
 
     tokens: int | None
     cost: Decimal | None
 
 
 def tool_success(store: Store, selection: Selection, metric: str | None = None) -> Table:
-    """One row per task and model, for the task classes with tool calls in the selection.
+    """Tabulate success: one row per task and model, for task classes with tool calls.
 
-    So the conditions without tools of the same class stand beside those with tools. ``metric`` is a
-    short name; without one, each task is shown by its main metric. Raises
-    :class:`~kgbench.errors.QueryError` where no task that fits has the metric.
+    All tasks of such a class are shown, so that conditions with and without tools can be compared.
+    ``metric`` is a short name; the default is the main metric of each task. Raises
+    :class:`~kgbench.errors.QueryError` where no matching task has the metric.
     """
     called = tool_calls(store, selection)
     tasks, models, metrics = fetch.tasks(store), fetch.models(store), fetch.metrics(store)
@@ -68,13 +68,13 @@ def tool_success(store: Store, selection: Selection, metric: str | None = None) 
     for model, by_score in reached(store, selection, chosen.values()).items():
         for score, values in by_score.items():
             key = (score.task, model)
-            about = metrics[score.metric]
+            metric_info = metrics[score.metric]
             right = None
-            if about.success is not None:
+            if metric_info.success is not None:
                 right = sum(
                     count
                     for value, count in values.counts.items()
-                    if about.succeeds(value, about.success)
+                    if metric_info.succeeds(value, metric_info.success)
                 )
             calls = together(iter(called.get(key, {}).values())).number
             tokens, cost = spent.get(key, Spent(None, None))
@@ -102,14 +102,14 @@ def _per(amount: Decimal | int | None, number: int | None) -> float | None:
 
 
 def _spent(store: Store, selection: Selection) -> dict[tuple[str, str], Spent]:
-    """What was used by task and model (IRIs), over all runs of the selection."""
-    found: dict[tuple[str, str], list[Spent]] = defaultdict(list)
+    """Return tokens and cost by task and model (IRIs), over all runs of the selection."""
+    spent: dict[tuple[str, str], list[Spent]] = defaultdict(list)
     for graph in selection.run_graphs:
         for key, total in spent_by_task(store, graph).items():
-            used = total.usage
-            counted = None if used.uncounted else used.input + used.output
-            found[key].append(Spent(counted, total.cost))
-    return {key: _sum(parts) for key, parts in found.items()}
+            usage = total.usage
+            counted = None if usage.uncounted else usage.input + usage.output
+            spent[key].append(Spent(counted, total.cost))
+    return {key: _sum(parts) for key, parts in spent.items()}
 
 
 def _sum(parts: list[Spent]) -> Spent:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What models asked of tools and what that brought: per task, model and tool."""
+"""Tool calls and their outcomes per task, model and tool."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kgbench.vocab import TOOL_OUTCOME
 
 ALL_TOOLS: Final = "All tools"
 UNKNOWN: Final = "(unknown tool)"
-"""All names that are no tool's; a model can make up any number of them."""
+"""The row for all unknown tool names together, because a model can invent any number of names."""
 NAMELESS: Final = "(no tool)"
 GROUNDED: Final = "grounded"
 """The short name of the metric that :func:`tool_usage` shows beside the calls."""
@@ -36,8 +36,12 @@ COLUMNS: Final = (
     Column("server", "Server"),
     Column("calls", "Calls", Kind.COUNT),
     *(
-        Column(one.value.replace("-", "_"), one.value.replace("-", " ").capitalize(), Kind.SHARE)
-        for one in ToolOutcome
+        Column(
+            outcome.value.replace("-", "_"),
+            outcome.value.replace("-", " ").capitalize(),
+            Kind.SHARE,
+        )
+        for outcome in ToolOutcome
     ),
     Column("repeats", "Repeats", Kind.COUNT),
     Column("dialogues", "Dialogues", Kind.SHARE),
@@ -55,7 +59,7 @@ NOTE: Final = (
 
 @dataclass(slots=True)
 class Calls:
-    """The calls of one tool, or of all, by one model on one task."""
+    """The calls of one tool, or of all tools, by one model on one task."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     dialogues: set[str] = field(default_factory=set)
@@ -64,20 +68,20 @@ class Calls:
 
     @property
     def number(self) -> int:
-        """How many calls there are."""
+        """The number of calls."""
         return self.outcomes.total()
 
     def add(self, dialogue: str, asked: tuple[str, str], outcome: str, seconds: float) -> None:
-        """Count a call; ``asked`` are tool and arguments."""
+        """Count a call; ``asked`` is the pair of tool and arguments."""
         self.outcomes[outcome] += 1
         self.dialogues.add(dialogue)
         self.asked.add((dialogue, *asked))
         self.seconds += seconds
 
     def values(self, dialogues: int) -> Iterator[Value]:
-        """The values as columns of a table have them, of so many dialogues in all."""
+        """Yield the values of the columns of the table; ``dialogues`` is the total number."""
         yield self.number
-        yield from (self.outcomes[one.value] / self.number for one in ToolOutcome)
+        yield from (self.outcomes[outcome.value] / self.number for outcome in ToolOutcome)
         yield self.number - len(self.asked)
         yield len(self.dialogues) / dialogues if dialogues else None
         yield self.seconds / self.number
@@ -86,9 +90,9 @@ class Calls:
 def tool_calls(
     store: Store, selection: Selection
 ) -> dict[tuple[str, str], dict[tuple[str, str | None], Calls]]:
-    """The calls by task and model (IRIs), then by tool and the label of its server."""
+    """Read the calls by task and model (IRIs), then by tool and the label of its server."""
     selected = fetch.selection_test(store, selection)
-    found: dict[tuple[str, str], dict[tuple[str, str | None], Calls]] = defaultdict(
+    calls: dict[tuple[str, str], dict[tuple[str, str | None], Calls]] = defaultdict(
         lambda: defaultdict(Calls)
     )
     narrowed = fetch.narrowing(store, selection)
@@ -98,57 +102,60 @@ def tool_calls(
             continue
         tool = row["tool"].value
         server = None if row["serverLabel"] is None else row["serverLabel"].value
-        known = tool or NAMELESS
+        tool_name = tool or NAMELESS
         if tool and row["fault"] is not None and row["fault"].value == Fault.UNKNOWN_TOOL:
-            known = UNKNOWN
+            tool_name = UNKNOWN
         started, ended = (datetime.fromisoformat(row[name].value) for name in ("started", "ended"))
-        found[task, model][known, server].add(
+        calls[task, model][tool_name, server].add(
             row["dialogue"].value,
             (tool, row["arguments"].value),
             row["toolOutcome"].value.removeprefix(TOOL_OUTCOME),
             (ended - started).total_seconds(),
         )
-    return found
+    return calls
 
 
 def together(parts: Iterator[Calls]) -> Calls:
-    """The calls of several tools as one."""
-    whole = Calls()
+    """Merge the calls of several tools."""
+    merged = Calls()
     for part in parts:
-        whole.outcomes += part.outcomes
-        whole.dialogues |= part.dialogues
-        whole.asked |= part.asked
-        whole.seconds += part.seconds
-    return whole
+        merged.outcomes += part.outcomes
+        merged.dialogues |= part.dialogues
+        merged.asked |= part.asked
+        merged.seconds += part.seconds
+    return merged
 
 
 def dialogue_counts(store: Store, selection: Selection) -> Counter[tuple[str, str]]:
-    """The number of dialogues by task and model (IRIs)."""
-    found: Counter[tuple[str, str]] = Counter()
+    """Count the dialogues by task and model (IRIs)."""
+    counts: Counter[tuple[str, str]] = Counter()
     for row in queries.run(store, "dialogue-counts", runGraph=list(selection.run_graphs)):
-        found[row["task"].value, row["model"].value] += int(row["count"].value)
-    return found
+        counts[row["task"].value, row["model"].value] += int(row["count"].value)
+    return counts
 
 
 def tool_usage(store: Store, selection: Selection) -> Table:
-    """One row per task, model and tool, the most called first, and one over all tools."""
-    found = tool_calls(store, selection)
+    """Tabulate calls: one row per task, model and tool, the most called first, and one in total."""
+    calls_of = tool_calls(store, selection)
     tasks, models = fetch.tasks(store), fetch.models(store)
     begun = dialogue_counts(store, selection)
     grounded = _grounded(store, selection)
     rows: list[tuple[Value, ...]] = []
     for (task, model), tools in sorted(
-        found.items(), key=lambda pair: (tasks[pair[0][0]].name, models.name(pair[0][1]))
+        calls_of.items(), key=lambda pair: (tasks[pair[0][0]].name, models.name(pair[0][1]))
     ):
-        what = (tasks[task].name, models.name(model))
+        labels = (tasks[task].name, models.name(model))
         count = begun[task, model]
-        whole = together(iter(tools.values()))
+        total = together(iter(tools.values()))
         share = grounded.get((task, model))
-        rows.append((*what, ALL_TOOLS, None, *whole.values(count), share))
+        rows.append((*labels, ALL_TOOLS, None, *total.values(count), share))
         by_calls = sorted(
-            tools.items(), key=lambda one: (-one[1].number, one[0][0], str(one[0][1]))
+            tools.items(), key=lambda entry: (-entry[1].number, entry[0][0], str(entry[0][1]))
         )
-        rows += [(*what, *named, *calls.values(count), None) for named, calls in by_calls]
+        rows += [
+            (*labels, *tool_and_server, *calls.values(count), None)
+            for tool_and_server, calls in by_calls
+        ]
     return Table(
         title=f"Tool calls ({selection.suite_name})",
         columns=COLUMNS,
@@ -160,10 +167,10 @@ def tool_usage(store: Store, selection: Selection) -> Table:
 
 
 def _grounded(store: Store, selection: Selection) -> dict[tuple[str, str], float | None]:
-    """The mean grounded share by task and model, where the task class has that metric."""
+    """Return the mean grounded share by task and model, where the task class has that metric."""
     try:
         chosen = chosen_scores(store, selection.tasks, GROUNDED)
-    except QueryError:  # of no task class here
+    except QueryError:  # no task class here has this metric
         return {}
     return {
         (score.task, model): values.mean

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Variance components: how much scores vary between tasks, between cases, and within cases."""
+"""Variance components of scores: between tasks, between cases, and within cases."""
 
 from __future__ import annotations
 
@@ -42,22 +42,22 @@ def variance(
     answers: str | None = None,
     by_task: bool = False,
 ) -> Table:
-    """One row per model (``by_task``: per task and model) with its variance components.
+    """Tabulate variance components: one row per model, or with ``by_task`` per task and model.
 
     ``metric`` and ``answers`` are as in :func:`~kgbench.analysis.task_scores.task_scores`. The
-    components between and within cases, and what follows from them, are those of tasks with at
-    least two cases, where there are any. Raises :class:`~kgbench.errors.QueryError` where nothing
+    components between and within cases, and the columns derived from them, are those of tasks with
+    at least two cases, if there are any. Raises :class:`~kgbench.errors.QueryError` where nothing
     was scored.
     """
     chosen = chosen_scores(store, selection.tasks, metric, answers)
-    found = by_model(repetitions(store, selection, chosen))
-    if not found:
-        raise QueryError("no scores fit")
+    values = by_model(repetitions(store, selection, chosen))
+    if not values:
+        raise QueryError("no scores match the selection")
     models, tasks = fetch.models(store), fetch.tasks(store)
     rows: list[tuple[Value, ...]] = []
     shares, agreed = [], []
-    for model in sorted(found, key=models.name):
-        cells = {tasks[task].name: {task: of_task} for task, of_task in found[model].items()}
+    for model in sorted(values, key=models.name):
+        cells = {tasks[task].name: {task: of_task} for task, of_task in values[model].items()}
         for cell in cells.values():
             share, agree = Components.of(cell).case_share, _agree(cell)
             shares += [] if share is None else [share]
@@ -65,16 +65,16 @@ def variance(
         if by_task:
             rows += [(name, models.name(model), *_row(cells[name])) for name in cells]
         else:
-            rows.append((None, models.name(model), *_row(found[model])))
-    columns, shown = _columns(rows, by_task=by_task)
+            rows.append((None, models.name(model), *_row(values[model])))
+    columns, shown_rows = _columns(rows, by_task=by_task)
     table = Table(
         title=f"Variance components ({selection.suite_name})",
         columns=columns,
-        rows=shown,
+        rows=shown_rows,
         notes=tuple(_notes(shares, agreed)),
         queries=QUERIES,
         context={**selection.context, "median_case_share": median(shares) if shares else None},
-        iris={"model": {models.name(model): model for model in found}},
+        iris={"model": {models.name(model): model for model in values}},
     )
     return noted(store, table)
 
@@ -82,41 +82,43 @@ def variance(
 def _columns(
     rows: list[tuple[Value, ...]], *, by_task: bool
 ) -> tuple[tuple[Column, ...], tuple[tuple[Value, ...], ...]]:
-    """The columns and rows without what a row per task, or per model, cannot have."""
+    """Drop the columns that cannot have values for rows per task, or for rows per model."""
     absent = {"tasks", "between_tasks"} if by_task else {"task"}
-    kept = [place for place, column in enumerate(COLUMNS) if column.name not in absent]
+    indices = [index for index, column in enumerate(COLUMNS) if column.name not in absent]
     ordered = sorted(rows, key=lambda row: (str(row[0]), str(row[1])))
-    return tuple(COLUMNS[k] for k in kept), tuple(tuple(row[k] for k in kept) for row in ordered)
+    return tuple(COLUMNS[k] for k in indices), tuple(
+        tuple(row[k] for k in indices) for row in ordered
+    )
 
 
 def _row(values: Nested) -> tuple[Value, ...]:
     several = several_cases(values)
-    whole = Components.of(values)
-    found = Components.of(several) if several else whole
+    all_components = Components.of(values)
+    components = Components.of(several) if several else all_components
     n = sum(case.n for cases in values.values() for case in cases.values())
-    error = found.error(several)
+    error = components.error(several)
     return (
         len(values),
         sum(map(len, values.values())),
         n,
-        whole.tasks,
-        found.cases,
-        found.within,
-        found.case_share,
+        all_components.tasks,
+        components.cases,
+        components.within,
+        components.case_share,
         _agree(values),
-        _design_effect(several, found),
+        _design_effect(several, components),
         error,
-        found.error(several, repetitions=2),
-        found.error(several, cases=2),
+        components.error(several, repetitions=2),
+        components.error(several, cases=2),
     )
 
 
-def _design_effect(values: Nested, found: Components) -> float | None:
-    """How many times the variance of the mean is that of as many independent values.
+def _design_effect(values: Nested, components: Components) -> float | None:
+    """Return the ratio of the variance of the mean to that of as many independent values.
 
     It is 1 + (m - 1) ICC for cases with m answers each (Kish, Survey Sampling, 1965, section 5.4).
     """
-    share = found.case_share
+    share = components.case_share
     if share is None:
         return None
     sizes = [case.n for cases in values.values() for case in cases.values()]
@@ -124,7 +126,7 @@ def _design_effect(values: Nested, found: Components) -> float | None:
 
 
 def _agree(values: Nested) -> float | None:
-    """The share of cases with several answers whose answers all have the same score."""
+    """Return the share of repeated cases whose answers all have the same score."""
     repeated = [case for cases in values.values() for case in cases.values() if case.n > 1]
     if not repeated:
         return None
@@ -133,8 +135,8 @@ def _agree(values: Nested) -> float | None:
 
 def _notes(shares: Sequence[float], agreed: Sequence[bool]) -> Iterable[str]:
     yield (
-        "Error: standard error of the mean for cases of this kind, tasks as they are, over the "
-        "tasks with several cases; what it would be with twice the repetitions, or twice the cases."
+        "Error: standard error of the mean for cases of this kind and fixed tasks, over the tasks "
+        "with several cases; and its value with twice the repetitions, or twice the cases."
     )
     if shares:
         yield (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What judges decided, brought together by what they judged."""
+"""The verdicts of judges, grouped by the judged items."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from kgbench.tasks.judge_verdict import NAME
 
 QUERIES = ("judge-passes", "judge-verdicts", *counting.OUTCOMES, "list-tasks", "list-models")
 EXECUTION = "execution"
-"""How tables call what executing an answer implies."""
+"""The name, in tables, of the verdict that executing an answer implies."""
 ADJUDICATION = "adjudication"
-"""How tables call the verdicts of people that settle those of other people."""
-_LOWER, _HIGHER = "first", "second"  # of a pair, by the IRIs of its dialogues
+"""The name, in tables, of verdicts of people that settle the verdicts of other people."""
+_LOWER, _HIGHER = "first", "second"  # the answers of a pair, ordered by the IRIs of dialogues
 
 
 class Item(NamedTuple):
-    """A judged dialogue as a judge was shown it; by IRIs, ``characters`` the answer's length."""
+    """A judged dialogue (IRIs); ``characters`` is the length of the answer shown to the judge."""
 
     dialogue: str
     model: str
@@ -40,11 +40,12 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True)
 class Decided:
-    """One verdict: ``chosen`` and ``executed`` are names of options; the latter may be unknown.
+    """One verdict: ``chosen`` and ``executed`` are names of options.
 
-    ``items`` are in the order in which they were shown, ``order`` are the options in theirs.
-    ``judge`` is the IRI of a model or a reviewer, or :data:`ADJUDICATION`. ``answer`` is the IRI
-    of the judge's answer; of a person, who gives none, that of the verdict.
+    ``executed`` is ``None`` where the verdict by execution is unknown. ``items`` and ``order`` (the
+    options) are in the order in which they were shown. ``judge`` is the IRI of a model or a
+    reviewer, or :data:`ADJUDICATION`. ``answer`` is the IRI of the judge's answer, or of the
+    verdict if the judge is a person.
     """
 
     judge: str
@@ -57,31 +58,31 @@ class Decided:
 
     @property
     def cluster(self) -> str:
-        """The case of what was judged: verdicts about one case are not independent."""
+        """The case of the judged items, because verdicts about one case are not independent."""
         return self.items[0].case
 
     @property
     def source(self) -> str:
-        """The IRI of the judge's dialogue; of a person, that of the verdict."""
-        dialogue, found, _ = self.answer.rpartition("/answer")
-        return dialogue.rpartition("/")[0] if found else self.answer
+        """The IRI of the judge's dialogue, or of the verdict if the judge is a person."""
+        dialogue, separator, _ = self.answer.rpartition("/answer")
+        return dialogue.rpartition("/")[0] if separator else self.answer
 
     @property
     def undecided(self) -> bool:
-        """Whether the judge said that it cannot tell."""
+        """Whether the verdict is "cannot tell"."""
         return self.chosen == self.rubric.undecided
 
     def value(self, name: str | None) -> float | None:
-        """The value that the rubric gives the option called ``name``."""
+        """Return the value of the option ``name`` in the rubric."""
         return next((o.value for o in self.rubric.options if o.name == name), None)
 
     @cached_property
     def about(self) -> tuple[str, ...]:
-        """What the verdict is about, whatever the order in which it was shown."""
+        """The IRIs of the judged dialogues, independent of the order in which they were shown."""
         return tuple(sorted(item.dialogue for item in self.items))
 
     def unordered(self, name: str | None) -> str | None:
-        """An option about a pair as if it had been shown in the order of :attr:`about`."""
+        """Translate an option about a pair to the order of :attr:`about`."""
         if len(self.items) == 1 or self.items[0].dialogue == self.about[0]:
             return name
         return {_LOWER: _HIGHER, _HIGHER: _LOWER}.get(name or "", name)
@@ -89,9 +90,10 @@ class Decided:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What is known of one item by one rubric: the verdict of each judge, and of execution.
+    """The verdicts on one item by one rubric.
 
-    A judge without a verdict (undecided, or its samples tie) is absent. ``given`` are all verdicts.
+    ``given`` has all single verdicts, ``by_judge`` the settled verdict of each judge (judges that
+    are undecided, or whose samples tie, are absent), and ``executed`` the verdict by execution.
     """
 
     rubric: Rubric
@@ -101,61 +103,61 @@ class Judgement:
 
     @property
     def first(self) -> Decided:
-        """One of the verdicts, for what they have in common."""
+        """One of the verdicts, for the properties that all of them share."""
         return self.given[0]
 
 
 def verdicts(store: Store, selection: Selection) -> list[Decided]:
-    """The verdicts of judges on the dialogues of a selection.
+    """Read the verdicts of judges on the dialogues of a selection.
 
-    A verdict by a rubric that is not declared here is left out. A pair is selected where both of
-    its models are.
+    Verdicts by a rubric that is not declared in this version are left out. A pair is selected if
+    both of its models are.
     """
     passes = judge_passes(store, selection)
     rows = queries.rows(store, "judge-verdicts", passGraph=passes) if passes else []
     tasks, models = fetch.tasks(store), fetch.models(store)
     return [
-        one
-        for one in _decided(rows)
+        verdict
+        for verdict in _decided(rows)
         if all(
             item.task in tasks
             and tasks[item.task].fits(selection.tasks)
             and models.fits(item.model, selection.models)
-            for item in one.items
+            for item in verdict.items
         )
     ]
 
 
 def is_person(judge: str) -> bool:
-    """Whether a judge (as in :class:`Decided`) is a person, or the adjudication of people."""
+    """Return whether a judge (as in :class:`Decided`) is a person, or an adjudication."""
     return judge == ADJUDICATION or "/reviewer/" in judge
 
 
 def judge_passes(store: Store, selection: Selection) -> list[str]:
-    """The graphs of the passes of judges about the runs of a selection."""
+    """Return the graphs of the passes of judges about the runs of a selection."""
     rows = queries.rows(store, "judge-passes", runGraph=list(selection.run_graphs))
     return sorted({str(graph) for graph, *_ in rows})
 
 
 def unreadable(store: Store, selection: Selection) -> dict[tuple[str, str], float]:
-    """The share of answers that end with no verdict, by the names of rubrics and judges (IRIs)."""
+    """Return the share of answers without a verdict, by names of rubrics and IRIs of judges."""
     passes, tasks = judge_passes(store, selection), fetch.tasks(store)
     counts: dict[tuple[str, str], Counter[bool]] = defaultdict(Counter)
-    for one, times in counting.outcomes(store, passes):
-        rubric = tasks[one.task].label.removeprefix(f"{NAME}-")
-        counts[rubric, one.model][one.outcome == Outcome.SCORED] += times
+    for ended, times in counting.outcomes(store, passes):
+        rubric = tasks[ended.task].label.removeprefix(f"{NAME}-")
+        counts[rubric, ended.model][ended.outcome == Outcome.SCORED] += times
     return {key: count[False] / count.total() for key, count in counts.items() if count.total()}
 
 
-def judgements(given: Iterable[Decided]) -> list[Judgement]:
-    """The verdicts by rubric and item; see :class:`Judgement`.
+def judgements(decided: Iterable[Decided]) -> list[Judgement]:
+    """Group verdicts by rubric and item; see :class:`Judgement`.
 
-    A pair that a judge saw in both orders is a tie where its verdicts contradict each other. Of
-    repeated samples the verdict counts that most of them have.
+    A pair that a judge saw in both orders is a tie if its verdicts contradict each other. Repeated
+    samples are settled by majority.
     """
     grouped: dict[tuple[str, tuple[str, ...]], list[Decided]] = defaultdict(list)
-    for one in given:
-        grouped[one.rubric.iri, one.about].append(one)
+    for verdict in decided:
+        grouped[verdict.rubric.iri, verdict.about].append(verdict)
     return [
         Judgement(
             rubric=group[0].rubric,
@@ -168,59 +170,68 @@ def judgements(given: Iterable[Decided]) -> list[Judgement]:
 
 
 def consistent(judgement: Judgement, judge: str) -> bool | None:
-    """Whether a judge always said the same of an item; ``None`` where it was asked only once."""
-    said = [one.unordered(one.chosen) for one in judgement.given if one.judge == judge]
-    return None if len(said) < 2 else len(set(said)) == 1  # noqa: PLR2004 - nothing to compare
+    """Return whether all verdicts of a judge on an item are equal; ``None`` for a single one."""
+    options = [
+        verdict.unordered(verdict.chosen) for verdict in judgement.given if verdict.judge == judge
+    ]
+    return None if len(options) < 2 else len(set(options)) == 1  # noqa: PLR2004 - nothing to compare
 
 
-def ratings(found: Sequence[Judgement], raters: Sequence[str]) -> Ratings:
-    """The verdicts of raters (judges by IRI, or :data:`EXECUTION`) on items of one rubric."""
-    rubric = found[0].rubric
+def ratings(judgements_: Sequence[Judgement], raters: Sequence[str]) -> Ratings:
+    """Return the ratings of raters (judges by IRI, or :data:`EXECUTION`) on items of one rubric."""
+    rubric = judgements_[0].rubric
     categories = [option.name for option in rubric.options if not option.undecided]
     rows = [
-        [one.executed if rater == EXECUTION else one.by_judge.get(rater) for rater in raters]
-        for one in found
+        [
+            judgement.executed if rater == EXECUTION else judgement.by_judge.get(rater)
+            for rater in raters
+        ]
+        for judgement in judgements_
     ]
     return Ratings.of(rows, categories)
 
 
 def own_verdict(judgement: Judgement, judge: str) -> str | None:
-    """What one judge says of an item, "cannot tell" included; ``None`` where its samples tie."""
+    """Return the verdict of a judge, including "cannot tell"; ``None`` where its samples tie."""
     if judge in judgement.by_judge:
         return judgement.by_judge[judge]
-    votes = [str(one.unordered(one.chosen)) for one in judgement.given if one.judge == judge]
+    votes = [
+        str(verdict.unordered(verdict.chosen))
+        for verdict in judgement.given
+        if verdict.judge == judge
+    ]
     settled = rule(SAMPLES).settled(votes, judgement.rubric)
     return judgement.rubric.undecided if settled.why is Why.CANNOT_TELL else None
 
 
 def _settled(group: Sequence[Decided]) -> Iterator[tuple[str, str]]:
     by_judge: dict[str, list[Decided]] = defaultdict(list)
-    for one in group:
-        by_judge[one.judge].append(one)
-    for judge, said in sorted(by_judge.items()):
-        votes = [str(one.unordered(one.chosen)) for one in said]
-        if len(said[0].items) > 1 and len(set(votes)) > 1:
+    for verdict in group:
+        by_judge[verdict.judge].append(verdict)
+    for judge, of_judge in sorted(by_judge.items()):
+        votes = [str(verdict.unordered(verdict.chosen)) for verdict in of_judge]
+        if len(of_judge[0].items) > 1 and len(set(votes)) > 1:
             yield judge, "tie"
             continue
-        settled = rule(SAMPLES).settled(votes, said[0].rubric)
+        settled = rule(SAMPLES).settled(votes, of_judge[0].rubric)
         if settled.option is not None:
             yield judge, settled.option
 
 
 def _decided(rows: Iterable[tuple[str | None, ...]]) -> Iterator[Decided]:
-    known = {rubric.iri: rubric for rubric in every_rubric()}
+    rubrics = {rubric.iri: rubric for rubric in every_rubric()}
     of_verdict: dict[str, list[tuple[str, ...]]] = defaultdict(list)
     for row in rows:
         of_verdict[str(row[0])].append(tuple("" if cell is None else cell for cell in row))
     for parts in of_verdict.values():
         verdict, judge, rubric, chosen, executed, order, answer, settles, *_ = parts[0]
-        if rubric not in known:
+        if rubric not in rubrics:
             continue
-        names = {option.iri: option.name for option in known[rubric].options}
+        names = {option.iri: option.name for option in rubrics[rubric].options}
         yield Decided(
             judge=ADJUDICATION if settles == "true" else judge,
-            rubric=known[rubric],
-            chosen=names.get(chosen, known[rubric].undecided),
+            rubric=rubrics[rubric],
+            chosen=names.get(chosen, rubrics[rubric].undecided),
             executed=names.get(executed),
             order=tuple(order.split()),
             items=tuple(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables as XLSX: one sheet with the table, one with notes and context, written by XlsxWriter."""
+"""Export of tables as XLSX: a sheet with the table, and one with notes and context."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from xlsxwriter.worksheet import Worksheet
 
 LONGEST = 32_767
-"""Characters that a cell can hold, by the specification of the format."""
+"""The greatest number of characters in a cell, by the specification of the format."""
 
 _FORMATS = {Kind.SCORE: "0.000", Kind.SHARE: "0.0%", Kind.P: "0.0000"}
 _CREATED = datetime(1980, 1, 1)  # noqa: DTZ001 - a constant: equal tables give equal bytes
@@ -24,11 +24,11 @@ _AS_TEXT = {f"strings_to_{kind}": False for kind in ("formulas", "numbers", "url
 
 
 def as_xlsx(table: Table) -> bytes:
-    """The table as an XLSX file.
+    """Return the table as an XLSX file.
 
-    Cells hold numbers with 16 significant digits; formats round what is shown. Absent values are
-    empty cells, infinities are text, and text is never a formula or a link. A text longer than
-    :data:`LONGEST` is cut off, which the second sheet says.
+    Cells hold numbers with 16 significant digits, and formats round them for display. Absent values
+    are empty cells, infinities are text, and text is never a formula or a link. Text longer than
+    :data:`LONGEST` is cut off; a note on the second sheet says so.
     """
     import xlsxwriter
 
@@ -37,8 +37,8 @@ def as_xlsx(table: Table) -> bytes:
         book.set_properties({"created": _CREATED})
         bold = book.add_format({"bold": True})
         plain = book.add_format()
-        shown = {kind: book.add_format({"num_format": code}) for kind, code in _FORMATS.items()}
-        styles = [shown.get(column.kind, plain) for column in table.columns]
+        formats = {kind: book.add_format({"num_format": code}) for kind, code in _FORMATS.items()}
+        styles = [formats.get(column.kind, plain) for column in table.columns]
         sheet, about = book.add_worksheet("Table"), book.add_worksheet("About")
         sheet.freeze_panes(1, 0)
         for k, column in enumerate(table.columns):
@@ -50,16 +50,16 @@ def as_xlsx(table: Table) -> bytes:
         notes = list(table.notes)
         if cut:
             notes.append(f"cells with a text cut off after {LONGEST:,} characters: {cut}")
-        told: list[tuple[Value, ...]] = [(table.title,), *((note,) for note in notes)]
-        told += [*table.context.items(), ("queries", ", ".join(table.queries))]
-        for n, line in enumerate(told):
+        lines: list[tuple[Value, ...]] = [(table.title,), *((note,) for note in notes)]
+        lines += [*table.context.items(), ("queries", ", ".join(table.queries))]
+        for n, line in enumerate(lines):
             for k, value in enumerate(line):
                 _write(about, n, k, value, plain if n else bold)
     return out.getvalue()
 
 
 def _write(sheet: Worksheet, row: int, column: int, value: Value | datetime, style: Format) -> bool:
-    """Fill a cell; whether a text was cut off."""
+    """Write a cell; returns whether its text was cut off."""
     if value is None:
         sheet.write_blank(row, column, None, style)
         return False

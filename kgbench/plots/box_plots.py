@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Box plots of one task: for each model a box, its mean, and bars with the number at each value."""
+"""Box plots of one task: for each model a box, the mean, and bars with the counts of values."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ COLUMNS = (
     Column("value", "Value", Kind.SCORE),
     Column("count", "Count", Kind.COUNT),
 )
-_ROW = 0.42  # inches of a model
-_TALL = 0.4  # of a row: the tallest bar
-_NAME = 32  # letters of a line of a name
+_ROW = 0.42  # the height of a row in inches
+_TALL = 0.4  # the height of the tallest bar, as a share of a row
+_NAME = 32  # the letters in a line of a name
 _FACE, _BAR = "#DCEAF5", "#8C8C8C"
 
 
@@ -50,34 +50,38 @@ def distributions(
     metric: str | None = None,
     answers: str | None = None,
 ) -> dict[str, Table]:
-    """The values of every model, one table per task name; the options of ``task_scores``."""
+    """Read the values of every model, one table per task name.
+
+    ``metric`` and ``answers`` are as in :func:`~kgbench.analysis.task_scores.task_scores`.
+    """
     chosen = chosen_scores(store, selection.tasks, metric, answers)
-    names, known, named = fetch.models(store), fetch.tasks(store), fetch.metrics(store)
+    names, tasks, metrics = fetch.models(store), fetch.tasks(store), fetch.metrics(store)
     rows: dict[str, list[tuple[str, str, str, float, int]]] = {}
     for iri, parts in reached(store, selection, chosen.values()).items():
         for score, histogram in parts.items():
-            task = known[score.task].name
+            task = tasks[score.task].name
             model = names.name(iri)
             rows.setdefault(task, []).extend(
-                (task, score_name(score, named), model, value, count)
+                (task, score_name(score, metrics), model, value, count)
                 for value, count in sorted(histogram.counts.items())
             )
     return {
         task: Table(
             f"{task} ({selection.suite_name})",
             COLUMNS,
-            tuple(sorted(found, key=lambda row: (row[2], row[3]))),
+            tuple(sorted(rows_of_task, key=lambda row: (row[2], row[3]))),
             queries=QUERIES,
             context=selection.context,
         )
-        for task, found in sorted(rows.items())
+        for task, rows_of_task in sorted(rows.items())
     }
 
 
 def of_model(tables: Mapping[str, Table], model: str) -> Table:
-    """The values of one model from the tables of :func:`distributions`: a box for each task.
+    """Return the values of one model in the tables of :func:`distributions`, by task.
 
-    The column of models then holds tasks with their metrics, the column of tasks the model.
+    To draw a box for each task, the column of models holds tasks with their metrics, and the column
+    of tasks holds the model.
     """
     rows = [
         (model, "score", f"{task} ({row[1]})", row[3], row[4])
@@ -89,45 +93,45 @@ def of_model(tables: Mapping[str, Table], model: str) -> Table:
 
 
 def ranked(table: Table) -> dict[str, Histogram]:
-    """The values of each model of a table of :func:`distributions`, the best mean first."""
+    """Return the values of each model in a table of :func:`distributions`, the best mean first."""
     counts: dict[str, dict[float, int]] = {}
     for _, _, model, value, count in table.rows:
         assert isinstance(value, float)
         assert isinstance(count, int)
         counts.setdefault(str(model), {})[value] = count
-    models = {model: Histogram(found) for model, found in counts.items()}
+    models = {model: Histogram(counts_of_model) for model, counts_of_model in counts.items()}
     ordered = sorted(models, key=lambda m: (-(models[m].mean or 0.0), m))
     return {model: models[model] for model in ordered}
 
 
 def box_plot(table: Table, size: Size | None = None) -> Figure:
-    """The figure of one of the tables of :func:`distributions`; the best model is on top.
+    """Draw a table of :func:`distributions`, with the best model on top.
 
-    Above the box of a model stand bars at its values: their height and the number above them say
-    how many dialogues have this value. Values too near to be told apart share a bar.
+    The bars above the box of a model show how many dialogues have each value, by their height and
+    the number above them. Values that are too close together share a bar.
     """
     models = ranked(table)
     chosen = NATURAL if size is None else size
-    values = [value for found in models.values() for value in found.counts]
+    values = [value for histogram in models.values() for value in histogram.counts]
     shares = all(0.0 <= value <= 1.0 for value in values)
     low, high = (_foot(min(values)), 1.0) if shares else (min(values), max(values))
     room = (high - low) * 0.03 or 0.5
     names = [wrapped(name, _NAME) for name in models]
     across = chosen.across - max((text_width(name, 7) for name in names), default=0.0) - 0.3
-    # So near to each other, numbers above bars would overlap.
+    # Numbers above bars closer than this would overlap.
     gap = 0.19 / max(0.5, across) * (high - low + 2 * room)
-    barred = [bars(found, gap) for found in models.values()]
-    most = max(count for row in barred for _, count in row)
+    barred = [bars(histogram, gap) for histogram in models.values()]
+    greatest = max(count for row in barred for _, count in row)
 
     handles = _handles(chosen)
 
     def draw(figure: Figure) -> None:
         axes = figure.add_subplot()
         _boxes(axes, models, chosen)
-        for place, row in enumerate(barred):
-            foot = place - 0.02  # the axis of models points down
+        for position, row in enumerate(barred):
+            foot = position - 0.02  # the axis of models points down
             for value, count in row:
-                height = _TALL * count / most
+                height = _TALL * count / greatest
                 axes.bar(value, -height, width=gap / 2, bottom=foot, color=_BAR, zorder=2)
                 axes.text(
                     *(value, foot - height - 0.02, f"{count:,}"),
@@ -151,12 +155,12 @@ def box_plot(table: Table, size: Size | None = None) -> Figure:
 
 
 def _foot(least: float) -> float:
-    """Where the axis of shares begins: at 0, but near values that all lie above a half."""
+    """Return the start of the axis of shares: 0, or a value up to the least one if it is high."""
     return 0.0 if least < 0.5 else min(0.9, math.floor(10 * least) / 10)  # noqa: PLR2004
 
 
 def bars(values: Histogram, gap: float) -> list[tuple[float, int]]:
-    """Values with their counts; those within ``gap`` of each other together, at their mean.
+    """Return values with their counts; values within ``gap`` are merged at their mean.
 
     >>> bars(Histogram({0.0: 3, 0.98: 1, 1.0: 1}), 0.05)
     [(0.0, 3), (0.99, 2)]
@@ -167,18 +171,18 @@ def bars(values: Histogram, gap: float) -> list[tuple[float, int]]:
             groups[-1].append((value, count))
         else:
             groups.append([(value, count)])
-    found = []
+    merged = []
     for group in groups:
         number = sum(count for _, count in group)
-        found.append((sum(value * count for value, count in group) / number, number))
-    return sorted(found)
+        merged.append((sum(value * count for value, count in group) / number, number))
+    return sorted(merged)
 
 
 def _boxes(axes: Any, models: Mapping[str, Histogram], size: Size) -> None:
     line = {"color": PALETTE[0], "linewidth": size.points(0.8)}
     axes.bxp(
-        [_box(model, found) for model, found in models.items()],
-        positions=[place + 0.17 for place in range(len(models))],
+        [_box(model, histogram) for model, histogram in models.items()],
+        positions=[position + 0.17 for position in range(len(models))],
         widths=0.22,
         orientation="horizontal",
         showmeans=True,
@@ -220,7 +224,7 @@ def _box(model: str, values: Histogram) -> dict[str, Any]:
     q1, q3 = values.quantile(0.25), values.quantile(0.75)
     assert q1 is not None
     assert q3 is not None
-    reach = 1.5 * (q3 - q1)  # whiskers as Tukey draws them
+    reach = 1.5 * (q3 - q1)  # Tukey's whiskers
     inside = [v for v in values.counts if q1 - reach <= v <= q3 + reach]
     return {
         "label": model,

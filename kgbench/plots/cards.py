@@ -18,7 +18,7 @@ from kgbench.store.protocol import Store
 def card_figures(
     store: Store, selection: Selection, model: ModelInfo, axes: Compass, folder: Path
 ) -> list[str]:
-    """Write the figures as SVG with their numbers into ``folder``; returns their file names."""
+    """Write the figures as SVG, and their numbers as JSON, to ``folder``; returns the SVG names."""
     state = state_digest(store, selection)
     figures = []
     try:
@@ -26,9 +26,9 @@ def card_figures(
     except QueryError:
         pass  # a suite without the tasks of this compass
     else:
-        own = table.where("model", model.name)
-        if own.rows:
-            figures.append(("compass", compass_figure(own), own))
+        of_this_model = table.where("model", model.name)
+        if of_this_model.rows:
+            figures.append(("compass", compass_figure(of_this_model), of_this_model))
     boxes = of_model(distributions(store, selection), model.name)
     if boxes.rows:
         figures.append(("tasks", box_plot(boxes), boxes))
@@ -38,8 +38,8 @@ def card_figures(
             folder,
             file_name(model.name, kind),
             formats=["svg"],
-            tables=[drawn],
+            tables=[shown],
             state=state,
         )[0].name
-        for kind, figure, drawn in figures
+        for kind, figure, shown in figures
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compasses: a mean line and a band per model as small multiples, or several models in one."""
+"""Compass figures: small multiples with a mean line and band per model, or one overlay."""
 
 from __future__ import annotations
 
@@ -29,39 +29,40 @@ if TYPE_CHECKING:
 
     from kgbench.analysis.tables import Value
 
-_CELL, _NARROW = 2.1, 1.6  # least inches of a small multiple, and in a single column
-_RADIUS, _ALONE = 0.95, 1.6  # most inches from the middle to the outermost ring
-_LEAST = 0.15  # inches of a radius whose names do not hide the rings
+_CELL, _NARROW = 2.1, 1.6  # the least width of a small multiple in inches; in a narrow figure
+_RADIUS, _ALONE = 0.95, 1.6  # the greatest radius in inches; of a single compass
+_LEAST = 0.15  # the least radius in inches at which names do not hide the rings
 _GAP = 0.05  # inches between an axis and its name
 _BAND = "#9CC4E4"
-_UPRIGHT = 0.1  # an axis that points up or down has its name in the middle
+_UPRIGHT = 0.1  # axes that deviate less from the vertical have centred names
 _RINGS = (0.25, 0.5, 0.75, 1.0)
-_TOGETHER = 8  # models that can be told apart in one compass
-_LABEL, _NAME = 6.0, 7.5  # points of the names of axes and of models
+_TOGETHER = 8  # the greatest number of models in one compass
+_LABEL, _NAME = 6.0, 7.5  # font sizes of the names of axes and of models
 
 _Row = dict[str, Any]
 
 
 def ranked(table: Table) -> dict[str, list[_Row]]:
-    """The rows of each model, the best mean over all axes first.
+    """Return the rows of each model, the best mean over all axes first.
 
-    Models that lack an axis come after those that have all, because their means cover less.
+    Models without a mean on some axis come last, because their means are not comparable.
     """
     by_model: dict[str, list[_Row]] = {}
     for row in table.records():
         by_model.setdefault(str(row["model"]), []).append(row)
 
     def order(model: str) -> tuple[bool, float, str]:
-        known = [row["mean"] for row in by_model[model] if row["mean"] is not None]
-        return len(known) < len(by_model[model]), -fmean(known) if known else 0.0, model
+        means = [row["mean"] for row in by_model[model] if row["mean"] is not None]
+        return len(means) < len(by_model[model]), -fmean(means) if means else 0.0, model
 
     return {model: by_model[model] for model in sorted(by_model, key=order)}
 
 
 def compass_figure(table: Table, size: Size | None = None) -> Figure:
-    """The figure of a table of :func:`kgbench.analysis.compass.compass_table`.
+    """Draw a table of :func:`kgbench.analysis.compass.compass_table`.
 
-    One compass for each model, the best first. An axis without results is dashed and says so.
+    There is one compass for each model, the best first. Axes without results are dashed and
+    labelled.
     """
     by_model = ranked(table)
     chosen = size or (NATURAL if len(by_model) > 1 else SIZES["one-column"])
@@ -72,8 +73,8 @@ def compass_figure(table: Table, size: Size | None = None) -> Figure:
     across, down, frame = _grid(table, chosen, len(by_model), above, below)
 
     def draw(figure: Figure) -> None:
-        for place, (model, rows) in enumerate(by_model.items(), 1):
-            axes: Any = figure.add_subplot(down, across, place)
+        for number, (model, rows) in enumerate(by_model.items(), 1):
+            axes: Any = figure.add_subplot(down, across, number)
             frame.draw(axes, rows, chosen)
             _shape(axes, rows, chosen)
             axes.set_title(wrapped(model, 24), fontsize=chosen.points(_NAME))
@@ -86,15 +87,15 @@ def compass_figure(table: Table, size: Size | None = None) -> Figure:
 def _grid(
     table: Table, size: Size, number: int, above: float, below: float
 ) -> tuple[int, int, _Frame]:
-    """Columns and rows for so many compasses, and the frame of each.
+    """Return the numbers of columns and rows for ``number`` compasses, and the frame of each.
 
-    ``above`` are the inches of a name above a compass, ``below`` those of title and legend. On a
-    canvas with a height of its own the compasses are as large as they can be; raises
-    :class:`~kgbench.errors.QueryError` where that is too small to be read.
+    ``above`` is the height in inches of a name above a compass, ``below`` that of title and legend.
+    If the size has a height, the compasses are as large as possible; raises
+    :class:`~kgbench.errors.QueryError` where they would be too small to read.
     """
     if size.height is None:
-        most = max(1, int(size.across / (_CELL if size.across >= 2 * _CELL else _NARROW)))
-        down = math.ceil(number / most)
+        columns = max(1, int(size.across / (_CELL if size.across >= 2 * _CELL else _NARROW)))
+        down = math.ceil(number / columns)
         across = math.ceil(number / max(1, down))
         limit = _ALONE if number == 1 else _RADIUS
         return across, down, _Frame(table, size.across / max(1, across) - 0.08, limit)
@@ -114,22 +115,22 @@ def _grid(
 
 
 def overlay_figure(table: Table, size: Size | None = None) -> Figure:
-    """One compass with the mean lines of several models, told apart by colour, marker and dashes.
+    """Draw the mean lines of several models in one compass, by colour, marker and dashes.
 
-    Raises :class:`~kgbench.errors.QueryError` for more models than can be told apart.
+    Raises :class:`~kgbench.errors.QueryError` for more models than can be distinguished.
     """
     by_model = ranked(table)
     if len(by_model) > _TOGETHER:
         raise QueryError(
-            f"{len(by_model)} models cannot be told apart in one compass: choose at most "
+            f"{len(by_model)} models cannot be distinguished in one compass: choose at most "
             f"{_TOGETHER}, with --model or --top"
         )
     chosen = size or Size(4.6)
     handles = _lines(by_model)
     below = 0.2 + head_height(table.title, chosen) + key_height(handles, chosen)
     room = None if chosen.height is None else chosen.height / chosen.scale - below
-    most = _ALONE if room is None else math.inf
-    frame = _Frame(table, min(chosen.across, 4.6 if room is None else math.inf) - 0.1, most, room)
+    limit = _ALONE if room is None else math.inf
+    frame = _Frame(table, min(chosen.across, 4.6 if room is None else math.inf) - 0.1, limit, room)
 
     def draw(figure: Figure) -> None:
         axes: Any = figure.add_subplot()
@@ -138,9 +139,9 @@ def overlay_figure(table: Table, size: Size | None = None) -> Figure:
             for rows in zip(*by_model.values(), strict=True)
         ]
         frame.draw(axes, everywhere, chosen)
-        for place, rows in enumerate(by_model.values()):
-            xs, ys = _around(rows, [_number(row["mean"]) for row in rows])
-            axes.plot(xs, ys, **_look(place), markersize=chosen.points(3.5), zorder=3)
+        for index, rows in enumerate(by_model.values()):
+            xs, ys = _points(rows, [_number(row["mean"]) for row in rows])
+            axes.plot(xs, ys, **_look(index), markersize=chosen.points(3.5), zorder=3)
         head(figure, table.title, chosen)
         key(figure, handles, chosen)
 
@@ -148,13 +149,14 @@ def overlay_figure(table: Table, size: Size | None = None) -> Figure:
 
 
 class _Frame:
-    """Rings, spokes and names of axes, in plain coordinates: 1 is the outermost ring.
+    """The rings, spokes and names of axes, in coordinates where the outermost ring has radius 1.
 
-    The first axis points up, the others follow clockwise. The rings take what the names leave of a
-    cell of ``width`` inches, and of ``room`` for its height, up to a radius of ``most``.
+    The first axis points up, the others follow clockwise. The rings fill the space that the names
+    leave in a cell of ``width`` inches and a height of ``room`` inches, up to a radius of ``limit``
+    inches.
     """
 
-    def __init__(self, table: Table, width: float, most: float, room: float | None = None) -> None:
+    def __init__(self, table: Table, width: float, limit: float, room: float | None = None) -> None:
         rows = next(iter(ranked(table).values()), [])
         letters = 10 if width < 2 else 12 if width < 3 else 16  # noqa: PLR2004 - inches
         self._names = [wrapped(str(row["label"]), letters) for row in rows]
@@ -179,7 +181,7 @@ class _Frame:
         reach = max([*(-y for y, _ in ends), 0.4])
         if room is not None:
             fitting.append((room - above - below) / (1 + reach))
-        self.fitting = min([*fitting, most])
+        self.fitting = min([*fitting, limit])
         radius = max(0.3, self.fitting)
         self._reach = width / 2 / radius
         self._gap = _GAP / radius
@@ -187,10 +189,10 @@ class _Frame:
         self.height = radius * (self._top - self._bottom)
 
     def draw(self, axes: Any, rows: list[_Row], size: Size) -> None:
-        """Draw it; spokes of axes without a mean are dashed, and their names say so."""
+        """Draw the frame; spokes of axes without a mean are dashed, and their names say so."""
         grey, faint = "#666666", "#C8C8C8"
         for ring in _RINGS:
-            xs, ys = _around(rows, [ring] * len(rows))
+            xs, ys = _points(rows, [ring] * len(rows))
             axes.plot(xs, ys, color=faint, linewidth=size.points(0.5), zorder=1)
         for angle, name, row in zip(self._angles, self._names, rows, strict=True):
             x, y = math.cos(angle), math.sin(angle)
@@ -214,7 +216,7 @@ class _Frame:
                 style="italic" if missing else "normal",
                 linespacing=1.05,
             )
-        between = math.pi / 2 + math.pi / max(1, len(rows))  # no axis and no name is there
+        between = math.pi / 2 + math.pi / max(1, len(rows))  # an angle without axis and name
         for ring in (0.5, 1.0):
             edge = ring * math.cos(math.pi / max(1, len(rows))) + self._gap
             axes.text(
@@ -234,14 +236,14 @@ class _Frame:
 
 
 def _shape(axes: Any, rows: list[_Row], size: Size) -> None:
-    """The mean of one model on each axis, and the band around it; both break at a missing axis."""
-    outer, inner = (_around(rows, [_number(row[end]) for row in rows]) for end in ("high", "low"))
+    """Draw the mean line and the band of one model; both are interrupted at a missing axis."""
+    outer, inner = (_points(rows, [_number(row[end]) for row in rows]) for end in ("high", "low"))
     for k in range(len(rows)):
         corners = [(o[0][j], o[1][j]) for o, j in ((outer, k), (outer, k + 1))]
         corners += [(i[0][j], i[1][j]) for i, j in ((inner, k + 1), (inner, k))]
         if not any(math.isnan(value) for corner in corners for value in corner):
             axes.fill(*zip(*corners, strict=True), color=_BAND, alpha=0.6, linewidth=0, zorder=2)
-    xs, ys = _around(rows, [_number(row["mean"]) for row in rows])
+    xs, ys = _points(rows, [_number(row["mean"]) for row in rows])
     axes.plot(
         xs,
         ys,
@@ -257,8 +259,8 @@ def _angles(number: int) -> list[float]:
     return [math.pi / 2 - 2 * math.pi * k / number for k in range(number)]
 
 
-def _around(rows: list[_Row], radii: list[float]) -> tuple[list[float], list[float]]:
-    """The points at the radii on the axes of ``rows``, the first one again at the end."""
+def _points(rows: list[_Row], radii: list[float]) -> tuple[list[float], list[float]]:
+    """Return the points at the radii on the axes of ``rows``; the first is repeated at the end."""
     points = [
         (r * math.cos(a), r * math.sin(a)) for r, a in zip(radii, _angles(len(rows)), strict=True)
     ]
@@ -282,15 +284,15 @@ def _handles(table: Table) -> list[Any]:
     ]
 
 
-def _look(place: int) -> dict[str, Any]:
-    """Colour, marker and dashes; neighbours differ in dashes, which tell them apart in grey."""
-    return {**distinct(place), "linestyle": DASHES[place % len(DASHES)]}
+def _look(index: int) -> dict[str, Any]:
+    """Return colour, marker and dashes; neighbours differ in dashes, which also works in grey."""
+    return {**distinct(index), "linestyle": DASHES[index % len(DASHES)]}
 
 
 def _lines(by_model: dict[str, list[_Row]]) -> list[Any]:
     from matplotlib.lines import Line2D
 
     return [
-        Line2D([], [], label=wrapped(model, 30), **_look(place))
-        for place, model in enumerate(by_model)
+        Line2D([], [], label=wrapped(model, 30), **_look(index))
+        for index, model in enumerate(by_model)
     ]

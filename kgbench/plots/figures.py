@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Making and saving figures: one style, several formats, and the numbers drawn beside each."""
+"""Creation and saving of figures in one style, with a JSON file of the numbers of each figure."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _WITHOUT_DATE: Mapping[str, Mapping[str, Any]] = {
 class Size:
     """The size of a figure in inches, and the scale of its text and lines.
 
-    Without a ``height`` a figure is as tall as what it shows needs.
+    Without ``height``, a figure is as tall as its contents need.
     """
 
     width: float
@@ -56,11 +56,11 @@ class Size:
         return self.width / self.scale
 
     def tall(self, needed: float) -> float:
-        """The height of a figure that needs so many inches at scale 1."""
+        """Return the height of a figure that needs ``needed`` inches at scale 1."""
         return needed * self.scale if self.height is None else self.height
 
     def points(self, size: float) -> float:
-        """A size of text or lines in points, scaled."""
+        """Scale a size of text or lines in points."""
         return size * self.scale
 
 
@@ -73,14 +73,14 @@ SIZES: Mapping[str, Size] = {
 NATURAL = SIZES["two-columns"]
 _GIVEN = re.compile(r"(?P<w>\d{1,4}(\.\d+)?)x(?P<h>\d{1,4}(\.\d+)?)(?P<unit>in|cm|mm)?")
 _INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4}
-_LEAST, _MOST = 1.5, 60.0  # inches of an edge
-_LETTER = 0.56  # mean width of a letter of the font, in its size
+_LEAST, _MOST = 1.5, 60.0  # limits of the length of an edge in inches
+_LETTER = 0.56  # the mean width of a letter, as a share of the font size
 
 
 def size_of(given: str | tuple[float, float]) -> Size:
-    """The size that is ``given``: a key of :data:`SIZES`, or width and height.
+    """Parse a size: a key of :data:`SIZES`, or width and height.
 
-    Both are a text ``WxH`` in inches, cm or mm, or two numbers of inches. Raises
+    Width and height are a text ``WxH`` in inches, cm or mm, or two numbers of inches. Raises
     :class:`~kgbench.errors.QueryError` for anything else.
 
     >>> size_of("16x9cm").width == 16 / 2.54
@@ -91,27 +91,28 @@ def size_of(given: str | tuple[float, float]) -> Size:
     if isinstance(given, str):
         if given in SIZES:
             return SIZES[given]
-        found = _GIVEN.fullmatch(given)
-        if found is None:
+        match = _GIVEN.fullmatch(given)
+        if match is None:
             raise QueryError(
-                f"'{given}' is no size: choose {', '.join(SIZES)}, or width and height such as 6x4 "
-                f"(inches), 16x9cm or 85x60mm"
+                f"'{given}' is not a size: choose {', '.join(SIZES)}, or width and height such as "
+                f"6x4 (inches), 16x9cm or 85x60mm"
             )
-        inch = _INCHES[found["unit"] or "in"]
-        width, height = float(found["w"]) * inch, float(found["h"]) * inch
+        inch = _INCHES[match["unit"] or "in"]
+        width, height = float(match["w"]) * inch, float(match["h"]) * inch
     else:
         width, height = map(float, given)
     if not (_LEAST <= width <= _MOST and _LEAST <= height <= _MOST):
         raise QueryError(
-            f"an edge of a figure has {_LEAST:g} to {_MOST:g} inches, unlike '{given}'"
+            f"width and height of a figure must be {_LEAST:g} to {_MOST:g} inches, unlike '{given}'"
         )
     return Size(width, height)
 
 
 def styled(draw: Callable[[Figure], None], *, size: Size, height: float) -> Figure:
-    """A figure in the style of all figures, drawn by ``draw``.
+    """Create a figure in the common style, drawn by ``draw``.
 
-    ``height`` is what it needs at scale 1, in inches; a size with a height of its own prevails.
+    ``height`` is the height in inches that it needs at scale 1; a height in ``size`` takes
+    precedence.
     """
     import matplotlib as mpl
 
@@ -123,25 +124,26 @@ def styled(draw: Callable[[Figure], None], *, size: Size, height: float) -> Figu
             settings[name] *= size.scale
         figure = StyledFigure(figsize=(size.width, size.tall(height)), layout="constrained")
         draw(figure)
-        for axes in figure.axes:  # ticks that are made when a file is written
+        # Matplotlib creates some ticks only when it writes a file, outside of this context.
+        for axes in figure.axes:
             axes.tick_params(labelsize=mpl.rcParams["xtick.labelsize"])
     return figure
 
 
 def head(figure: Figure, title: str, size: Size) -> None:
-    """Set the title of a figure, in as many lines as its width needs; none where it is empty."""
+    """Set the title of a figure, wrapped to its width; nothing is set for an empty title."""
     if title:
         figure.suptitle("\n".join(_lines(title, size)), x=0.012, ha="left", fontweight="bold")
 
 
 def _lines(title: str, size: Size) -> list[str]:
-    """A title in lines that fit; its bold type is wider than other text."""
+    """Wrap a title to the width of a figure; its bold type is wider than other text."""
     letters = max(20, int(size.across * 72 / (1.18 * _LETTER * 9.5)))
     return textwrap.wrap(title, letters, break_on_hyphens=False)
 
 
 def head_height(title: str, size: Size) -> float:
-    """The inches that :func:`head` takes at scale 1."""
+    """Return the height in inches that :func:`head` takes at scale 1."""
     return 0.18 * len(_lines(title, size)) + (0.1 if title else 0.0)
 
 
@@ -151,7 +153,7 @@ def key(figure: Figure, handles: Sequence[Any], size: Size) -> None:
 
 
 def key_height(handles: Sequence[Any], size: Size) -> float:
-    """The inches that :func:`key` takes at scale 1."""
+    """Return the height in inches that :func:`key` takes at scale 1."""
     return 0.12 + 0.15 * -(-len(handles) // _columns(handles, size))
 
 
@@ -161,12 +163,12 @@ def _columns(handles: Sequence[Any], size: Size) -> int:
 
 
 def text_width(text: str, points: float) -> float:
-    """About how many inches the longest line of a text takes."""
+    """Estimate the width in inches of the longest line of a text."""
     return max(map(len, text.split("\n")), default=0) * _LETTER * points / 72
 
 
 def wrapped(name: str, letters: int) -> str:
-    r"""A name in lines of at most so many letters, broken between its words where that is possible.
+    r"""Break a name into lines of at most ``letters`` letters, between its words where possible.
 
     >>> wrapped("RdfConnectionExplainStatic", 14).split("\n")
     ['RdfConnection', 'ExplainStatic']
@@ -180,17 +182,17 @@ def wrapped(name: str, letters: int) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def distinct(place: int) -> dict[str, Any]:
-    """Colour, marker and dashes of the line at ``place``: 32 lines differ in more than colour."""
+def distinct(index: int) -> dict[str, Any]:
+    """Return colour, marker and dashes of the line number ``index``; they repeat after 32 lines."""
     return {
-        "color": PALETTE[place % len(PALETTE)],
-        "marker": MARKERS[place % len(MARKERS)],
-        "linestyle": DASHES[(place // len(PALETTE)) % len(DASHES)],
+        "color": PALETTE[index % len(PALETTE)],
+        "marker": MARKERS[index % len(MARKERS)],
+        "linestyle": DASHES[(index // len(PALETTE)) % len(DASHES)],
     }
 
 
 def state_digest(store: Store, selection: Selection) -> str:
-    """The SHA-256 over the change stamps of the graphs that count: equal digests, equal data."""
+    """Return the SHA-256 of the change stamps of the selected graphs, which identifies the data."""
     return digest(canonical_json(dict(basis(store, selection, "figure", {}).stamps)))
 
 
@@ -203,32 +205,32 @@ def save(
     tables: Iterable[Table],
     state: str,
 ) -> list[Path]:
-    """Write a figure in each of ``formats`` and, beside it, a JSON file with what it shows.
+    """Write a figure in each of ``formats``, and a JSON file with its numbers.
 
-    That file has the tables with the numbers drawn, the texts of the queries they rest on, and the
-    digest of the data (:func:`state_digest`). Returns the files, the JSON file last.
+    The JSON file has the tables with the drawn numbers, the texts of their queries, and the digest
+    of the data (:func:`state_digest`). Returns the paths, that of the JSON file last.
     """
-    written = []
+    paths = []
     for form in formats:
         path = folder / f"{name}.{form}"
         drawing = BytesIO()
         figure.savefig(drawing, format=form, metadata=dict(_WITHOUT_DATE[form]))
         files.write(path, drawing.getvalue())
-        written.append(path)
-    drawn = list(tables)
-    named = sorted({query for table in drawn for query in table.queries})
-    about = {
+        paths.append(path)
+    all_tables = list(tables)
+    query_names = sorted({query for table in all_tables for query in table.queries})
+    description = {
         "figure": name,
-        "tables": [json.loads(render(table, "json")) for table in drawn],
-        "queries": {query: queries.load(query).text for query in named},
+        "tables": [json.loads(render(table, "json")) for table in all_tables],
+        "queries": {query: queries.load(query).text for query in query_names},
         "state": state,
     }
     path = folder / f"{name}.json"
-    files.write(path, json.dumps(about, indent=2, ensure_ascii=False) + "\n")
-    return [*written, path]
+    files.write(path, json.dumps(description, indent=2, ensure_ascii=False) + "\n")
+    return [*paths, path]
 
 
 def file_name(*parts: str) -> str:
-    """A file name from words: what is not safe in a name becomes ``-``."""
+    """Join words into a file name; unsafe characters become ``-``."""
     joined = "-".join(parts)
     return "".join(c if c.isalnum() or c in "._-" else "-" for c in joined)

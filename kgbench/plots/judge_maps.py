@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges as maps: how far they agree with each other, and which verdicts they confuse."""
+"""Heat maps of judges: their agreement with each other, and their confusion of verdicts."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from kgbench.plots.figures import NATURAL, Size, head, head_height, styled, text
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_COLOURS = "cividis"  # told apart by people who see no red or green, and in grey
-_DARK = 0.45  # of the range of colours: below it, text is white
-_CELL = 0.4  # inches of the height of a cell
-_WIDE = 2.4  # inches that a panel needs beside the names of its rows
-_LETTERS = 28  # of a line of such a name
+_COLOURS = "cividis"  # distinguishable in grey and with red-green colour blindness
+_DARK = 0.45  # text is white on colours below this value
+_CELL = 0.4  # the height of a cell in inches
+_WIDE = 2.4  # the width in inches of a panel without the names of its rows
+_LETTERS = 28  # the letters in a line of a name
 
 
 @dataclass(frozen=True, slots=True)
 class _Panel:
-    """A map: names of its rows and columns, and of each cell the value (low to 1) and the text."""
+    """A heat map: names of rows (``down``) and columns, and the value and text of each cell."""
 
     title: str
     down: Sequence[str]
@@ -33,29 +33,32 @@ class _Panel:
 
 
 def agreement_map(table: Table, size: Size | None = None) -> Figure:
-    """The figure of a table of :func:`kgbench.analysis.judge_agreement.agreement`.
+    """Draw a table of :func:`kgbench.analysis.judge_agreement.agreement`.
 
-    A panel for each rubric and group has judges down, and execution and the same judges, by number,
-    across. Colour and first number are the share of equal verdicts, the second is Cohen's kappa.
+    The panel of each rubric and group has judges as rows, and execution and the same judges, by
+    number, as columns. Colour and first number are the share of equal verdicts, the second number
+    is Cohen's kappa.
     """
     panels = []
     for title, rows in _groups(table).items():
         pairs = {(str(row["judge"]), str(row["against"])): row for row in rows if _is_pair(row)}
         judges = sorted({name for pair in pairs for name in pair} - {EXECUTION})
-        held = [EXECUTION] if any(EXECUTION in pair for pair in pairs) else []
-        cells = [[_agreed(pairs, judge, other) for other in [*held, *judges]] for judge in judges]
+        execution = [EXECUTION] if any(EXECUTION in pair for pair in pairs) else []
+        cells = [
+            [_agreed(pairs, judge, other) for other in [*execution, *judges]] for judge in judges
+        ]
         numbered = [f"{judge} ({number})" for number, judge in enumerate(judges, 1)]
-        columns = [*held, *(f"({number})" for number, _ in enumerate(judges, 1))]
+        columns = [*execution, *(f"({number})" for number, _ in enumerate(judges, 1))]
         panels.append(_Panel(title, numbered, columns, cells))
     return _maps(table, panels, "share of equal verdicts; Cohen's kappa below it", size)
 
 
 def confusion_map(table: Table, size: Size | None = None) -> Figure:
-    """The figure of a table of :func:`kgbench.analysis.confusion.confusion`.
+    """Draw a table of :func:`kgbench.analysis.confusion.confusion`.
 
-    A panel for each rubric, group and judge has what execution implies down and what the judge
-    said across; judges are held against each other only where nothing was executed. Colours are
-    shares of the row, numbers are items.
+    The panel of each rubric, group and judge has the verdicts by execution as rows and those of the
+    judge as columns; judges are compared with each other only where nothing was executed. Colours
+    are shares of the row, numbers are items.
     """
     panels = []
     for title, rows in _groups(table).items():
@@ -64,8 +67,8 @@ def confusion_map(table: Table, size: Size | None = None) -> Figure:
             of_pair = [row for row in executed if (row["judge"], row["against"]) == pair]
             down = list(dict.fromkeys(str(row["expected"]) for row in of_pair))
             across = list(dict.fromkeys(str(row["said"]) for row in of_pair))
-            found = {(row["expected"], row["said"]): row for row in of_pair}
-            cells = [[_counted(found[name, said]) for said in across] for name in down]
+            cell_of = {(row["expected"], row["said"]): row for row in of_pair}
+            cells = [[_counted(cell_of[name, verdict]) for verdict in across] for name in down]
             panels.append(_Panel(f"{title}: {pair[0]} against {pair[1]}", down, across, cells))
     return _maps(
         table,
@@ -76,13 +79,13 @@ def confusion_map(table: Table, size: Size | None = None) -> Figure:
 
 
 def _groups(table: Table) -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = {}
+    groups: dict[str, list[dict[str, Any]]] = {}
     for row in table.records():
         group = row["group"]
-        found.setdefault(f"{row['rubric']}, {group}" if group else str(row["rubric"]), []).append(
+        groups.setdefault(f"{row['rubric']}, {group}" if group else str(row["rubric"]), []).append(
             row
         )
-    return found
+    return groups
 
 
 def _is_pair(row: dict[str, Any]) -> bool:
@@ -127,12 +130,12 @@ def _maps(table: Table, panels: Sequence[_Panel], meaning: str, size: Size | Non
 
 
 def _height(panel: _Panel, letters: int) -> float:
-    """The inches that a panel needs at scale 1."""
+    """Return the height in inches that a panel needs at scale 1."""
     return _CELL * len(panel.down) + 0.16 * (_lines(panel.title, letters).count("\n") + 1) + 0.4
 
 
 def _lines(name: str, letters: int) -> str:
-    """A name in lines of at most so many letters; a word that is longer is broken."""
+    """Break a name into lines of at most ``letters`` letters; longer words are broken, too."""
     return "\n".join(textwrap.wrap(name, letters, break_on_hyphens=False))
 
 
@@ -147,8 +150,8 @@ def _draw(axes: Any, panel: _Panel, chosen: Size, letters: int) -> None:
                 face = colours(value)
                 axes.fill_between([left, right], down - 0.47, down + 0.47, color=face, lw=0)
             ink = "#555555" if value is None else "white" if value < _DARK else "black"
-            place: dict[str, Any] = {"ha": "center", "va": "center"}
-            axes.text(across, down, text, color=ink, fontsize=chosen.points(7), **place)
+            alignment: dict[str, Any] = {"ha": "center", "va": "center"}
+            axes.text(across, down, text, color=ink, fontsize=chosen.points(7), **alignment)
     axes.set_xticks(range(len(panel.across)), panel.across, fontsize=chosen.points(7))
     axes.xaxis.tick_top()
     axes.set_yticks(range(len(panel.down)), [_lines(name, _LETTERS) for name in panel.down])

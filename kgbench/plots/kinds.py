@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kinds of figures: how the table of each is drawn, and how it ranks models.
+"""The kinds of figures: the function that draws each, and the order of its models.
 
-The command line, the Python API and the figures of papers draw by them.
+The command line, the Python API and the figures of papers use them.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What a user may choose about a figure beside its numbers.
+    """The options for the appearance of a figure.
 
-    ``size`` is what :func:`~kgbench.plots.figures.size_of` takes. ``title`` replaces the title of
-    the table; an empty one leaves the title out. ``top`` is the number of the best models to show.
-    With ``overlay`` all models share one compass.
+    ``size`` is an argument of :func:`~kgbench.plots.figures.size_of`. ``title`` replaces the title
+    of the table; an empty text removes it. ``top`` is the number of the best models to show. With
+    ``overlay`` all models share one compass.
     """
 
     size: str | tuple[float, float] | None = None
@@ -49,10 +49,11 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class FigureKind:
-    """A kind of figure: what draws its table, and the models of a table from the best to the worst.
+    """A kind of figure: the function that draws a table, and further properties.
 
-    ``ranked`` is ``None`` where the figure ranks no models, ``together`` where models cannot share
-    a drawing. ``fixed`` are arguments of the analysis that the figure always needs.
+    ``ranked`` returns the models of a table from the best to the worst, and is ``None`` where the
+    figure ranks no models. ``together`` draws all models in one compass, and is ``None`` where
+    that is not possible. ``fixed`` are arguments of the analysis that the figure always needs.
     """
 
     name: str
@@ -62,10 +63,10 @@ class FigureKind:
     fixed: Mapping[str, Any] = field(default_factory=dict)
 
     def check(self, layout: Layout) -> Size | None:
-        """The size of a figure with this layout, ``None`` for the default.
+        """Check a layout and return its size, ``None`` for the default.
 
-        Raises :class:`~kgbench.analysis.registry.OptionRefused` for what this kind of figure cannot
-        obey, :class:`~kgbench.errors.QueryError` for what is no size, and
+        Raises :class:`~kgbench.analysis.registry.OptionRefused` for options that this kind of
+        figure does not support, :class:`~kgbench.errors.QueryError` for an invalid size, and
         :class:`~kgbench.errors.ResourceError` where matplotlib is not installed.
         """
         if layout.overlay and self.together is None:
@@ -75,9 +76,9 @@ class FigureKind:
                 "top", f"a {self.name} figure ranks no models: select some models instead"
             )
         if layout.top is not None and layout.top < 1:
-            raise OptionRefused("top", f"{layout.top} models cannot be shown: at least 1 can")
+            raise OptionRefused("top", f"cannot show {layout.top} models: choose at least 1")
         try:
-            import matplotlib as mpl  # noqa: F401 - drawing imports it only after reading the store
+            import matplotlib as mpl  # noqa: F401 - fails before the store is read, not after
         except ModuleNotFoundError as error:
             raise ResourceError(
                 f"{error.name} is not installed: pip install 'kgbench[plots]'"
@@ -87,10 +88,10 @@ class FigureKind:
     def figure(
         self, table: Table, names: Mapping[str, str], layout: Layout
     ) -> tuple[Figure, Table]:
-        """The figure of a table, and the part of the table that it shows.
+        """Draw a table; returns the figure, and the part of the table that it shows.
 
         The figure has the display ``names`` of models; the table keeps their names in the store.
-        Raises what :meth:`check` raises.
+        Raises the errors of :meth:`check`.
         """
         size = self.check(layout)
         shown = self._best(table, layout.top)
@@ -99,11 +100,11 @@ class FigureKind:
         return draw(replace(displayed(shown, names), title=title), size), shown
 
     def _best(self, table: Table, top: int | None) -> Table:
-        """The table with only the best models, in the order in which the figure ranks them."""
+        """Return the table with only the ``top`` best models."""
         if top is None or self.ranked is None:
             return table
-        place, best = table.names.index("model"), list(self.ranked(table))[:top]
-        return replace(table, rows=tuple(row for row in table.rows if row[place] in best))
+        index, best = table.names.index("model"), list(self.ranked(table))[:top]
+        return replace(table, rows=tuple(row for row in table.rows if row[index] in best))
 
 
 KINDS: Mapping[str, FigureKind] = {
@@ -130,13 +131,16 @@ KINDS: Mapping[str, FigureKind] = {
         FigureKind("tools", tool_points.tool_figure, tool_points.ranked, fixed={"by": "model"}),
     )
 }
-"""All kinds by name; all but ``boxplot`` are drawn from the table of the analysis of that name."""
+"""All kinds by name; each but ``boxplot`` draws the table of the analysis with the same name."""
 
 
 def box_plots(
     store: Store, selection: Selection, layout: Layout, metric: str | None, answers: str | None
 ) -> dict[str, Figure]:
-    """The box plot of each task label; see :func:`kgbench.plots.box_plots.distributions`."""
+    """Draw the box plot of each task; returns figures by task label.
+
+    ``metric`` and ``answers`` are as in :func:`kgbench.plots.box_plots.distributions`.
+    """
     kind = KINDS["boxplot"]
     kind.check(layout)
     names = display_names(store)

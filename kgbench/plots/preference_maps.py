@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Format preference as a map: models down, tasks across, colour and text for what is preferred."""
+"""Format preference as a map: a row per model, a column per task, a colour per format."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from kgbench.plots.figures import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_STRONG = (PALETTE[0], "#E69F00")  # dark and light in grey
+_STRONG = (PALETTE[0], "#E69F00")  # distinguishable in grey: one dark, one light
 _PALE = ("#BFDCEC", "#FBE7BF")
 _INK = ("white", "black")
-_HEAD = 6.5  # points of the names of tasks
+_HEAD = 6.5  # font size of the names of tasks
 
 
 def preference_map(table: Table, size: Size | None = None) -> Figure:
-    """The figure of a table of :func:`kgbench.analysis.format_preference.format_preference`.
+    """Draw a table of :func:`kgbench.analysis.format_preference.format_preference`.
 
-    Strong preferences have the full colour and bold text, weaker ones a pale colour; empty cells
-    had no data. Pooled rows and columns stand apart.
+    Strong preferences have a full colour and bold text, weaker ones a pale colour; empty cells have
+    no data. Lines separate the pooled row and column.
     """
     chosen = NATURAL if size is None else size
     formats = (table.context["first_format"], table.context["second_format"])
@@ -43,7 +43,7 @@ def preference_map(table: Table, size: Size | None = None) -> Figure:
     letters = max(7, int(cell * 72 / (0.6 * 6.5)))
     columns = [wrapped(column.title, letters) for column in table.columns[1:]]
     upright = any(text_width(title, _HEAD) > cell for title in columns)
-    if upright:  # names that do not fit side by side
+    if upright:  # the names do not fit side by side
         columns = [column.title for column in table.columns[1:]]
         heads = max(text_width(title, _HEAD) for title in columns)
     else:
@@ -94,7 +94,7 @@ def preference_map(table: Table, size: Size | None = None) -> Figure:
 
 
 def _part(axes: Any, table: Table, size: Size) -> None:
-    """Draw lines before what is pooled: the column of all tasks and the row of all models."""
+    """Draw lines before the pooled column of all tasks and the pooled row of all models."""
     line: dict[str, Any] = {"color": "#777777", "linewidth": size.points(0.8), "zorder": 0}
     if len(table.columns) > 2 and table.columns[-1].title == ALL_TASKS:  # noqa: PLR2004
         axes.axvline(len(table.columns) - 2.5, **line)
@@ -103,16 +103,18 @@ def _part(axes: Any, table: Table, size: Size) -> None:
 
 
 def _handles(table: Table, formats: tuple[Value, Value]) -> list[Any]:
-    """What the marks of a table mean, of those that it has."""
+    """Return the legend entries of the marks that occur in a table."""
     from matplotlib.patches import Patch
 
     marks = {mark for row in table.rows for mark in row[1:]}
     weak, strong = table.context.get("alpha"), table.context.get("strong")
-    found: list[Any] = []
-    for place, name in enumerate(formats):
+    handles: list[Any] = []
+    for index, name in enumerate(formats):
         for colours, level, mark in ((_STRONG, strong, f"**{name}**"), (_PALE, weak, name)):
-            told = "" if level is None else f", p < {level:g}"
+            level_text = "" if level is None else f", p < {level:g}"
             if mark in marks:
-                found.append(Patch(facecolor=colours[place], label=f"better with {name}{told}"))
-    found.append(Patch(facecolor="none", label="\u2013 no difference shown"))
-    return found
+                handles.append(
+                    Patch(facecolor=colours[index], label=f"better with {name}{level_text}")
+                )
+    handles.append(Patch(facecolor="none", label="\u2013 no difference shown"))
+    return handles

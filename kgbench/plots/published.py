@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of papers, drawn again."""
+"""Reproduction of the figures of papers."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def figures(store: Store, found: Reproduced) -> Iterator[tuple[str, Figure, Table]]:
-    """The figures of a published table: what each is called, the figure, and the table it shows.
+def figures(store: Store, reproduced: Reproduced) -> Iterator[tuple[str, Figure, Table]]:
+    """Yield the figures of a published table with their names and the tables that they show.
 
-    Figures have the display names of models, the tables beside them those of the catalogue.
+    Figures have the display names of models, the tables have the names of the catalogue.
     """
-    name, table = found.published.name, found.table
-    if table is None or found.selection is None:
+    name, table = reproduced.published.name, reproduced.table
+    if table is None or reproduced.selection is None:
         return
     names = display_names(store)
-    if found.published.figure == "boxplot":
-        for glob in found.published.tasks:
-            narrowed = replace(found.selection, tasks=glob)
+    if reproduced.published.figure == "boxplot":
+        for glob in reproduced.published.tasks:
+            narrowed = replace(reproduced.selection, tasks=glob)
             for task, values in distributions(store, narrowed).items():
                 yield f"{name}-{task}", *KINDS["boxplot"].figure(values, names, Layout())
     else:
-        kind = KINDS[str(found.published.figure)]
+        kind = KINDS[str(reproduced.published.figure)]
         yield name, *kind.figure(table, names, Layout())

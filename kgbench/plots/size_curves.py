@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scores against problem size or level of difficulty.
+"""Curves of scores against problem size or level of difficulty.
 
-A curve with its 95 % interval per model, one panel per series of tasks.
+There is a curve with its 95 % interval per model, and a panel per series of tasks.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-_PER_PANEL = 8  # curves that can be told apart in one panel
-_WIDE = 6.0  # inches that hold two panels side by side
+_PER_PANEL = 8  # the greatest number of curves in one panel
+_WIDE = 6.0  # the least width in inches for two panels side by side
 
 
 def ranked(table: Table) -> list[str]:
-    """The models of a table of sizes or of levels, the best on average first."""
+    """Return the models of a table of sizes or of levels, the best on average first."""
     means: dict[str, list[float]] = {}
     for row in table.records():
         if row["mean"] is not None:
@@ -43,7 +43,7 @@ def ranked(table: Table) -> list[str]:
 
 
 def size_figure(table: Table, size: Size | None = None) -> Figure:
-    """The figure of a table of :func:`kgbench.analysis.sizes.sizes`.
+    """Draw a table of :func:`kgbench.analysis.sizes.sizes`.
 
     Many models are spread over several panels of the same series.
     """
@@ -51,32 +51,36 @@ def size_figure(table: Table, size: Size | None = None) -> Figure:
 
 
 def difficulty_figure(table: Table, size: Size | None = None) -> Figure:
-    """The figure of a table of :func:`kgbench.analysis.difficulty.difficulty`.
+    """Draw a table of :func:`kgbench.analysis.difficulty.difficulty`.
 
-    Panels are those of all families in the table; many models are spread over several panels.
+    There are panels for all families in the table; many models are spread over several panels.
     """
     families = len(set(table.column("family")))
-    place = table.names.index("series")
+    index = table.names.index("series")
     family = table.names.index("family")
 
     def titled(row: tuple[Value, ...]) -> tuple[Value, ...]:
-        return (*row[:place], f"{row[family]}, {row[place]}", *row[place + 1 :])
+        return (*row[:index], f"{row[family]}, {row[index]}", *row[index + 1 :])
 
     rows = table.rows if families == 1 else tuple(map(titled, table.rows))
     return _figure(replace(table, rows=rows), size, "level", "level")
 
 
 def _figure(table: Table, size: Size | None, across_by: str, label: str) -> Figure:
-    """Curves over the whole numbers in the column ``across_by``."""
+    """Draw curves over the integers in the column ``across_by``."""
     chosen = NATURAL if size is None else size
     rows_of: dict[tuple[str, str], dict[str, list[dict[str, Any]]]] = {}
     for row in table.records():
         series = rows_of.setdefault((str(row["series"]), str(row["metric"])), {})
         series.setdefault(str(row["model"]), []).append(row)
     models = sorted({model for series in rows_of.values() for model in series})
-    looks = {model: distinct(place) for place, model in enumerate(models)}
+    looks = {model: distinct(position) for position, model in enumerate(models)}
     groups = [models[k : k + _PER_PANEL] for k in range(0, len(models), _PER_PANEL)]
-    panels = [(of, series, group) for of, series in rows_of.items() for group in groups]
+    panels = [
+        (title_and_metric, series, group)
+        for title_and_metric, series in rows_of.items()
+        for group in groups
+    ]
     across = 2 if chosen.across >= _WIDE and len(panels) > 1 and len(groups) == 1 else 1
     down = -(-len(panels) // across)
     letters = max(20, int((chosen.across / across - 0.5) / text_width("a", 8.5)))
@@ -85,8 +89,8 @@ def _figure(table: Table, size: Size | None, across_by: str, label: str) -> Figu
     def draw(figure: Figure) -> None:
         from matplotlib.ticker import MaxNLocator
 
-        for place, ((title, metric), series, group) in enumerate(panels, 1):
-            axes = figure.add_subplot(down, across, place)
+        for position, ((title, metric), series, group) in enumerate(panels, 1):
+            axes = figure.add_subplot(down, across, position)
             for model in group:
                 if model in series:
                     _curve(axes, model, series[model], looks[model], across_by)
@@ -110,10 +114,10 @@ def _handles(looks: dict[str, dict[str, Any]], table: Table) -> list[Any]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    about = table.context.get("estimand_label")
-    label = "95 % interval of the mean" + (f" ({about})" if about else "")
-    found: list[Any] = [Line2D([], [], label=wrapped(m, 30), **look) for m, look in looks.items()]
-    return [*found, Patch(facecolor="#BBBBBB", alpha=0.5, label=wrapped(label, 30))]
+    estimand = table.context.get("estimand_label")
+    label = "95 % interval of the mean" + (f" ({estimand})" if estimand else "")
+    handles: list[Any] = [Line2D([], [], label=wrapped(m, 30), **look) for m, look in looks.items()]
+    return [*handles, Patch(facecolor="#BBBBBB", alpha=0.5, label=wrapped(label, 30))]
 
 
 def _limit(axes: Any, rows: list[dict[str, Any]]) -> None:

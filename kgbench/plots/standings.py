@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The leaderboard as a figure: bars with intervals, leaders marked, the unranked below a line."""
+"""The leaderboard as a bar chart with intervals, leaders in a dark colour, unranked models last."""
 
 from __future__ import annotations
 
@@ -11,45 +11,45 @@ from kgbench.plots.figures import NATURAL, PALETTE, Size, head, head_height, key
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_ROW = 0.25  # inches of a model
-_OTHER, _UNRANKED = "#A8CCE3", "#FFFFFF"  # lighter than leaders in grey, too
-_NAME = 26  # letters of a line of a name
+_ROW = 0.25  # the height of a row in inches
+_OTHER, _UNRANKED = "#A8CCE3", "#FFFFFF"  # also lighter than leaders in grey
+_NAME = 26  # the letters in a line of a name
 
 
 def ranked(table: Table) -> list[str]:
-    """The models of a table of :func:`kgbench.analysis.leaders.leaders`, the best first."""
+    """Return the models of a table of :func:`kgbench.analysis.leaders.leaders`, the best first."""
     return [str(model) for model in table.column("model")]
 
 
 def standings_figure(table: Table, size: Size | None = None) -> Figure:
-    """The figure of a table of :func:`kgbench.analysis.leaders.leaders`.
+    """Draw a table of :func:`kgbench.analysis.leaders.leaders`.
 
-    Dark bars are models that the test does not tell from the best, light ones the others. White
-    ones below the line are not ranked, because they were not scored on all tasks. Lines are 95 %
-    intervals, with a dot at the score they are about. At the right stand score, range of ranks, and
-    a letter for each group of models that the test does not tell apart.
+    Dark bars are models that do not differ significantly from the best, light bars are the others.
+    Models with white bars below the line are not ranked, because they were not scored on all tasks.
+    Lines are 95 % intervals, with a dot at the score that they belong to. Score, range of ranks,
+    and a letter for each group of models without significant differences are on the right.
     """
     rows: list[dict[str, Any]] = [r for r in table.records() if r["score"] is not None]
     complete = sum(row["rank"] is not None for row in rows)
-    most = max((row["tasks"] for row in rows), default=0)
+    task_count = max((row["tasks"] for row in rows), default=0)
     chosen = NATURAL if size is None else size
     gap = 0.9 if 0 < complete < len(rows) else 0.0  # of a row, with the line
-    places = [place + (gap if place >= complete else 0.0) for place in range(len(rows))]
+    positions = [position + (gap if position >= complete else 0.0) for position in range(len(rows))]
     bounded = all(0.0 <= row[end] <= 1.0 for row in rows for end in _ends(row))
 
     def draw(figure: Figure) -> None:
         axes = figure.add_subplot()
-        for place, row in zip(places, rows, strict=True):
-            _bar(axes, place, row, chosen)
-        names = [_name(row, most) for row in rows]
-        axes.set_yticks(places, names)
+        for position, row in zip(positions, rows, strict=True):
+            _bar(axes, position, row, chosen)
+        names = [_name(row, task_count) for row in rows]
+        axes.set_yticks(positions, names)
         axes.tick_params(axis="y", length=0)
         axes.grid(visible=False, axis="y")
-        axes.set_ylim((places[-1] if places else 0) + 0.6, -1.1)
+        axes.set_ylim((positions[-1] if positions else 0) + 0.6, -1.1)
         if bounded:
             axes.set_xlim(0, 1)
         if gap:
-            line = places[complete] - 0.5 - gap / 2
+            line = positions[complete] - 0.5 - gap / 2
             axes.axhline(line, color="#777777", linewidth=chosen.points(0.8), linestyle="--")
             axes.text(
                 *(0.0, line + 0.1, " not ranked: not scored on all tasks"),
@@ -68,27 +68,27 @@ def standings_figure(table: Table, size: Size | None = None) -> Figure:
 
 
 def _interval(table: Table) -> str:
-    """What the lines are, what they generalise to, and of which tasks."""
-    tasks, about = table.context.get("claimed_tasks"), table.context.get("estimand_label")
-    of = [str(about)] if about else []
-    of += [] if tasks is None else [f"{tasks} tasks"]
-    return wrapped(f"95 % interval ({', '.join(of)})" if of else "95 % interval", 34)
+    """Return the legend label of intervals, with the estimand and the number of tasks."""
+    tasks, estimand = table.context.get("claimed_tasks"), table.context.get("estimand_label")
+    details = [str(estimand)] if estimand else []
+    details += [] if tasks is None else [f"{tasks} tasks"]
+    return wrapped(f"95 % interval ({', '.join(details)})" if details else "95 % interval", 34)
 
 
 def _ends(row: dict[str, Any]) -> list[str]:
     return [name for name in ("score", "ci_low", "ci_high") if row[name] is not None]
 
 
-def _name(row: dict[str, Any], most: int) -> str:
+def _name(row: dict[str, Any], task_count: int) -> str:
     name = wrapped(str(row["model"]), _NAME)
-    return name if row["rank"] is not None else f"{name} ({row['tasks']} of {most} tasks)"
+    return name if row["rank"] is not None else f"{name} ({row['tasks']} of {task_count} tasks)"
 
 
-def _bar(axes: Any, place: float, row: dict[str, Any], size: Size) -> None:
+def _bar(axes: Any, position: float, row: dict[str, Any], size: Size) -> None:
     leads = row["leads"] and row["rank"] is not None
     colour = PALETTE[0] if leads else _OTHER if row["rank"] is not None else _UNRANKED
     axes.barh(
-        place,
+        position,
         row["score"],
         height=0.66,
         color=colour,
@@ -99,7 +99,7 @@ def _bar(axes: Any, place: float, row: dict[str, Any], size: Size) -> None:
     if row["ci_low"] is not None:
         axes.plot(
             [row["ci_low"], row["ci_high"]],
-            [place, place],
+            [position, position],
             color="black",
             linewidth=size.points(1.4),
             marker="|",
@@ -107,23 +107,28 @@ def _bar(axes: Any, place: float, row: dict[str, Any], size: Size) -> None:
             zorder=3,
         )
         axes.plot(
-            row["ci_score"], place, color="black", marker="o", markersize=size.points(2), zorder=3
+            row["ci_score"],
+            position,
+            color="black",
+            marker="o",
+            markersize=size.points(2),
+            zorder=3,
         )
     first, last = row["rank_low"], row["rank_high"]
     ranks = "" if first is None else str(first) if first == last else f"{first}\u2013{last}"
     if row["group"]:
         ranks += f" {row['group'].replace(' ', '')}"
-    _aside(axes, place, f"{row['score']:.3f}".replace("-", "\u2212"), ranks, size)
+    _aside(axes, position, f"{row['score']:.3f}".replace("-", "\u2212"), ranks, size)
 
 
 def _aside(
-    axes: Any, place: float, score: str, ranks: str, size: Size, *, bold: bool = False
+    axes: Any, position: float, score: str, ranks: str, size: Size, *, bold: bool = False
 ) -> None:
-    """Write what stands at the right of a row."""
+    """Write score and ranks to the right of a row."""
     for text, shift in ((score, 6), (ranks, 40)):
         axes.annotate(
             text,
-            (1, place),
+            (1, position),
             xycoords=("axes fraction", "data"),
             xytext=(size.points(shift), 0),
             textcoords="offset points",
@@ -139,15 +144,15 @@ def _handles(table: Table, rows: list[dict[str, Any]], complete: int) -> list[An
     from matplotlib.patches import Patch
 
     test, alpha = table.context.get("test"), table.context.get("alpha")
-    told = "" if test is None else f" ({test} test, \u03b1 = {alpha:g})"
+    test_text = "" if test is None else f" ({test} test, \u03b1 = {alpha:g})"
 
     def patch(colour: str, label: str) -> Patch:
         return Patch(facecolor=colour, edgecolor=PALETTE[0], linewidth=0.6, label=label)
 
-    found: list[Any] = [patch(PALETTE[0], f"not distinguishable from the best{told}")]
+    handles: list[Any] = [patch(PALETTE[0], f"not distinguishable from the best{test_text}")]
     if any(row["leads"] is False for row in rows):
-        found.append(patch(_OTHER, "worse than the best"))
+        handles.append(patch(_OTHER, "worse than the best"))
     if complete < len(rows):
-        found.append(patch(_UNRANKED, "not ranked"))
-    found.append(Line2D([], [], color="black", marker="|", label=_interval(table)))
-    return found
+        handles.append(patch(_UNRANKED, "not ranked"))
+    handles.append(Line2D([], [], color="black", marker="|", label=_interval(table)))
+    return handles

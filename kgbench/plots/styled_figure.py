@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A figure that keeps its style when it is saved, by whom it may be."""
+"""A matplotlib figure that keeps its style when it is saved."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ STYLE = Path(__file__).with_name("kgbench.mplstyle")
 
 
 class StyledFigure(Figure):
-    """A figure of matplotlib in the style of kgbench.
+    """A matplotlib figure in the style of kgbench.
 
-    Matplotlib asks for resolution, fonts to embed, and the look of ticks only when it writes a
-    file, and would take the user's settings then.
+    Matplotlib reads resolution, embedding of fonts and style of ticks only when it writes a file;
+    without this class it would then use the user's settings.
     """
 
     def savefig(self, *args: Any, **kwargs: Any) -> None:

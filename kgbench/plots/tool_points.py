@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Success with tools against tool calls and against cost: a point per model and task."""
+"""Scatter plots of success with tools against tool calls and cost, a point per model and task."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from kgbench.plots.figures import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_OTHER = "#AAAAAA"  # of models beyond those that colours tell apart
-_WIDE = 6.0  # inches that hold two panels side by side
+_OTHER = "#AAAAAA"  # the colour of models beyond the palette
+_WIDE = 6.0  # the least width in inches for two panels side by side
 _AXES = (("calls", "tool calls per dialogue"), ("cost", "USD per dialogue"))
 _TOKENS = ("tokens", "tokens per dialogue")
 
@@ -36,7 +36,10 @@ class _Looks(NamedTuple):
 
 
 def ranked(table: Table) -> list[str]:
-    """The models of a table of :func:`kgbench.analysis.tool_success.tool_success`, best first."""
+    """Return the models of a table of :func:`kgbench.analysis.tool_success.tool_success`, ranked.
+
+    The order is that of the best score of each model on any task.
+    """
     best: dict[str, float] = {}
     for row in table.records():
         model, score = str(row["model"]), row["score"]
@@ -45,11 +48,11 @@ def ranked(table: Table) -> list[str]:
 
 
 def tool_figure(table: Table, size: Size | None = None) -> Figure:
-    """The figure of a table of :func:`kgbench.analysis.tool_success.tool_success`.
+    """Draw a table of :func:`kgbench.analysis.tool_success.tool_success`.
 
-    A colour is a model and a shape a task, so that the conditions of a task class (with tools,
-    without) can be compared for each model. Where no cost is known and tokens are, the second panel
-    is about tokens.
+    Colours are models and shapes are tasks, so that the conditions of a task class (with and
+    without tools) can be compared for each model. The second panel shows tokens where no cost is
+    known but tokens are.
     """
     chosen = NATURAL if size is None else size
     rows = [row for row in table.records() if row["score"] is not None]
@@ -65,8 +68,8 @@ def tool_figure(table: Table, size: Size | None = None) -> Figure:
     down = len(panels) // across
 
     def draw(figure: Figure) -> None:
-        for place, (name, label) in enumerate(panels, 1):
-            axes = figure.add_subplot(down, across, place)
+        for position, (name, label) in enumerate(panels, 1):
+            axes = figure.add_subplot(down, across, position)
             _points(axes, name, rows, looks, chosen)
             axes.set_xlabel(label)
             metrics = sorted({str(row["metric"]) for row in rows})
@@ -84,8 +87,8 @@ def _second(rows: list[dict[str, Any]]) -> tuple[str, str]:
 
 
 def _points(axes: Any, name: str, rows: list[dict[str, Any]], looks: _Looks, size: Size) -> None:
-    known = [row for row in rows if row[name] is not None]
-    for row in known:
+    plotted = [row for row in rows if row[name] is not None]
+    for row in plotted:
         axes.plot(
             row[name],
             row["score"],
@@ -98,23 +101,23 @@ def _points(axes: Any, name: str, rows: list[dict[str, Any]], looks: _Looks, siz
             clip_on=False,
             zorder=3,
         )
-    if not known:
+    if not plotted:
         axes.text(*(0.5, 0.5, "unknown"), transform=axes.transAxes, ha="center", color="#555555")
     if all(0.0 <= row["score"] <= 1.0 for row in rows):
         axes.set_ylim(-0.03, 1.03)
-    most = max((row[name] for row in known), default=0.0)
-    axes.set_xlim(0, most * 1.05 or 1.0)
+    greatest = max((row[name] for row in plotted), default=0.0)
+    axes.set_xlim(0, greatest * 1.05 or 1.0)
 
 
 def _handles(looks: _Looks, *, others: bool) -> list[Any]:
     from matplotlib.lines import Line2D
 
     colours = looks.colours | ({"other models": _OTHER} if others else {})
-    found: list[Any] = [
+    handles: list[Any] = [
         Line2D([], [], color=colour, marker="s", linestyle="none", label=wrapped(model, 30))
         for model, colour in colours.items()
     ]
-    found += [
+    handles += [
         Line2D(
             *([], []),
             color="#555555",
@@ -125,4 +128,4 @@ def _handles(looks: _Looks, *, others: bool) -> list[Any]:
         )
         for task, shape in looks.shapes.items()
     ]
-    return found
+    return handles

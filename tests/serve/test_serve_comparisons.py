@@ -89,7 +89,7 @@ def test_few_cases_are_shown_of_many(view, models, monkeypatch):
 
 def test_unknown_names_are_refused(view, models):
     """A name that nothing has is told, with the names there are."""
-    with pytest.raises(QueryError, match="is no model"):
+    with pytest.raises(QueryError, match="no model, run or pass"):
         side_by_side(view, None, [models[0], "nobody"])
 
 

@@ -101,8 +101,9 @@ def combined(
         raise QueryError("; ".join(notes) or f"no source in {folder} has results")
     comparable = _comparable(groups, suite, notes)
     rows, iris = _rows(comparable, notes)
+    first = comparable[0]
     return Table(
-        title=f"Leaderboard of {_counted(comparable)}: {combined_by.label} ({comparable[0].suite_name})",
+        title=f"Leaderboard of {_counted(comparable)}: {combined_by.label} ({first.suite_name})",
         columns=COLUMNS,
         rows=tuple(rows),
         notes=(
@@ -112,9 +113,9 @@ def combined(
         ),
         queries=("score-histograms", "answer-extractions"),
         context={
-            "suite": comparable[0].suite,
+            "suite": first.suite,
             "score_set": combined_by.name,
-            "tasks": len({score.task for score in comparable[0].cells}),
+            "tasks": len({score.task for score in first.cells}),
             "groups": len(comparable),
         },
         iris={"model": iris},

@@ -34,14 +34,20 @@ class Limits:
         self._ends = time.monotonic() + self.seconds
 
     def left(self) -> float:
-        """Return the remaining seconds, more than 0. Raises :class:`ImportRefused` after the limit."""
+        """Return the remaining seconds, more than 0.
+
+        Raises :class:`~kgbench.errors.ImportRefused` if no time is left.
+        """
         left = self._ends - time.monotonic()
         if left <= 0:
             raise ImportRefused(f"it takes longer than {self.seconds:g} s: raise --seconds")
         return left
 
     def spend(self, size: int) -> None:
-        """Subtract ``size`` bytes. Raises :class:`ImportRefused` if the limit is exceeded."""
+        """Subtract ``size`` bytes.
+
+        Raises :class:`~kgbench.errors.ImportRefused` if this exceeds the limit.
+        """
         self.bytes -= size
         if self.bytes < 0:
             raise ImportRefused("it has more bytes than the limit for one source: raise --most")
@@ -55,7 +61,11 @@ class Source:
 
     @classmethod
     def named(cls, text: str) -> Source:
-        """Return the source that a user names. Raises :class:`ImportRefused`."""
+        """Return the source that a user names.
+
+        Raises :class:`~kgbench.errors.ImportRefused` if it is neither a folder nor a usable
+        address.
+        """
         if "://" not in text:
             if not Path(text).is_dir():
                 raise ImportRefused(f"{text} is neither a folder nor an http or https address")
@@ -75,7 +85,7 @@ class Source:
     def get(self, name: str, target: Path, limits: Limits, most: int | None = None) -> bool:
         """Copy the file ``name`` of the source to ``target``; return whether it exists.
 
-        ``most`` is the limit of bytes for this file. Raises :class:`ImportRefused`.
+        ``most`` is the limit of bytes for this file. Raises :class:`~kgbench.errors.ImportRefused`.
         """
         if not _NAME.fullmatch(name):
             raise ImportRefused(f"it lists an unsafe file name: {name[:100]!r}")

@@ -86,7 +86,7 @@ def test_an_address_without_a_publication_is_told_from_an_unsigned_one(groups, t
     (groups["ada"].site / "signature.jsonld").unlink()
     nothing, unsigned = harvested([tmp_path / "folder", groups["ada"].site], tmp_path / "s")
 
-    assert "no publication of kgbench" in nothing.refused
+    assert "not a publication of kgbench" in nothing.refused
     assert "it is not signed" in unsigned.refused
 
 

@@ -174,7 +174,7 @@ def test_files_are_the_same_by_content(tmp_path):
 def test_files_in_the_place_of_folders_are_told(folder):
     """Where someone put a file, no folder can be made, and the message names it."""
     (folder.path / "run").write_text("mine")
-    with pytest.raises(PublicationRefused, match=r"run should be a folder .* is a file: remove"):
+    with pytest.raises(PublicationRefused, match=r"run is a file, but the publication needs a folder there: remove"):
         folder.write("run/1/index.html", "x")
 
 

@@ -244,5 +244,5 @@ def test_a_history_is_kept_beside_its_key(tmp_path):
 
     assert History.read(tmp_path / "k").entries == history.entries
     (tmp_path / "k.keys").write_text('[{"no": 1}]')
-    with pytest.raises(SignatureError, match="restore it"):
+    with pytest.raises(SignatureError, match="restore the file"):
         History.read(tmp_path / "k")

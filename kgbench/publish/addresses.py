@@ -10,7 +10,7 @@ models), keeps its IRI, so that results of several groups can be put together.
 'https://example.org/bench/run/0199'
 >>> where.published("https://w3id.org/kgbench/metric/Text2KG/1/f1")
 'https://w3id.org/kgbench/metric/Text2KG/1/f1'
->>> where.place("https://w3id.org/kgbench/metric/Text2KG/1/f1")
+>>> where.document_path("https://w3id.org/kgbench/metric/Text2KG/1/f1")
 'metric/Text2KG/1/f1'
 >>> where.published("https://w3id.org/kgbench/run/0199/oracle/Spell/0-d1d1d1d1/0/answer")
 'https://example.org/bench/run/0199/oracle/Spell#0-d1d1d1d1-0-answer'
@@ -142,7 +142,7 @@ class Addresses:
     def _back(self) -> dict[str, str]:
         return {new: old for old, new in self.renamed.items()}
 
-    def place(self, iri: str) -> str:
+    def document_path(self, iri: str) -> str:
         """The folder of the document about ``iri`` (published or not), without slashes around it.
 
         What is not below a base, or cannot be a path, has a place of its own.

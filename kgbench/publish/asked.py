@@ -47,14 +47,14 @@ class Recording:
     def __init__(self, catalogue: Catalogue) -> None:
         self.iris = catalogue.view.iris
         self.location = catalogue.view.location
-        self.asked: dict[str, None] = {}
+        self.queries: dict[str, None] = {}
         self._catalogue = catalogue
 
     def query(self, text: str) -> Any:
         """The answer of the store."""
         if isinstance(text, Bound) and text.name == LISTED:
             return []
-        self.asked[text] = None
+        self.queries[text] = None
         return self._catalogue.query(text)
 
     def store(self) -> Store:

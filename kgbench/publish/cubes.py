@@ -81,8 +81,8 @@ class _Cubes:
     def write(self, folder: Folder) -> Iterator[Companion]:
         """The document in all formats, and the file with the members of collections."""
         found, packing = self._found, self._publication.packing
-        place = f"leaderboard/{found.slug}"
-        members = Writer(folder, f"{place}-evaluations.nt", packing)
+        document_path = f"leaderboard/{found.slug}"
+        members = Writer(folder, f"{document_path}-evaluations.nt", packing)
         members.write(f"# {packing.comment}\n".encode())
         for lines in self._members.sorted():
             for at in range(0, len(lines), _AT_ONCE):
@@ -107,7 +107,7 @@ class _Cubes:
         quads += said(tables, *((DCTERMS.hasPart, cube) for cube in cubes))
         cells = (quad for kind in found.tables for quad in self._cube(kind))
         behind_cells = self._collections(self._publication.base + packed.path)
-        files, triples = written(folder, place, chain(cells, behind_cells, quads), packing)
+        files, triples = written(folder, document_path, chain(cells, behind_cells, quads), packing)
         yield Companion(
             iri=tables.value,
             title=titles[0],
@@ -157,7 +157,7 @@ class _Cubes:
         """What a cube says of itself; people, licence and dates are those of the data set."""
         published = self._publication
         activity = node(f"{published.base}#publication")
-        asked = sorted(self._found.asked[kind])
+        asked = sorted(self._found.queries[kind])
         notes = " ".join(table.notes)
         return [
             *(

@@ -35,15 +35,15 @@ def disclosed(view: View, location: str, level: Level, wanted: Collection[str]) 
     rules = rules._replace(commitments=replace(rules.commitments, record=record))
     outgoing = Outgoing(view.database, addresses, rules)
     openings: dict[str, Opening] = {}
-    paths = {one: fragments.recorded(one) for one in wanted}
+    paths = {iri: fragments.recorded(iri) for iri in wanted}
     matched: set[str] = set()
-    for graph in sorted({str(one).strip("<>") for one in view.database.named_graphs()}):
+    for graph in sorted({str(node).strip("<>") for node in view.database.named_graphs()}):
         for quads in outgoing.graph(graph):
             subject = str(getattr(quads[0].subject, "value", ""))
             path = subject.removeprefix(view.iris.base)
             subjects = {
-                one
-                for one, wanted_path in paths.items()
+                iri
+                for iri, wanted_path in paths.items()
                 if wanted_path == path or wanted_path.endswith(f"/{path}")
             }
             chosen = set(record) if not wanted or subjects else record.keys() & set(wanted)

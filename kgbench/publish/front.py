@@ -42,7 +42,7 @@ class Front:
     """
 
     folder: Folder
-    presenting: Presenting
+    renderer: Presenting
     publication: Publication
     standings: Sequence[Standing]
     figures: Figures
@@ -84,7 +84,7 @@ class Front:
 
     def _write_shapes(self) -> None:
         """Write the shapes that dumps and catalogue conform to, complete, for any SHACL engine."""
-        shapes = whole_shapes(Data(self.presenting.shown.database))
+        shapes = whole_shapes(Data(self.renderer.site_graph.database))
         self.folder.write(f"{SHAPES}/results.ttl", shapes)
         self.folder.write(f"{SHAPES}/catalogue.ttl", declared_text("shapes", "published.ttl"))
 
@@ -112,7 +112,7 @@ class Front:
             "answers": self._answers(results, path),
             "tasks": None if tasks is None else as_sheet(results, "tasks", tasks, self.names),
             "drawn": self.figures.get(results.suite, ()),
-            "asked": results.asked,
+            "asked": results.queries,
             "packed": self.publication.packing.suffix,
         }
         self.folder.write(path, self._page("board.html", path, context))
@@ -135,7 +135,7 @@ class Front:
         write_data(self.folder, "catalog", published.catalog())
         runs = {
             f"run-{iri.rpartition('/')[2]}": iri
-            for iri in things.instances(self.presenting.shown, KGB.Run, 1_000_000)
+            for iri in things.instances(self.renderer.site_graph, KGB.Run, 1_000_000)
         }
         write_data(self.folder, "void", void(published, self.units, runs))
         versions = published.versions
@@ -152,7 +152,7 @@ class Front:
             self.folder.write(path, self._page("version.html", path, context))
 
     def _landing(self) -> str:
-        published, shown = self.publication, self.presenting.shown
+        published, site_graph = self.publication, self.renderer.site_graph
         versions = published.versions
         suites = [
             {
@@ -162,7 +162,7 @@ class Front:
                 "heat": self._heat(results),
                 "answers": self._answers(results, "index.html"),
                 "drawn": self.figures.get(results.suite, ()),
-                "asked": results.asked,
+                "asked": results.queries,
             }
             for results in self.standings
         ]
@@ -183,9 +183,9 @@ class Front:
             "companions": published.companions,
             "signed": [KEYS, SIGNATURE] if published.signed else [],
             "dialogues": published.now.dialogues,
-            "runs": sorted(map(self._run, things.runs(shown)), key=_start_time, reverse=True),
-            "models": _sorted(model_names(shown).items()),
-            "tasks": _sorted((task.iri, task.name) for task in fetch.tasks(shown).values()),
+            "runs": sorted(map(self._run, things.runs(site_graph)), key=_start_time, reverse=True),
+            "models": _sorted(model_names(site_graph).items()),
+            "tasks": _sorted((task.iri, task.name) for task in fetch.tasks(site_graph).values()),
             "suites": suites,
             "downloads": [d for d in published.now.dumps if not d.path.startswith("data/run-")],
             "queries": [queries.load(name) for name in queries.names()],
@@ -200,25 +200,27 @@ class Front:
         return sorted({subject[len(start) :] for subject in subjects if subject.startswith(start)})
 
     def _run(self, iri: str) -> dict[str, Any]:
-        shown = self.presenting.shown
+        site_graph = self.renderer.site_graph
         unit = self.units.get(f"run-{iri.rpartition('/')[2]}")
         executions = {} if unit is None else unit.facts["executions"]
         return {
             "iri": iri,
             "name": self._run_name(iri),
-            "suite": things.text(shown, iri, KGB.suite) or "",
-            **runs.when(shown, iri),
+            "suite": things.text(site_graph, iri, KGB.suite) or "",
+            **runs.when(site_graph, iri),
             "dialogues": 0 if unit is None else unit.facts["dialogues"],
             "complete": sum(done for done, *_ in executions.values()),
         }
 
     def _run_name(self, iri: str) -> str:
-        shown = self.presenting.shown
-        display = model_names(shown)
-        executions = things.subjects(shown, DCTERMS.isPartOf, iri, 1_000_000)
-        models = {things.text(shown, execution, KGB.model) for execution in executions} - {None}
-        kinds = runs.pass_kinds(shown).get(iri, ())
-        label = things.text(shown, iri, RDFS.label) or iri
+        site_graph = self.renderer.site_graph
+        display = model_names(site_graph)
+        executions = things.subjects(site_graph, DCTERMS.isPartOf, iri, 1_000_000)
+        models = {things.text(site_graph, execution, KGB.model) for execution in executions} - {
+            None
+        }
+        kinds = runs.pass_kinds(site_graph).get(iri, ())
+        label = things.text(site_graph, iri, RDFS.label) or iri
         return runs.called(
             label, kinds, sorted(display.get(str(execution), "") for execution in models)
         )
@@ -228,34 +230,32 @@ class Front:
         table = results.tables.get("leaderboard")
         if table is None:
             return None
-        leaderboard = board(table, display_names(self.presenting.shown), results.suite)
-        return leaderboard._replace(queries=filled_links(results.asked["leaderboard"]))
+        leaderboard = board(table, display_names(self.renderer.site_graph), results.suite)
+        return leaderboard._replace(queries=filled_links(results.queries["leaderboard"]))
 
     def _heat(self, results: Standing) -> HeatMap | None:
         table, ranked = results.tables.get("tasks"), results.tables.get("leaderboard")
         if table is None:
             return None
         order = [] if ranked is None else [str(name) for name in ranked.column("model")]
-        heat = heat_map(table, order, display_names(self.presenting.shown), results.suite)
-        return heat._replace(queries=filled_links(results.asked["tasks"]))
+        heat = heat_map(table, order, display_names(self.renderer.site_graph), results.suite)
+        return heat._replace(queries=filled_links(results.queries["tasks"]))
 
     def _answers(self, results: Standing, path: str) -> Callable[[str, str | None], str | None]:
         """Return a function from model and task names to the page of their dialogues.
 
         Links are relative to ``path``. There is none (``None``) unless exactly one run has such
         dialogues.
-
-        It gives ``None`` where no run, or more than one, has such dialogues.
         """
-        shown = self.presenting.shown
+        site_graph = self.renderer.site_graph
         executions_by_cell: dict[tuple[str, str], list[str]] = {}
-        for execution in things.instances(shown, KGB.TaskExecution, 1_000_000):
-            of_run = things.text(shown, execution, DCTERMS.isPartOf)
-            if of_run is None or things.text(shown, of_run, KGB.suite) != self._published_iri(
+        for execution in things.instances(site_graph, KGB.TaskExecution, 1_000_000):
+            of_run = things.text(site_graph, execution, DCTERMS.isPartOf)
+            if of_run is None or things.text(site_graph, of_run, KGB.suite) != self._published_iri(
                 results.suite
             ):
                 continue
-            cell = tuple(things.text(shown, execution, p) or "" for p in (KGB.model, KGB.task))
+            cell = tuple(things.text(site_graph, execution, p) or "" for p in (KGB.model, KGB.task))
             executions_by_cell.setdefault((cell[0], cell[1]), []).append(execution)
 
         def answers(model: str, task: str | None) -> str | None:
@@ -263,21 +263,21 @@ class Front:
                 self._published_iri(self.names.get(name or "", "")) for name in (model, task)
             )
             executions = executions_by_cell.get((iris[0], iris[1]), [])
-            return self.presenting.link(executions[0], path) if len(executions) == 1 else None
+            return self.renderer.link(executions[0], path) if len(executions) == 1 else None
 
         return answers
 
     def _published_iri(self, iri: str) -> str:
-        return self.presenting.addresses.published(iri)
+        return self.renderer.addresses.published(iri)
 
     def _page(self, template: str, path: str, context: Mapping[str, Any]) -> str:
-        return self.presenting.page(template, path, context, documents=dict(FORMATS))
+        return self.renderer.page(template, path, context, documents=dict(FORMATS))
 
 
 def next_version(
     versions: Sequence[Version], units: Mapping[str, Unit], dumps: Sequence[Dump], date: str
 ) -> list[Version]:
-    """Return the versions of the data set, with a new one if the content of its dumps has changed."""
+    """Return the versions of the data set, with a new one if the content of dumps has changed."""
     from kgbench.rdf import canonical_json, digest
 
     content = digest(canonical_json(sorted((d.path, d.content) for d in dumps)))

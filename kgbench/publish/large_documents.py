@@ -25,7 +25,7 @@ _WRITTEN_AT_ONCE = 5_000
 
 
 def written(
-    folder: Folder, place: str, quads: Iterable[ox.Quad], packing: Packing
+    folder: Folder, document_path: str, quads: Iterable[ox.Quad], packing: Packing
 ) -> tuple[tuple[Dump, ...], int]:
     """Write the document at ``place`` in all formats; its files, and the number of its triples.
 
@@ -39,9 +39,11 @@ def written(
         terms.add(some)
         count += len(some)
     files = (
-        _turtle(folder, place, path, prefixes.chosen()),
-        _packed(folder, f"{place}.nt", packing, (as_bytes(some, "nt") for some in _pieces(path))),
-        _packed(folder, f"{place}.jsonld", packing, _document(path, terms)),
+        _turtle(folder, document_path, path, prefixes.chosen()),
+        _packed(
+            folder, f"{document_path}.nt", packing, (as_bytes(some, "nt") for some in _pieces(path))
+        ),
+        _packed(folder, f"{document_path}.jsonld", packing, _document(path, terms)),
     )
     path.unlink()
     return files, count
@@ -83,15 +85,15 @@ def _pieces(path: Path) -> Iterator[list[ox.Quad]]:
         yield waiting
 
 
-def _turtle(folder: Folder, place: str, path: Path, prefixes: dict[str, str]) -> Dump:
+def _turtle(folder: Folder, document_path: str, path: Path, prefixes: dict[str, str]) -> Dump:
     unfinished = folder.work("document.ttl")
     with unfinished.open("wb") as out:
         for number, some in enumerate(_pieces(path)):
             piece = turtle(some, prefixes=prefixes)
             # Each piece begins with a line for each prefix.
             out.write(piece.split(b"\n", len(prefixes))[-1] if number else piece)
-    sha256, size = folder.adopt(f"{place}.ttl", unfinished)
-    return Dump(f"{place}.ttl", size, sha256, sha256)
+    sha256, size = folder.adopt(f"{document_path}.ttl", unfinished)
+    return Dump(f"{document_path}.ttl", size, sha256, sha256)
 
 
 def _document(path: Path, terms: framing.Terms) -> Iterator[bytes]:

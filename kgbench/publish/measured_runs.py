@@ -31,14 +31,14 @@ class MeasuredRun(NamedTuple):
 class MeasuredRuns:
     """Measures published runs one by one in the store, by the scores that count there.
 
-    ``shown`` is what is published besides dialogues; it knows what people call models.
+    ``site_graph`` is what is published besides dialogues; it knows what people call models.
     """
 
     def __init__(
-        self, view: View, shown: Memory, addresses: Addresses, measuring: Measuring
+        self, view: View, site_graph: Memory, addresses: Addresses, measuring: Measuring
     ) -> None:
         self._view = view
-        self._shown = shown
+        self._site_graph = site_graph
         self._addresses = addresses
         self._measuring = measuring
 
@@ -55,14 +55,14 @@ class MeasuredRuns:
         asked: dict[str, Recording] = defaultdict(partial(Recording, self._measuring.catalogue))
         found = measured(lambda part: asked[part].store(), run, chosen)
         progress = queries.bind(queries.load("run-progress"), runGraph=[run.graph])
-        behind = {part: one.asked for part, one in asked.items()} | {PROGRESS: {progress: None}}
+        behind = {part: one.queries for part, one in asked.items()} | {PROGRESS: {progress: None}}
         texts: dict[str, str] = {}
         links = {}
         for part, one in behind.items():
             files = filled(one, self._addresses.published)
             texts |= {path: text for path, (_, text) in files.items()}
             links[part] = filled_links({path: name for path, (name, _) in files.items()})
-        context = presented(self._published(found), self._shown, run.suite, links)
+        context = presented(self._published(found), self._site_graph, run.suite, links)
         planned = runs.planned(self._view, run, counted)
         return MeasuredRun({**context, "planned": planned}, texts)
 
@@ -85,7 +85,9 @@ class MeasuredRuns:
                 one._replace(
                     part=clean(one.part),
                     model=clean(one.model),
-                    dialogue=published(base + one.dialogue).removeprefix(self._shown.iris.base),
+                    dialogue=published(base + one.dialogue).removeprefix(
+                        self._site_graph.iris.base
+                    ),
                 )
                 for one in found.worst
             ],

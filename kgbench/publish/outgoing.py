@@ -73,14 +73,15 @@ _NOBODY = "[name]"
 class Rules(NamedTuple):
     """What is left out of a publication, and what replaces it.
 
-    Texts are left out up to a level, and so is what the scrubber finds; ``commitments`` replace
-    texts. Texts have the IRIs of pages, which leave out texts up to the level ``shown``.
+    Texts are left out up to ``level`` and replaced by commitments; ``scrubber`` removes secrets and
+    names of machines. IRIs of texts are always those of pages, which leave texts out up to
+    ``page_level``.
     """
 
     level: Level
     scrubber: Scrubber
     commitments: Commitments
-    shown: Level
+    page_level: Level
 
 
 class Outgoing:
@@ -94,7 +95,7 @@ class Outgoing:
         self._gold: dict[str, frozenset[str]] = {}
         self._left_out: dict[tuple[Level, str], bool] = {}
         self.base, self.store = addresses.base, addresses.store
-        self.place, self.held = addresses.place, addresses.held
+        self.document_path, self.held = addresses.document_path, addresses.held
 
     def graph(self, name: str) -> Iterator[list[ox.Quad]]:
         """Yield the published quads of a graph by subject, in the order of the database."""
@@ -153,7 +154,8 @@ class Outgoing:
 
     def _published(self, iri: str) -> str:
         addresses, veil = self._addresses, self._addresses.veil
-        if veil is not None and veil.names_text(iri) and self._is_left_out(iri, self._rules.shown):
+        level = self._rules.page_level
+        if veil is not None and veil.names_text(iri) and self._is_left_out(iri, level):
             return addresses.within(veil.text(addresses.moved(iri)))
         return addresses.outgoing(iri)
 
@@ -221,7 +223,7 @@ class Outgoing:
         if end is None:
             yield from kept
             return
-        yield from (quad_ for quad_ in kept if quad_.predicate != _ENDED)
+        yield from (other for other in kept if other.predicate != _ENDED)
         yield self._quad_like(quad, end, _ENDED)
 
     def _origin(self, quad: ox.Quad) -> Iterator[ox.Quad]:

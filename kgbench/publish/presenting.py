@@ -39,19 +39,19 @@ PAGE = 50  # dialogues at most on one page
 class Presenting:
     """Renders the pages of one publication.
 
-    ``shown`` holds what is published besides dialogues, in its published form; ``documents`` are
-    the places of all pages about it. ``database`` is the store, for the dialogues themselves.
+    ``site_graph`` has the published form of everything but dialogues; ``documents`` are the places
+    of all pages about it. ``database`` is the store, for the dialogues themselves.
     """
 
     def __init__(
         self,
-        shown: Memory,
+        site_graph: Memory,
         addresses: Addresses,
         documents: frozenset[str],
         database: ox.Store,
         canaries: tuple[str, ...] = (),
     ) -> None:
-        self.shown = shown
+        self.site_graph = site_graph
         self.addresses = addresses
         self.documents = documents
         self._database = database
@@ -83,7 +83,7 @@ class Presenting:
             return f"#{here[iri]}" if iri in here else self._link(iri, root)
 
         def document(iri: str, suffix: str) -> str:
-            return url(self.addresses.place(iri), root, f".{suffix}")
+            return url(self.addresses.document_path(iri), root, f".{suffix}")
 
         def ask(name: str, given: Mapping[str, Any]) -> str:
             return f"{root}{given.get('path', f'queries/{name}.rq')}"
@@ -113,7 +113,7 @@ class Presenting:
             if len(self._labels) >= _MOST_LABELS:
                 self._labels.clear()
             published = self.addresses.published(iri)
-            found = things.label(self.shown, published).removeprefix(self.addresses.base)
+            found = things.label(self.site_graph, published).removeprefix(self.addresses.base)
             found = self._labels[iri] = found.removeprefix(BASE)
         return found
 
@@ -126,13 +126,13 @@ class Presenting:
                 self._dialogues[published] = self._inside_dialogue(published)
             fragment = self._dialogues[published]
             if fragment is not None:
-                return url(self.addresses.place(published), root, fragment=fragment)
+                return url(self.addresses.document_path(published), root, fragment=fragment)
         else:
-            place = self.addresses.place(iri)
-            if place in self.documents:
+            document_path = self.addresses.document_path(iri)
+            if document_path in self.documents:
                 # The page of an analysis has no places for the nodes of its tables.
                 fragment = fragments.recorded(iri).partition("#")[2]
-                return url(place, root, fragment=fragment)
+                return url(document_path, root, fragment=fragment)
         ours = iri.startswith((self.addresses.base, self.addresses.store, BASE))
         return iri if not ours and iri.startswith(("http://", "https://")) else None
 

@@ -55,12 +55,12 @@ class ResultDocuments:
     settings: Settings
     view: View
     parts: Parts
-    told: Progress
+    progress: Progress
     addresses: Addresses
     outgoing: Outgoing
     packing: Packing
     canaries: tuple[str, ...]
-    presenting: Presenting
+    renderer: Presenting
     documents: Mapping[str, list[str]]
     units: Mapping[str, Unit]
     versions: list[Version]
@@ -74,8 +74,8 @@ class ResultDocuments:
         reached = self._reached(at_work)
         whole = len(self.documents)
         measuring = Measuring(self.view, self.parts, self.addresses, self.outgoing)
-        self.told(0, whole, "scores")
-        standings = list(measuring.standings(lambda what: self.told(0, whole, what)))
+        self.progress(0, whole, "scores")
+        standings = list(measuring.standings(lambda what: self.progress(0, whole, what)))
         waiting = [(one, at_work.submit_figures(one, self.state)) for one in standings]
         named = names(self.view, measuring)
         publication = self._publication()
@@ -91,7 +91,7 @@ class ResultDocuments:
             return found.context
 
         resources = Resources(
-            self.presenting,
+            self.renderer,
             standings=standings,
             names=named,
             counts=counts,
@@ -102,13 +102,11 @@ class ResultDocuments:
             },
             results=results,
         )
-        for number, (place, iris) in enumerate(self.documents.items()):
-            resources.write(folder, place, iris)
-            self.told(number + 1, whole, "pages")
+        for number, (path, iris) in enumerate(self.documents.items()):
+            resources.write(folder, path, iris)
+            self.progress(number + 1, whole, "pages")
         drawn = {found.suite: _adopted(folder, figures()) for found, figures in waiting}
-        entry = front.Front(
-            folder, self.presenting, publication, standings, drawn, named, self.units
-        )
+        entry = front.Front(folder, self.renderer, publication, standings, drawn, named, self.units)
         entry.write(measuring.texts | self._texts)
 
     def _reached(self, at_work: ResultWorkers) -> dict[str, Callable[[], MeasuredRun]]:
@@ -123,7 +121,7 @@ class ResultDocuments:
         return found
 
     def _publication(self) -> Publication:
-        shown = self.presenting.shown
+        site_graph = self.renderer.site_graph
         return Publication(
             self.settings.base,
             self.settings.about,
@@ -131,10 +129,10 @@ class ResultDocuments:
             packing=self.packing,
             level=self.settings.level,
             endpoint=self.settings.endpoint,
-            measured=front.measured(shown),
+            measured=front.measured(site_graph),
             canaries=self.canaries,
             collected=min(filter(None, map(self._began, self.parts.runs)), default=None),
-            things=measured_things(shown, self.addresses),
+            things=measured_things(site_graph, self.addresses),
             signed=self.settings.signer is not None,
         )
 

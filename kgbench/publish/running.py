@@ -72,7 +72,7 @@ class Making:
     packing: Packing
     workers: Executions
     original: Callable[[str], str]
-    presenting: Presenting
+    renderer: Presenting
 
     def run(
         self, part: RunPart, key: str, earlier: Unit | None, told: Callable[[int], None]
@@ -101,7 +101,7 @@ class Making:
         }
         files = {path: sha256 for _, one in done for path, sha256 in one.files.items()}
         pages = text_indexes.write(
-            self.folder, self.presenting, part.run, [one.texts for _, one in done], unused
+            self.folder, self.renderer, part.run, [one.texts for _, one in done], unused
         )
         files |= {path: self.folder.written[path] for path in pages}
         facts = {
@@ -210,11 +210,11 @@ def make_run(maker: Maker, part: RunPart, key: str, earlier: Unit | None) -> Mad
         making = Making(
             folder,
             holding.database,
-            holding.dumped,
+            holding.dump_outgoing,
             maker.setup.packing,
             holding,
             maker.setup.addresses.original,
-            maker.presenting,
+            maker.renderer,
         )
         unit = making.run(part, key, earlier, lambda _: None)
     finally:

@@ -56,7 +56,7 @@ class Settings:
     signer: Signs | None = None
 
     @property
-    def shown_level(self) -> Level:
+    def page_level(self) -> Level:
         """What is left out of pages."""
         return self.level if self.password is None else Level.ANSWERS
 

@@ -30,7 +30,7 @@ class Setup:
 
     snapshot: str
     view_base: str
-    shown: str
+    site_graph: Path
     out: Path
     addresses: Addresses
     documents: frozenset[str]
@@ -39,7 +39,7 @@ class Setup:
     others: frozenset[str]
     shared: tuple[str, ...]
     rules: Rules
-    dumped: Rules
+    dump_rules: Rules
     packing: Packing
     canaries: tuple[str, ...]
 
@@ -57,5 +57,5 @@ class Opened(NamedTuple):
 def shown_by(setup: Setup) -> Memory:
     """The shown things, in the same order in every process."""
     loaded = ox.Store()
-    loaded.bulk_load(path=setup.shown, format=ox.RdfFormat.N_QUADS)
+    loaded.bulk_load(path=str(setup.site_graph), format=ox.RdfFormat.N_QUADS)
     return Memory(loaded, setup.addresses.base)

@@ -99,7 +99,7 @@ def documents(made: Memory, outgoing: Outgoing, parts: Parts) -> dict[str, list[
         kinds = {str(q.object) for q in made.database.quads_for_pattern(node, _TYPE, None)}
         ours = any(KGB in kind or PROV.Association in kind for kind in kinds)
         if ours or node.value.startswith(bases):
-            found.setdefault(outgoing.place(node.value), []).append(node.value)
+            found.setdefault(outgoing.document_path(node.value), []).append(node.value)
     return {place: sorted(found[place]) for place in sorted(found)}
 
 
@@ -157,4 +157,4 @@ def executions(made: Memory, addresses: Addresses) -> Iterator[str]:
     """The places of the documents of task executions."""
     kind = ox.NamedNode(KGB.TaskExecution)
     for quad in made.database.quads_for_pattern(None, ox.NamedNode(RDF.type), kind):
-        yield addresses.place(str(quad.subject).strip("<>"))
+        yield addresses.document_path(str(quad.subject).strip("<>"))

@@ -54,7 +54,7 @@ class Report(NamedTuple):
 
 
 def publish(settings: Settings, progress: Progress) -> Report:
-    """Publish a store according to ``settings``; ``told`` receives (done, total, what).
+    """Publish a store according to ``settings``; ``progress`` is called with (done, total, what).
 
     Raises :class:`~kgbench.errors.PublicationRefused`, before anything is written, if the folder is
     not a published folder, or if texts of a protected suite would be published in the clear.
@@ -63,12 +63,12 @@ def publish(settings: Settings, progress: Progress) -> Report:
     selected = parts(view, settings)
     refuse_in_the_clear(view, settings, selected.suites)
     rules, addresses = prepared(
-        view, settings.location, settings.base, settings.shown_level, selected.runs_of_passes
+        view, settings.location, settings.base, settings.page_level, selected.runs_of_passes
     )
-    dumped = Outgoing(view.database, addresses, rules._replace(level=settings.level))
+    dump_outgoing = Outgoing(view.database, addresses, rules._replace(level=settings.level))
     lock = claim(settings.out)
     try:
-        return Publishing(settings, view, selected, progress, rules, addresses, dumped).run()
+        return Publishing(settings, view, selected, progress, rules, addresses, dump_outgoing).run()
     finally:
         lock.close()
 
@@ -90,18 +90,19 @@ def opened(location: str) -> View:
 
 @dataclass
 class Publishing:
-    """One run of the publication; ``rules`` apply to pages, ``for_dumps`` gives the quads of dumps.
+    """The publication of one store.
 
-    ``versions`` are the earlier versions, for a folder without a manifest.
+    ``rules`` apply to pages, and ``dump_outgoing`` gives the quads of dumps. ``versions`` are the
+    earlier versions, for a folder without a manifest.
     """
 
     settings: Settings
     view: View
     parts: Parts
-    told: Progress
+    progress: Progress
     rules: Rules
     addresses: Addresses
-    for_dumps: Outgoing
+    dump_outgoing: Outgoing
     versions: tuple[Version, ...] = ()
 
     def __post_init__(self) -> None:
@@ -121,14 +122,14 @@ class Publishing:
             site_graph = shown.shown(self.view, self.outgoing, self.parts)
             documents = shown.documents(site_graph, self.outgoing, self.parts)
             places = frozenset((*documents, *shown.executions(site_graph, self.addresses)))
-            presenting = Presenting(
+            renderer = Presenting(
                 site_graph, self.addresses, places, self.view.database, self.canaries
             )
-            units, stale = self._stale(folder, earlier, presenting)
+            units, stale = self._stale(folder, earlier, renderer)
             runs = [run for run, _ in stale.values()]
-            with self._workers(folder, presenting, runs) as (pool, dialogues):
+            with self._workers(folder, renderer, runs) as (pool, dialogues):
                 units |= self._make(
-                    folder, earlier, presenting, at_work=pool, stale=stale, whole=dialogues
+                    folder, earlier, renderer, pool=pool, stale=stale, total=dialogues
                 )
                 units = dict(sorted(units.items()))
                 dumps = self._joined(folder, earlier, units)
@@ -138,12 +139,12 @@ class Publishing:
                     settings=self.settings,
                     view=self.view,
                     parts=self.parts,
-                    told=self.told,
+                    progress=self.progress,
                     addresses=self.addresses,
                     outgoing=self.outgoing,
                     packing=self.packing,
                     canaries=self.canaries,
-                    presenting=presenting,
+                    renderer=renderer,
                     documents=documents,
                     units=units,
                     versions=versions,
@@ -157,11 +158,11 @@ class Publishing:
     # --- runs, catalogue and the rest -------------------------------------------------------
 
     def _stale(
-        self, folder: Folder, earlier: Manifest, presenting: Presenting
+        self, folder: Folder, earlier: Manifest, renderer: Presenting
     ) -> tuple[dict[str, Unit], dict[str, tuple[RunPart, str]]]:
         """Return the unchanged units of runs, and by name the changed runs with their new keys."""
         common_digest = self._common_digest()
-        site_graph = presenting.shown
+        site_graph = renderer.site_graph
         kept, stale = {}, {}
         for part in self.parts.runs:
             key = digest(
@@ -183,29 +184,29 @@ class Publishing:
 
     @contextmanager
     def _workers(
-        self, folder: Folder, presenting: Presenting, stale: Iterable[RunPart]
+        self, folder: Folder, renderer: Presenting, stale: Iterable[RunPart]
     ) -> Iterator[tuple[Workers, int]]:
         """Start the workers; yield them with the number of dialogues of the ``stale`` runs."""
         path = folder.work("shown.nq")
-        presenting.shown.database.dump(str(path), ox.RdfFormat.N_QUADS)
+        renderer.site_graph.database.dump(str(path), ox.RdfFormat.N_QUADS)
         setup = Setup(
             snapshot=self.view.path,
             view_base=self.view.iris.base,
-            shown=str(path),
+            site_graph=path,
             out=self.settings.out,
             addresses=self.addresses,
-            documents=presenting.documents,
+            documents=renderer.documents,
             parts=self.parts,
             graphs=self.parts.graphs,
             others=frozenset(self.outgoing.node(graph).value for graph, _ in self.parts.others),
             shared=(self.parts.catalogue, *(graph for graph, _ in self.parts.others)),
             rules=self.rules,
-            dumped=self.for_dumps.rules,
+            dump_rules=self.dump_outgoing.rules,
             packing=self.packing,
             canaries=self.canaries,
         )
         number_of_dialogues = sum(dialogues_in(self.view.database, part.graph) for part in stale)
-        opened = Opened(self.view, self.for_dumps.recorded)
+        opened = Opened(self.view, self.dump_outgoing.recorded)
         with workers(setup, self.settings.processes, number_of_dialogues, opened) as pool:
             yield pool, number_of_dialogues
 
@@ -213,28 +214,28 @@ class Publishing:
         self,
         folder: Folder,
         earlier: Manifest,
-        presenting: Presenting,
+        renderer: Presenting,
         *,
         pool: Workers,
         stale: Mapping[str, tuple[RunPart, str]],
         total: int,
     ) -> dict[str, Unit]:
-        """Make the units of ``stale`` runs (``whole`` dialogues), and units without dialogues."""
+        """Make the units of ``stale`` runs (``total`` dialogues), and units without dialogues."""
         done = 0
 
         def report(dialogues: int) -> None:
             nonlocal done
             done += dialogues
-            self.told(done, total, "dialogues")
+            self.progress(done, total, "dialogues")
 
         making = Making(
             folder,
             self.view.database,
-            self.for_dumps,
+            self.dump_outgoing,
             self.packing,
             pool,
             self.addresses.original,
-            presenting,
+            renderer,
         )
         todo = [(part, key, earlier.units.get(name)) for name, (part, key) in stale.items()]
         units = make_runs(pool, making, todo, report)
@@ -245,10 +246,10 @@ class Publishing:
     def _without_dialogues(
         self,
     ) -> Iterator[tuple[str, Callable[[], Iterable[list[ox.Quad]]]]]:
-        yield "catalogue", lambda: shown.catalogue(self.for_dumps, self.parts)
+        yield "catalogue", lambda: shown.catalogue(self.dump_outgoing, self.parts)
         others = [graph for graph, _ in self.parts.others]
         if others:
-            yield "other", lambda: (q for g in others for q in self.for_dumps.graph(g))
+            yield "other", lambda: (q for g in others for q in self.dump_outgoing.graph(g))
 
     def _joined(self, folder: Folder, earlier: Manifest, units: dict[str, Unit]) -> list[Dump]:
         """Return the dumps of everything, followed by those of the parts."""
@@ -271,7 +272,7 @@ class Publishing:
             canonical_json(
                 [
                     self._common_digest(),
-                    shown.identity(documents.presenting.shown),
+                    shown.identity(documents.renderer.site_graph),
                     sorted(self._stamps()),
                     [unit.facts for unit in documents.units.values()],
                     [dump.sha256 for dump in documents.versions[-1].dumps],
@@ -338,7 +339,7 @@ class Publishing:
                     self.addresses.base,
                     dict(self.addresses.renamed),
                     int(self.rules.level),
-                    int(self.for_dumps.rules.level),
+                    int(self.dump_outgoing.rules.level),
                     sorted(self.rules.scrubber.names),
                     self.rules.scrubber.secrets.identity(),
                     self.rules.commitments.tag("state", ""),

@@ -26,18 +26,18 @@ class Entry(NamedTuple):
     more: int
 
 
-def noted(found: Gathered, place: str) -> Iterator[str]:
+def noted(found: Gathered, page: str) -> Iterator[str]:
     """Lines that say which texts stand in a dialogue, which is on the page at ``place``."""
     for iri in (*found.prompts, *found.answers, *found.tool_calls, *found.tool_results):
         used = (PROV.used,) if iri in found.tool_calls else ()
         for predicate in (*(one.value for one in TEXTS), *used):
             for text in found.said[iri].get(predicate, ()):
-                yield f"{text.value}\t{place}\t{iri.partition('#')[2]}\n"
+                yield f"{text.value}\t{page}\t{iri.partition('#')[2]}\n"
 
 
 def write(
     folder: Folder,
-    presenting: Presenting,
+    renderer: Presenting,
     run: str,
     lists: Sequence[str],
     unused: Sequence[str],
@@ -48,20 +48,20 @@ def write(
     that the texts of a large run are never held at once.
     """
     pages = []
-    whole = f"{presenting.addresses.moved(run)}/text/"
+    whole = f"{renderer.addresses.moved(run)}/text/"
     for digit in "0123456789abcdef":
         about = f"{whole}{digit}"
         found: dict[str, list[Any]] = {
             iri.partition("#")[2]: [None, 0] for iri in unused if iri.startswith(f"{about}#")
         }
-        for name, place, fragment in _lines(folder, lists, f"{about}#"):
+        for name, page, fragment in _lines(folder, lists, f"{about}#"):
             known = found.get(name)
             if known is None:
-                found[name] = [(place, fragment), 0]
+                found[name] = [(page, fragment), 0]
             else:
                 known[1] += 1
         if found:
-            pages.append(_page(folder, presenting, about, run, found))
+            pages.append(_page(folder, renderer, about, run, found))
     for name in lists:
         folder.work(name).unlink()
     return pages
@@ -72,20 +72,20 @@ def _lines(folder: Folder, lists: Iterable[str], start: str) -> Iterator[tuple[s
         with folder.work(name).open(encoding="utf-8") as lines:
             for line in lines:
                 if line.startswith(start):
-                    iri, place, fragment = line.rstrip("\n").split("\t")
-                    yield iri[len(start) :], place, fragment
+                    iri, page, fragment = line.rstrip("\n").split("\t")
+                    yield iri[len(start) :], page, fragment
 
 
 def _page(
-    folder: Folder, presenting: Presenting, iri: str, run: str, found: dict[str, list[Any]]
+    folder: Folder, renderer: Presenting, iri: str, run: str, found: dict[str, list[Any]]
 ) -> str:
-    place = presenting.addresses.place(iri)
-    path = f"{place}/index.html"
-    root = "../" * (place.count("/") + 1)
+    document_path = renderer.addresses.document_path(iri)
+    path = f"{document_path}/index.html"
+    root = "../" * (document_path.count("/") + 1)
     entries = [
         Entry(name, None if at is None else url(at[0], root, fragment=at[1]), more)
         for name, (at, more) in sorted(found.items())
     ]
-    context = {"iri": iri, "run": presenting.addresses.published(run), "entries": entries}
-    folder.write(path, presenting.page("texts.html", path, context))
+    context = {"iri": iri, "run": renderer.addresses.published(run), "entries": entries}
+    folder.write(path, renderer.page("texts.html", path, context))
     return path

@@ -54,7 +54,7 @@ class _Worker:
     def _runs(self) -> MeasuredRuns:
         view, addresses = self._maker.view, self._setup.addresses
         measuring = Measuring(view, self._setup.parts, addresses, self._maker.outgoing)
-        return MeasuredRuns(view, self._maker.presenting.shown, addresses, measuring)
+        return MeasuredRuns(view, self._maker.renderer.site_graph, addresses, measuring)
 
 
 class _Here:

@@ -114,10 +114,10 @@ def _publish(published: Published, said: Recipe, place: Path) -> None:
             settings=settings,
             view=view,
             parts=held,
-            told=lambda *_: None,
+            progress=lambda *_: None,
             rules=rules,
             addresses=addresses,
-            for_dumps=_Read(view.database, addresses, rules, published.dumps),
+            dump_outgoing=_Read(view.database, addresses, rules, published.dumps),
             versions=said.versions[:-1],
         ).run()
     finally:

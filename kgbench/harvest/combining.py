@@ -58,7 +58,7 @@ class Group:
     suite: str
     suite_name: str
     cells: frozenset[Score]
-    found: tuple[Standing, ...]
+    standings: tuple[Standing, ...]
     steps: Mapping[str, frozenset[str]]
     names: Mapping[str, str]
 
@@ -176,7 +176,7 @@ def _source_groups(
                 suite=selection.suite,
                 suite_name=selection.suite_name,
                 cells=frozenset(score for s in results for score in s.parts),
-                found=tuple(results),
+                standings=tuple(results),
                 steps={model: frozenset(of) for model, of in steps.items()},
                 names=names,
             )
@@ -226,13 +226,13 @@ def _rows(chosen: list[Group], notes: list[str]) -> tuple[list[tuple[Value, ...]
     pooled: dict[tuple[str, frozenset[str]], _Pooled] = defaultdict(_Pooled)
     names: dict[str, str] = {}
     for group in chosen:
-        for standing in group.found:
+        for standing in group.standings:
             model = standing.model
             names[model] = group.names[model]
             pooled[model, group.steps.get(model, frozenset())].parts[group.source] = standing
     several = {m for m in names if sum(model == m for model, _ in pooled) > 1}
     notes += [
-        f"{names[model]} stands in several rows: its answers were extracted by different steps."
+        f"{names[model]} has several rows: its answers were extracted by different steps."
         for model in sorted(several)
     ]
     entries, iris = [], {}

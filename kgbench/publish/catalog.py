@@ -107,9 +107,9 @@ class Publication:
             f"Version {self.now.number}.{published} {self.version(self.now)}"
         )
 
-    def version(self, one: Version) -> str:
+    def version(self, published: Version) -> str:
         """Return the IRI of a version."""
-        return f"{self.base}version/{one.number}"
+        return f"{self.base}version/{published.number}"
 
     def catalog(self) -> list[ox.Quad]:
         """Return the description of catalogue, data set, distributions and endpoint."""

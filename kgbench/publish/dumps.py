@@ -228,17 +228,17 @@ class Prefixes:
 
     def add(self, quads: Iterable[ox.Quad]) -> None:
         """Count the namespaces in some statements."""
-        named: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         vocabulary: dict[str, None] = {}
         for subject, predicate, value, _ in quads:
             name = predicate.value
             if name != RDF.type:  # Turtle writes it as "a"
                 vocabulary[name] = None
-                named[name] += 1
+                counts[name] += 1
             if isinstance(subject, ox.NamedNode):
-                named[subject.value] += 1
+                counts[subject.value] += 1
             if isinstance(value, ox.NamedNode):
-                named[value.value] += 1
+                counts[value.value] += 1
             elif (
                 isinstance(value, ox.Literal)
                 and (kind := value.datatype.value) not in _IMPLICIT_TYPES
@@ -246,7 +246,7 @@ class Prefixes:
                 vocabulary[kind] = None
         for name in vocabulary:
             self._prefixes.update(_prefix(name))
-        for name, times in named.items():
+        for name, times in counts.items():
             self._spaces[_space(name)] += times
 
     def chosen(self) -> dict[str, str]:

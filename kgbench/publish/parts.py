@@ -83,20 +83,20 @@ def parts(view: View, settings: Settings) -> Parts:
         str(q.subject).strip("<>"): str(getattr(q.object, "value", ""))
         for q in view.database.quads_for_pattern(None, ox.NamedNode(KGB.describes), None)
     }
-    wanted = {reading.find_run(view, name).iri for name in settings.runs}
+    selected_runs = {reading.find_run(view, name).iri for name in settings.runs}
     runs = tuple(
         run
         for run in sorted(
             _runs(view, described, stamps),
             key=lambda run_part: (_began(view, run_part), run_part.run),
         )
-        if not wanted or run.run in wanted
+        if not selected_runs or run.run in selected_runs
     )
     if not runs:
         raise PublicationRefused(f"{view.location} holds no run to publish")
     suites = frozenset(suite for run in runs for suite in (run.suite, *_suites(view, run.graph)))
     selected_graphs = {run.graph for run in runs}
-    others = tuple(sorted(_others(view, described, None if not wanted else selected_graphs)))
+    others = tuple(sorted(_others(view, described, None if not selected_runs else selected_graphs)))
     return Parts(
         catalogue=view.iris.catalogue,
         runs=runs,
@@ -107,7 +107,7 @@ def parts(view: View, settings: Settings) -> Parts:
         reviewers=frozenset(_reviewers(view, runs)),
         unasked=unasked(view.database, view.iris.catalogue, (graph for graph, _ in others))
         | frozenset(_counts(view, described)),
-        partial=bool(wanted),
+        partial=bool(selected_runs),
     )
 
 

@@ -205,10 +205,10 @@ def part(table: Table | None, column: str, value: str) -> Table | None:
 
 
 def as_sheet(
-    results: Standing, kind: str, table: Table, named: Mapping[str, str], **options: str
+    results: Standing, kind: str, table: Table, iris_by_name: Mapping[str, str], **options: str
 ) -> Sheet:
     """Return a table for a page, with the exact queries behind it."""
-    rendered = sheet(table, named, results.suite, **options)
+    rendered = sheet(table, iris_by_name, results.suite, **options)
     return rendered._replace(queries=filled_links(results.queries[kind]))
 
 
@@ -218,13 +218,13 @@ def filled_links(paths: Mapping[str, str]) -> list[tuple[str, dict[str, str]]]:
 
 
 def of_model(
-    suite_results: Standing, name: str, iri: str, named: Mapping[str, str]
+    suite_results: Standing, name: str, iri: str, iris_by_name: Mapping[str, str]
 ) -> dict[str, Any] | None:
     """Return the results of a model in one suite for its card, or ``None`` if it has none."""
     table = part(suite_results.tables.get(TASKS), "model", name)
     if table is None:
         return None
-    scores = as_sheet(suite_results, TASKS, table, named, hide="model")
+    scores = as_sheet(suite_results, TASKS, table, iris_by_name, hide="model")
     spokes = []
     compass_kind = drawn_compass(suite_results)
     if compass_kind is not None:
@@ -246,19 +246,21 @@ def of_model(
         "compass_queries": []
         if compass_kind is None
         else list(suite_results.queries[compass_kind].items()),
-        "outcomes": as_sheet(suite_results, _OUTCOMES, outcomes, named) if outcomes.rows else None,
+        "outcomes": as_sheet(suite_results, _OUTCOMES, outcomes, iris_by_name)
+        if outcomes.rows
+        else None,
     }
 
 
 def of_task(
-    suite_results: Standing, name: str, named: Mapping[str, str], display: Mapping[str, str]
+    suite_results: Standing, name: str, iris_by_name: Mapping[str, str], display: Mapping[str, str]
 ) -> dict[str, Any] | None:
     """Return the results of one task in one suite; ``display`` has the display names of models."""
     table = part(suite_results.tables.get(TASKS), "task", name)
     if table is None:
         return None
     context = exercises.of_suite(table, display, suite_results.suite, suite_results.label)
-    return {**context, "sheet": as_sheet(suite_results, TASKS, table, named, hide="task")}
+    return {**context, "sheet": as_sheet(suite_results, TASKS, table, iris_by_name, hide="task")}
 
 
 def of_suite(suite_results: Standing | None, view: View, suite: str) -> dict[str, Any]:

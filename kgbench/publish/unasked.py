@@ -45,9 +45,9 @@ def unasked(database: ox.Store, catalogue: str, others: Iterable[str]) -> frozen
     }
     used_classes = {quad.object for quad in database.quads_for_pattern(None, _CLASS, None, graph)}
     doubtful = reached(iri.value for iri in classes - used_classes)
-    named = {
+    referenced = {
         str(getattr(quad.object, "value", ""))
         for other in others
         for quad in database.quads_for_pattern(None, None, None, ox.NamedNode(other))
     }
-    return frozenset(doubtful - reached((names.keys() - doubtful) | named))
+    return frozenset(doubtful - reached((names.keys() - doubtful) | referenced))

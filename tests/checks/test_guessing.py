@@ -104,7 +104,7 @@ def test_digests_that_nobody_guesses_are_told(quads: ox.Store, tmp_path: Path) -
     )
     assert sorted(found) == sorted(
         [
-            f"unsalted-digest {node} The unsalted digest of what was left out is told: guesses can "
+            f"unsalted-digest {node} An unsalted digest of what was left out is public: guesses can "
             f"be compared with {what}."
             for node, what in (
                 (text, "its kgb:digest"),

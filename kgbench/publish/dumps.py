@@ -312,7 +312,7 @@ def join(
 
 
 def _is_unchanged(target: Path, earlier: Dump, path: str, content: str) -> bool:
-    """Return whether the file at ``place`` is the earlier dump, and has this content."""
+    """Return whether the file at ``target`` is the earlier dump, and has this content."""
     return (
         (earlier.path, earlier.content) == (path, content)
         and target.is_file()

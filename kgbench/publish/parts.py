@@ -54,7 +54,7 @@ class Parts:
     suites: frozenset[str]
     models: frozenset[str]
     reviewers: frozenset[str]
-    unasked: frozenset[str]
+    unused: frozenset[str]
     partial: bool
 
     @property
@@ -105,7 +105,7 @@ def parts(view: View, settings: Settings) -> Parts:
         suites=suites,
         models=frozenset(_models(view, selected_graphs)),
         reviewers=frozenset(_reviewers(view, runs)),
-        unasked=unasked(view.database, view.iris.catalogue, (graph for graph, _ in others))
+        unused=unasked(view.database, view.iris.catalogue, (graph for graph, _ in others))
         | frozenset(_counts(view, described)),
         partial=bool(selected_runs),
     )

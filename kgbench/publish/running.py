@@ -76,7 +76,7 @@ class Making:
     def run(
         self, part: RunPart, key: str, earlier: Unit | None, progress: Callable[[int], None]
     ) -> Unit:
-        """Make one run; ``told`` is called with the number of dialogues made."""
+        """Make one run; ``progress`` is called with the number of dialogues made."""
         pending = [
             (execution, self.workers.submit(execution, f"{part.name}-{number}"))
             for number, execution in enumerate(self._executions(part))
@@ -152,7 +152,7 @@ class Making:
     ) -> Iterator[list[ox.Quad]]:
         """Yield all quads of a run by subject.
 
-        Trees of subjects outside of dialogues are added to ``left``, IRIs of texts among them to
+        Trees of subjects outside of dialogues are added to ``other_trees``, IRIs of texts among them to
         ``unused``.
         """
         for graph in part.graphs:

@@ -48,7 +48,7 @@ def catalogue(outgoing: Outgoing, parts: Parts) -> Iterator[list[ox.Quad]]:
     Cases of suites without a published run are always left out, because nobody decided whether
     their texts may be published.
     """
-    unused = {outgoing.node(iri).value for iri in parts.unasked}
+    unused = {outgoing.node(iri).value for iri in parts.unused}
     for quads in outgoing.graph(parts.catalogue):
         if str(quads[0].subject).strip("<>") not in unused and _is_needed(outgoing, parts, quads):
             yield sorted([*quads, *_missing_text(quads)], key=str)

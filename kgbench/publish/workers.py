@@ -164,7 +164,7 @@ def make_runs(
 ) -> dict[str, Unit]:
     """Make runs, given with their keys and earlier units; return their units by name.
 
-    ``told`` is called with the number of dialogues made.
+    ``progress`` is called with the number of dialogues made.
     """
     large, waiting, units = [], [], {}
     for part, key, earlier in todo:

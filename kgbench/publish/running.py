@@ -152,8 +152,8 @@ class Making:
     ) -> Iterator[list[ox.Quad]]:
         """Yield all quads of a run by subject.
 
-        Trees of subjects outside of dialogues are added to ``other_trees``, IRIs of texts among them to
-        ``unused``.
+        Trees of subjects outside of dialogues are added to ``other_trees``, IRIs of texts among
+        them to ``unused``.
         """
         for graph in part.graphs:
             for quads in self.outgoing.graph(graph):

@@ -115,7 +115,7 @@ class ResultDocuments:
             standing.suite: _move_figures(folder, figures())
             for standing, figures in pending_figures
         }
-        root_files = front.Front(
+        front_files = front.Front(
             folder,
             self.renderer,
             publication,
@@ -124,7 +124,7 @@ class ResultDocuments:
             iris_by_name,
             self.units,
         )
-        root_files.write(measuring.texts | self._texts)
+        front_files.write(measuring.texts | self._texts)
 
     def _start_run_results(self, pool: ResultWorkers) -> dict[str, Callable[[], MeasuredRun]]:
         """Start computing the results of all runs; return functions that wait, by published IRI."""

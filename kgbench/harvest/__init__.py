@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Publications of other groups: fetched within limits, verified, kept apart, and compared."""
+"""Publications of other groups: downloaded within limits, verified, stored apart, and compared."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One leaderboard from the results of several groups, each read from a store of its own.
+"""A leaderboard over the results of several groups, each read from its own store.
 
-Groups are comparable where their models were scored by the same metrics on the same tasks of the
-same suite: IRIs of metrics and tasks name versions. Values of one model are pooled where its
-answers were extracted by the same steps. What is left out is told with its reason.
+Groups are comparable if their models were scored by the same metrics on the same tasks of the same
+suite; IRIs of metrics and tasks include versions. Values of one model are pooled if its answers
+were extracted by the same steps. The table's notes say what was left out, and why.
 """
 
 from __future__ import annotations
@@ -43,38 +43,38 @@ _TESTED = (
     "Differences between groups are tested by Welch's test over dialogues as if they were "
     "independent, with Holm's correction over pairs of groups."
 )
-_NAMED = 3  # tasks and metrics that a note names
+_NAMED = 3  # most tasks and metrics that a note names
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
     """The results of one source within one suite.
 
-    ``cells`` are the scores of models with all tasks, ``steps`` by which answers of each model
-    (IRI) were extracted; ``names`` are those of models and tasks.
+    ``cells`` are the scores of models that have all tasks. ``steps`` are the extraction steps of
+    the answers of each model (IRI). ``names`` are the names of models and tasks by IRI.
     """
 
     source: str
     suite: str
     suite_name: str
     cells: frozenset[Score]
-    found: tuple[Standing, ...]
+    standings: tuple[Standing, ...]
     steps: Mapping[str, frozenset[str]]
     names: Mapping[str, str]
 
 
 @dataclass(slots=True)
 class _Pooled:
-    """What groups measured of one model, by the steps of its extraction."""
+    """The results of several groups for one model and its extraction steps; ``parts`` by source."""
 
     parts: dict[str, Standing] = field(default_factory=dict)
 
     @property
     def standing(self) -> Standing:
-        """What all groups together measured."""
+        """The pooled results of all groups."""
         gathered: dict[Score, list[Histogram]] = defaultdict(list)
-        for one in self.parts.values():
-            for score, histogram in one.parts.items():
+        for result in self.parts.values():
+            for score, histogram in result.parts.items():
                 gathered[score].append(histogram)
         first = next(iter(self.parts.values()))
         parts = {score: Histogram.pooled(many) for score, many in gathered.items()}
@@ -84,79 +84,81 @@ class _Pooled:
 def combined(
     folder: Path, combined_by: ScoreSet, suite: str | None = None, trust: Collection[str] = ()
 ) -> Table:
-    """The leaderboard of the harvested sources in ``folder`` over a score set.
+    """Return the leaderboard of the harvested sources in ``folder`` over a score set.
 
-    ``trust`` names the sources to believe (name, address, base or key); without it those count
-    that a key vouched for. The score of a model is the mean over scores of the mean over all
-    dialogues of all groups. ``apart`` is the largest difference between two groups on a model, and
-    ``p_differ`` Welch's test of it (as if dialogues were independent), by Holm's correction over
-    the pairs of groups. Raises :class:`~kgbench.errors.QueryError` where nothing is left.
+    ``trust`` names the sources to include (name, address, base or key); without it, those are
+    included that a trusted key vouched for. The score of a model is the mean over scores of the
+    mean over all dialogues of all groups. ``apart`` is the largest difference between two groups on
+    a model, and ``p_differ`` the p-value of Welch's test of it (as if dialogues were independent),
+    with Holm's correction over the pairs of groups. Raises :class:`~kgbench.errors.QueryError` if
+    nothing is left.
     """
     notes: list[str] = []
     groups: list[Group] = []
-    for path, source in _believed(folder, trust, notes):
-        groups += _of(path, source, combined_by, suite, notes)
+    for path, source in _trusted_sources(folder, trust, notes):
+        groups += _source_groups(path, source, combined_by, suite, notes)
     if not groups:
         raise QueryError("; ".join(notes) or f"no source in {folder} has results")
-    chosen = _comparable(groups, suite, notes)
-    rows, iris = _rows(chosen, notes)
+    comparable = _comparable(groups, suite, notes)
+    rows, iris = _rows(comparable, notes)
+    first = comparable[0]
     return Table(
-        title=f"Leaderboard of {_counted(chosen)}: {combined_by.label} ({chosen[0].suite_name})",
+        title=f"Leaderboard of {_counted(comparable)}: {combined_by.label} ({first.suite_name})",
         columns=COLUMNS,
         rows=tuple(rows),
         notes=(
-            f"Groups: {', '.join(one.source for one in chosen)}.",
+            f"Groups: {', '.join(group.source for group in comparable)}.",
             *notes,
             _TESTED,
         ),
         queries=("score-histograms", "answer-extractions"),
         context={
-            "suite": chosen[0].suite,
+            "suite": first.suite,
             "score_set": combined_by.name,
-            "tasks": len({score.task for score in chosen[0].cells}),
-            "groups": len(chosen),
+            "tasks": len({score.task for score in first.cells}),
+            "groups": len(comparable),
         },
         iris={"model": iris},
     )
 
 
-def _believed(
+def _trusted_sources(
     folder: Path, trust: Collection[str], notes: list[str]
 ) -> Iterator[tuple[Path, Harvested]]:
-    """The sources that are to be believed."""
+    """Yield the trusted sources with their folders; add a note for each of the others."""
     known = list(sources.every(folder))
     for name in trust:
-        if not any(one.is_called(name) for _, one in known):
-            there_are = ", ".join(one.name for _, one in known)
+        if not any(source.is_called(name) for _, source in known):
+            there_are = ", ".join(source.name for _, source in known)
             raise QueryError(f"no source is called '{name}'; there are: {there_are}")
-    for path, one in known:
-        if trust and not any(one.is_called(name) for name in trust):
-            notes.append(f"Left out: {one.name}, which --trust does not name.")
-        elif not trust and not one.vouched:
-            by = "is not signed" if one.signer is None else f"is signed by {one.signer}"
+    for path, source in known:
+        if trust and not any(source.is_called(name) for name in trust):
+            notes.append(f"Left out: {source.name}, which --trust does not name.")
+        elif not trust and not source.vouched:
+            by = "is not signed" if source.signer is None else f"is signed by {source.signer}"
             notes.append(
-                f"Left out: {one.name} {by}, and no key was given that vouches for it: name it "
-                f"with --trust, or harvest it with --key."
+                f"Left out: {source.name} {by}, and no given key vouches for it: name it with "
+                "--trust, or harvest it with --key."
             )
         else:
-            yield path, one
+            yield path, source
 
 
-def _of(
+def _source_groups(
     path: Path, source: Harvested, combined_by: ScoreSet, suite: str | None, notes: list[str]
 ) -> Iterator[Group]:
-    """The results of a source in each of its suites, or in the one that is named."""
+    """Yield the results of a source for each of its suites, or only for ``suite``."""
     with open_reader(str(path / "store")) as store:
         suites = [suite] if suite else [str(row[0]) for row in queries.rows(store, "list-suites")]
-        for one in suites:
+        for suite_iri in suites:
             try:
-                selection = select(store, one, FIRST)
+                selection = select(store, suite_iri, FIRST)
             except QueryError as error:
                 notes.append(f"Left out: {source.name}: {error}.")
                 continue
             tasks = fetch.tasks(store)
-            found = [s for s in standings(store, selection, combined_by, tasks) if s.parts]
-            if not found:
+            results = [s for s in standings(store, selection, combined_by, tasks) if s.parts]
+            if not results:
                 continue
             steps: dict[str, set[str]] = defaultdict(set)
             for row in queries.run(
@@ -166,15 +168,15 @@ def _of(
                 steps[row["model"].value].add("" if step is None else step.value)
             models = fetch.models(store)
             metrics = fetch.metrics(store)
-            names = {s.model: models.name(s.model) for s in found}
+            names = {s.model: models.name(s.model) for s in results}
             names |= {iri: f"{task.name} {task.version}" for iri, task in tasks.items()}
             names |= {iri: metric.name for iri, metric in metrics.items()}
             yield Group(
                 source=source.name,
                 suite=selection.suite,
                 suite_name=selection.suite_name,
-                cells=frozenset(score for s in found for score in s.parts),
-                found=tuple(found),
+                cells=frozenset(score for s in results for score in s.parts),
+                standings=tuple(results),
                 steps={model: frozenset(of) for model, of in steps.items()},
                 names=names,
             )
@@ -185,101 +187,105 @@ def _counted(groups: list[Group]) -> str:
 
 
 def _comparable(groups: list[Group], suite: str | None, notes: list[str]) -> list[Group]:
-    """The groups with the same scores as most others; why others are not among them is noted."""
-    names = {one.suite: one.suite_name for one in groups}
+    """Return the largest set of groups with the same scores; note why others are not comparable."""
+    names = {group.suite: group.suite_name for group in groups}
     if len(names) > 1 and suite is None:
-        told = ", ".join(sorted(names.values()))
-        raise QueryError(f"the sources have results in several suites ({told}): name one: --suite")
-    alike: dict[frozenset[Score], list[Group]] = defaultdict(list)
-    for one in groups:
-        alike[one.cells].append(one)
-    chosen = max(alike.values(), key=lambda many: (len(many), len(many[0].cells)))
+        suite_names = ", ".join(sorted(names.values()))
+        raise QueryError(f"the sources have results of several suites ({suite_names}): use --suite")
+    by_cells: dict[frozenset[Score], list[Group]] = defaultdict(list)
+    for group in groups:
+        by_cells[group.cells].append(group)
+    chosen = max(
+        by_cells.values(), key=lambda candidates: (len(candidates), len(candidates[0].cells))
+    )
     notes += [
-        f"Not comparable: {one.source} {_difference(one, chosen[0])}."
-        for one in groups
-        if one not in chosen
+        f"Not comparable: {group.source} {_difference(group, chosen[0])}."
+        for group in groups
+        if group not in chosen
     ]
     return chosen
 
 
-def _difference(one: Group, wanted: Group) -> str:
-    """Why the scores of a group are not those of another one."""
+def _difference(group: Group, reference: Group) -> str:
+    """Say in words how the scores of a group differ from those of ``reference``."""
     words = []
-    for verb, more, less in (("has", one, wanted), ("lacks", wanted, one)):
+    for verb, more, less in (("has", group, reference), ("lacks", reference, group)):
         scores = sorted(more.cells - less.cells)
-        told = [
+        examples = [
             f"{more.names.get(s.metric, s.metric)} of {more.names.get(s.task, s.task)}"
             for s in scores[:_NAMED]
         ]
-        if told:
-            rest = f" and {len(scores) - _NAMED} more" if len(scores) > _NAMED else ""
-            words.append(f"{verb} {', '.join(told)}{rest}")
+        if examples:
+            remaining = f" and {len(scores) - _NAMED} more" if len(scores) > _NAMED else ""
+            words.append(f"{verb} {', '.join(examples)}{remaining}")
     return " and ".join(words)
 
 
 def _rows(chosen: list[Group], notes: list[str]) -> tuple[list[tuple[Value, ...]], dict[str, str]]:
-    """The rows of the table, the best first, and the IRIs of its models."""
+    """Return the rows of the table, best model first, and the IRIs of its models by name."""
     pooled: dict[tuple[str, frozenset[str]], _Pooled] = defaultdict(_Pooled)
     names: dict[str, str] = {}
     for group in chosen:
-        for one in group.found:
-            names[one.model] = group.names[one.model]
-            steps = group.steps.get(one.model, frozenset())
-            pooled[one.model, steps].parts[group.source] = one
+        for standing in group.standings:
+            model = standing.model
+            names[model] = group.names[model]
+            pooled[model, group.steps.get(model, frozenset())].parts[group.source] = standing
     several = {m for m in names if sum(model == m for model, _ in pooled) > 1}
     notes += [
-        f"{names[model]} stands in several rows: its answers were extracted by different steps."
+        f"{names[model]} has several rows: its answers were extracted by different steps."
         for model in sorted(several)
     ]
-    made, iris = [], {}
-    wanted = len(chosen[0].cells)
+    entries, iris = [], {}
+    number_of_scores = len(chosen[0].cells)
     for (model, steps), parts in pooled.items():
         how = ", ".join(sorted(s.rpartition("extraction/")[2] or "whole text" for s in steps))
         name = f"{names[model]} ({how})" if model in several else names[model]
         iris[name] = model
-        made.append((name, _measured(parts), len(parts.standing.parts) == wanted))
-    made.sort(key=lambda one: (not one[2], -float(one[1][0] or 0), one[0]))
-    places = ranks([_score(row[0]) if whole else None for _, row, whole in made])
-    rows = [(place, name, *row) for place, (name, row, _) in zip(places, made, strict=True)]
+        entries.append((name, _cells(parts), len(parts.standing.parts) == number_of_scores))
+    entries.sort(key=lambda entry: (not entry[2], -float(entry[1][0] or 0), entry[0]))
+    row_ranks = ranks([_score(row[0]) if is_complete else None for _, row, is_complete in entries])
+    rows = [(rank, name, *row) for rank, (name, row, _) in zip(row_ranks, entries, strict=True)]
     return rows, iris
 
 
-def _measured(pooled: _Pooled) -> tuple[Value, ...]:
-    """The cells of a model after its name."""
-    whole = pooled.standing
-    by_group = {source: one.score for source, one in sorted(pooled.parts.items())}
-    told = ", ".join(f"{s} {value:.3f}" for s, value in by_group.items() if value is not None)
+def _cells(pooled: _Pooled) -> tuple[Value, ...]:
+    """Return the cells of a model's row after its name."""
+    standing = pooled.standing
+    by_group = {source: part.score for source, part in sorted(pooled.parts.items())}
+    scores_text = ", ".join(
+        f"{s} {value:.3f}" for s, value in by_group.items() if value is not None
+    )
     scores = [value for value in by_group.values() if value is not None]
     return (
-        whole.score,
-        whole.sd,
-        whole.pooled.n,
-        whole.tasks,
+        standing.score,
+        standing.sd,
+        standing.pooled.n,
+        standing.tasks,
         len(by_group),
-        told,
+        scores_text,
         max(scores) - min(scores) if len(scores) > 1 else None,
-        _p_differ([one.pooled for one in pooled.parts.values()]),
+        _p_differ([part.pooled for part in pooled.parts.values()]),
     )
 
 
 def _p_differ(parts: Iterable[Histogram]) -> float | None:
-    """The least p of Welch's test between two groups, by Holm's correction over all pairs."""
+    """Return the smallest p-value of Welch's test between two groups, with Holm's correction."""
     from scipy import stats  # type: ignore[import-untyped]
 
     from kgbench.analysis.significance import holm
 
-    found = []
+    p_values = []
     for one, other in combinations(parts, 2):
         if min(one.n, other.n) < 2:  # noqa: PLR2004 - a variance needs two values
             continue
         if not (one.sd or other.sd):
-            found.append(1.0 if one.mean == other.mean else 0.0)
+            p_values.append(1.0 if one.mean == other.mean else 0.0)
             continue
         test = stats.ttest_ind_from_stats(
             *(one.mean, one.sd, one.n, other.mean, other.sd, other.n), equal_var=False
         )
-        found.append(float(test.pvalue))
-    corrected = [p for p in holm(found) if p is not None]
+        p_values.append(float(test.pvalue))
+    corrected = [p for p in holm(p_values) if p is not None]
     return min(corrected, default=None)
 
 

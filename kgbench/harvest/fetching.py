@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fetching the files of a publication: from the folder or address that was named, from no other.
+"""Download of the files of a publication, from the given folder or address only.
 
-No redirect is followed, so no other host is asked. All files of a source together keep to a limit
-of bytes and of seconds.
+Redirects are not followed, so no other host is contacted. All files of a source share one limit of
+bytes and one of seconds.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NAME: Final = re.compile(r"(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._/-]{0,200}")
 
 @dataclass
 class Limits:
-    """What is left for one source: bytes, and the time (monotonic seconds) at which it ends."""
+    """The remaining bytes and seconds for one source; time runs from the creation of the object."""
 
     bytes: int
     seconds: float
@@ -34,28 +34,38 @@ class Limits:
         self._ends = time.monotonic() + self.seconds
 
     def left(self) -> float:
-        """The seconds that are left, more than none. Raises :class:`ImportRefused`."""
+        """Return the remaining seconds, more than 0.
+
+        Raises :class:`~kgbench.errors.ImportRefused` if no time is left.
+        """
         left = self._ends - time.monotonic()
         if left <= 0:
             raise ImportRefused(f"it takes longer than {self.seconds:g} s: raise --seconds")
         return left
 
     def spend(self, size: int) -> None:
-        """Count bytes. Raises :class:`ImportRefused`."""
+        """Subtract ``size`` bytes.
+
+        Raises :class:`~kgbench.errors.ImportRefused` if this exceeds the limit.
+        """
         self.bytes -= size
         if self.bytes < 0:
-            raise ImportRefused("it has more bytes than are fetched of a source: raise --most")
+            raise ImportRefused("it has more bytes than the limit for one source: raise --most")
 
 
 @dataclass(frozen=True)
 class Source:
-    """A folder, or the address of one (http or https)."""
+    """A source of publications: a folder, or the http(s) address of one."""
 
     address: str
 
     @classmethod
     def named(cls, text: str) -> Source:
-        """The source that a user names. Raises :class:`ImportRefused`."""
+        """Return the source that a user names.
+
+        Raises :class:`~kgbench.errors.ImportRefused` if it is neither a folder nor a usable
+        address.
+        """
         if "://" not in text:
             if not Path(text).is_dir():
                 raise ImportRefused(f"{text} is neither a folder nor an http or https address")
@@ -73,12 +83,12 @@ class Source:
         return cls(text if text.endswith("/") else f"{text}/")
 
     def get(self, name: str, target: Path, limits: Limits, most: int | None = None) -> bool:
-        """Put the file ``name`` of the source into ``target``; whether there is one.
+        """Copy the file ``name`` of the source to ``target``; return whether it exists.
 
-        ``most`` are the most bytes of this file. Raises :class:`ImportRefused`.
+        ``most`` is the limit of bytes for this file. Raises :class:`~kgbench.errors.ImportRefused`.
         """
         if not _NAME.fullmatch(name):
-            raise ImportRefused(f"it names a file that is not fetched: {name[:100]!r}")
+            raise ImportRefused(f"it lists an unsafe file name: {name[:100]!r}")
         allowed = limits.bytes if most is None else min(most, limits.bytes)
         left = limits.left()
         if "://" in self.address:
@@ -97,6 +107,6 @@ class Source:
         if not path.is_relative_to(root) or not path.is_file():
             return False
         if path.stat().st_size > most:
-            raise ImportRefused(f"{name} is larger than {most} bytes: not read")
+            raise ImportRefused(f"{name} is larger than {most} bytes")
         shutil.copyfile(path, target)
         return True

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Harvesting a source: what is new is fetched, verified, and put into the store of the source.
+"""Harvesting of sources: new parts are downloaded, verified, and imported into the source's store.
 
-Nothing of a source is believed before everything of it fits: a source that is refused leaves what
-was harvested of it before.
+Nothing is imported before all of a source's changes are verified. A source that is refused keeps
+its results from the last harvest.
 """
 
 from __future__ import annotations
@@ -35,7 +35,11 @@ _RUN = "data/run-"
 
 
 class Outcome(NamedTuple):
-    """What came of a source: its state, or why it was refused; what was fetched of it."""
+    """The result of harvesting one source.
+
+    ``found`` is its new state, or ``refused`` the reason for refusing it. ``before`` is the version
+    from the last harvest, and ``fetched`` the number of downloaded parts.
+    """
 
     address: str
     name: str
@@ -46,7 +50,7 @@ class Outcome(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The outcome as one line."""
+        """The outcome as one line of text."""
         if self.found is None:
             kept = "" if self.before is None else f" (version {self.before} is kept)"
             return f"refused  {self.address}: {self.refused}{kept}"
@@ -67,37 +71,37 @@ def harvest(
     seconds: float,
     unsigned: bool = False,
 ) -> Iterator[Outcome]:
-    """Harvest publications into ``folder``, one after the other; one that is refused stops none.
+    """Harvest publications into ``folder`` one by one; a refused source does not stop the others.
 
-    ``keys`` (Multikeys) are trusted; each source must be signed by one of them or one that follows
-    it. Without ``keys`` sources are verified by their own keys, or those known from before.
-    ``most`` bytes are fetched of a source, within ``seconds``. Raises
-    :class:`~kgbench.errors.ImportRefused` where an address is none.
+    ``keys`` (Multikeys) are trusted; each source must be signed by one of them or by a successor.
+    Without ``keys`` sources are verified by their own keys, or by those known from the last
+    harvest. At most ``most`` bytes are downloaded per source, within ``seconds``. Raises
+    :class:`~kgbench.errors.ImportRefused` if an address is not usable.
     """
-    named = [Source.named(address) for address in addresses]
-    for source in named:
-        place = folder / _name(source)
-        known = sources.read(place)
+    all_sources = [Source.named(address) for address in addresses]
+    for source in all_sources:
+        folder_of_source = folder / _name(source)
+        known = sources.read(folder_of_source)
         before = None if known is None else known.version
         try:
             with scratch_folder() as scratch:
-                found, fetched = _harvested(
+                state, fetched = _harvest_source(
                     source,
-                    place,
+                    folder_of_source,
                     known,
                     keys=keys,
                     scratch=scratch,
                     limits=Limits(most, seconds),
                     unsigned=unsigned,
                 )
-            yield Outcome(source.address, place.name, found, None, before, fetched)
+            yield Outcome(source.address, folder_of_source.name, state, None, before, fetched)
         except KgbenchError as error:
-            yield Outcome(source.address, place.name, None, str(error), before)
+            yield Outcome(source.address, folder_of_source.name, None, str(error), before)
 
 
-def _harvested(
+def _harvest_source(
     source: Source,
-    place: Path,
+    folder: Path,
     known: Harvested | None,
     *,
     keys: Collection[str],
@@ -105,23 +109,29 @@ def _harvested(
     limits: Limits,
     unsigned: bool,
 ) -> tuple[Harvested, int]:
-    """What was harvested, and how many parts were fetched."""
-    if known is not None and not (place / "store").is_dir():
-        known = replace(known, parts={})  # all of it is fetched again
+    """Harvest one source; return its new state and the number of downloaded parts."""
+    if known is not None and not (folder / "store").is_dir():
+        known = replace(known, parts={})  # the store is gone: download everything again
     offered = offer(source, keys, known, scratch, limits, unsigned=unsigned)
-    _refuse_taken(place, offered)
+    _refuse_used_base(folder, offered)
     parts = {} if known is None else known.parts
-    wanted = [name for name, told in offered.parts.items() if parts.get(name) != told]
-    # What was imported is only added to: a run that was changed or has gone needs a new store.
-    runs = {name: told for name, told in parts.items() if name.startswith(_RUN)}
-    anew = any(offered.parts.get(name) != told for name, told in runs.items())
-    if anew or not (place / "store").is_dir():
-        wanted, anew = list(offered.parts), True
-    if wanted:
-        files = [_fetched(source, name, offered, scratch, limits) for name in wanted]
-        _store(source, place, [one for many in files for one in many], scratch, anew=anew)
-    found = Harvested(
-        name=place.name,
+    changed = [name for name, digest_ in offered.parts.items() if parts.get(name) != digest_]
+    # Imports only add to a store, so that a changed or removed run needs a new store.
+    runs = {name: digest_ for name, digest_ in parts.items() if name.startswith(_RUN)}
+    anew = any(offered.parts.get(name) != digest_ for name, digest_ in runs.items())
+    if anew or not (folder / "store").is_dir():
+        changed, anew = list(offered.parts), True
+    if changed:
+        files = [_download(source, name, offered, scratch, limits) for name in changed]
+        _import(
+            source,
+            folder,
+            [file for part_files in files for file in part_files],
+            scratch,
+            anew=anew,
+        )
+    state = Harvested(
+        name=folder.name,
         address=source.address,
         base=offered.base,
         version=offered.version,
@@ -132,76 +142,80 @@ def _harvested(
         keys=tuple(offered.history.entries.values()),
         parts=offered.parts,
     )
-    place.mkdir(parents=True, exist_ok=True)
-    sources.write(place, found)
-    return found, len(wanted)
+    folder.mkdir(parents=True, exist_ok=True)
+    sources.write(folder, state)
+    return state, len(changed)
 
 
-def _fetched(
+def _download(
     source: Source, name: str, offered: Offer, scratch: Path, limits: Limits
 ) -> list[RdfFile]:
-    """One part, compared with its checksum and its canonical digest."""
+    """Download one part and verify its checksum and its canonical digest."""
     if name.endswith(".zip"):
-        raise ImportRefused(f"{name} is encrypted: import it by kgbench import rdf --password")
+        raise ImportRefused(f"{name} is encrypted: import it with kgbench import rdf --password")
     for inner in ("fetched", "unpacked"):
         (scratch / inner).mkdir(exist_ok=True)
     path = scratch / "fetched" / name.rpartition("/")[2]
     if not source.get(name, path, limits):
-        raise ImportRefused(f"{name} is listed, and not there")
+        raise ImportRefused(f"{name} is listed, but missing")
     if rdf_files.sha256(path) != offered.parts[name]:
-        raise SignatureError(f"the checksum of {name} is another one: it was changed since")
+        raise SignatureError(f"the checksum of {name} does not fit: the file was changed")
     files = rdf_files.unpack(path, name, scratch / "unpacked")
-    for one in files:
-        if offered.signer is not None and digest(one.path, None) != offered.canonical[name]:
-            raise SignatureError(f"the data in {name} are not those that were signed")
+    for file in files:
+        if offered.signer is not None and digest(file.path, None) != offered.canonical[name]:
+            raise SignatureError(f"the data in {name} differ from the data that were signed")
     return files
 
 
-def _store(source: Source, place: Path, files: list[RdfFile], scratch: Path, *, anew: bool) -> None:
-    """Import verified files into the store of the source, into a new one where ``anew``."""
-    origins = [Origin(f"{source.address} {one.name}", rdf_files.sha256(one.path)) for one in files]
+def _import(
+    source: Source, folder: Path, files: list[RdfFile], scratch: Path, *, anew: bool
+) -> None:
+    """Import verified files into the store of the source, or into a new one if ``anew``."""
+    origins = [
+        Origin(f"{source.address} {file.name}", rdf_files.sha256(file.path)) for file in files
+    ]
     contents = rdf_contents.read(stage(files, scratch))
-    place.mkdir(parents=True, exist_ok=True)
-    target = place / ("store.new" if anew else "store")
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / ("store.new" if anew else "store")
     if anew:
         shutil.rmtree(target, ignore_errors=True)
     with open_store(str(target)) as opened:
         importing.load(opened, contents, origins, scratch)
     if anew:
-        with _aside(place / "store"):
-            target.rename(place / "store")
+        with _replacing(folder / "store"):
+            target.rename(folder / "store")
 
 
 @contextmanager
-def _aside(path: Path) -> Iterator[None]:
-    """Put a folder aside, which is removed in the end; it returns where something fails."""
+def _replacing(path: Path) -> Iterator[None]:
+    """Move a folder aside and remove it at the end, or restore it after an ``OSError``."""
     old = path.with_name("store.old")
     shutil.rmtree(old, ignore_errors=True)
-    there = path.is_dir()
-    if there:
+    existed = path.is_dir()
+    if existed:
         path.rename(old)
     try:
         yield
     except OSError:
-        if there:
+        if existed:
             old.rename(path)
         raise
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _refuse_taken(place: Path, offered: Offer) -> None:
-    """Refuse a source that claims the base of another one."""
-    for path in place.parent.glob("*"):
-        other = sources.read(path) if path != place and path.is_dir() else None
+def _refuse_used_base(folder: Path, offered: Offer) -> None:
+    """Refuse a source with the base of another source."""
+    for path in folder.parent.glob("*"):
+        other = sources.read(path) if path != folder and path.is_dir() else None
         if other is not None and other.base == offered.base:
             raise ImportRefused(
-                f"it claims the base {offered.base}, as {other.name} does, which was harvested "
-                f"before: remove {path}{os.sep} where this one is right"
+                f"it has the base {offered.base} of {other.name}, which was harvested before: "
+                f"remove {path}{os.sep} if the new source is the right one"
             )
 
 
 def _name(source: Source) -> str:
-    """The name of a source: its host and path, or the name of its folder."""
+    """Return the name of a source: its host and path, or the name of its folder."""
     if "://" not in source.address:
         return slug(Path(source.address).name or "folder")
     parts = urlsplit(source.address)

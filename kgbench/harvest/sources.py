@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of harvested sources: for each one a store of its own, and where it comes from.
+"""The folder of harvested sources: the state and the store of each.
 
 ::
 
     FOLDER/NAME/source.json   address, base, version, keys, parts with their digests, time
-    FOLDER/NAME/store/        its results, and nothing of others
+    FOLDER/NAME/store/        the results of this source only
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ STATE: Final = "source.json"
 
 @dataclass(frozen=True, slots=True)
 class Harvested:
-    """What was harvested of a source.
+    """The state of a harvested source.
 
-    ``signer`` is the key (Multikey) that signed it, ``None`` where nobody did; ``vouched`` says
-    whether a key that the harvester named vouches for that one. ``keys`` are those of the signer.
-    ``sums`` is the SHA-256 of its ``SHA256SUMS``; ``parts`` have those of its data by their paths.
+    ``signer`` is the key (Multikey) that signed it, ``None`` for an unsigned source; ``vouched``
+    says whether a key from the user vouches for the signer. ``keys`` are all keys of the signer.
+    ``sums`` is the SHA-256 of the source's ``SHA256SUMS``, and ``parts`` has the SHA-256 of its
+    data files by path.
     """
 
     name: str
@@ -43,49 +44,49 @@ class Harvested:
 
     @property
     def history(self) -> History:
-        """The keys of its signer."""
+        """The history of the signer's keys."""
         return History(self.keys)
 
     def is_called(self, name: str) -> bool:
-        """Whether a user means this source: by its name, address, base, or the key of it."""
+        """Return whether ``name`` is the name, address, base or a key of this source."""
         called = {self.name, self.address, self.address.rstrip("/"), self.base, self.signer}
         return name in called or name in self.history.entries
 
 
 def read(folder: Path) -> Harvested | None:
-    """The source in ``folder/source.json``; ``None`` where there is none.
+    """Read the source in ``folder/source.json``; ``None`` if there is none.
 
-    Raises :class:`~kgbench.errors.ResourceError` where it is damaged.
+    Raises :class:`~kgbench.errors.ResourceError` if the file is damaged.
     """
     path = folder / STATE
     try:
-        said: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return Harvested(**{**said, "keys": tuple(Entry(**one) for one in said["keys"])})
+        fields: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return Harvested(**{**fields, "keys": tuple(Entry(**key) for key in fields["keys"])})
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError, LookupError) as error:
         raise ResourceError(
-            f"{path} cannot be read ({error}): remove {folder}, harvest again"
-        ) from (None)
+            f"{path} cannot be read ({error}): remove {folder} and harvest again"
+        ) from None
 
 
-def write(folder: Path, found: Harvested) -> None:
-    """Record a source, in one step."""
-    text = json.dumps(asdict(found), indent=1, ensure_ascii=False)
+def write(folder: Path, source: Harvested) -> None:
+    """Write the state of a source, atomically."""
+    text = json.dumps(asdict(source), indent=1, ensure_ascii=False)
     unfinished = folder / f".{STATE}.unfinished"
     unfinished.write_text(text + "\n", encoding="utf-8")
     unfinished.replace(folder / STATE)
 
 
 def every(folder: Path) -> Iterator[tuple[Path, Harvested]]:
-    """All sources in a folder of sources, by name.
+    """Yield all sources in a folder, with their paths, by name.
 
-    Raises :class:`~kgbench.errors.ResourceError` where there are none.
+    Raises :class:`~kgbench.errors.ResourceError` if there are none.
     """
-    found = [(path, read(path)) for path in sorted(folder.glob("*")) if path.is_dir()]
-    known = [(path, one) for path, one in found if one is not None]
+    states = [(path, read(path)) for path in sorted(folder.glob("*")) if path.is_dir()]
+    known = [(path, source) for path, source in states if source is not None]
     if not known:
         raise ResourceError(
-            f"{folder} has no harvested sources: kgbench harvest URL --into {folder}"
+            f"{folder} has no harvested sources: run kgbench harvest URL --into {folder}"
         )
     yield from known

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whom a publication is by, and which data it has, before any of the data are fetched."""
+"""Verification of a publication's signer and list of data before the data are downloaded."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ from kgbench.vocab import DCAT, DCTERMS, KGB
 
 _LINE: Final = re.compile(r"([0-9a-f]{64}) [ *](.+)", re.ASCII)
 _PART: Final = re.compile(r"data/(?!all\.)[A-Za-z0-9._-]+\.nq(\.zst|\.gz|\.zip)?")
-_NOTE: Final = 64 << 20  # bytes of SHA256SUMS
+_LARGEST_SUMS: Final = 64 << 20  # bytes of SHA256SUMS
 
 
 @dataclass(frozen=True)
 class Offer:
-    """What a source offers: who signed it, and its data with their digests.
+    """The verified offer of a source: its signer, and its data files with their digests.
 
-    ``parts`` are SHA-256 of files by path, ``canonical`` those of RDFC-1.0 where it is signed.
+    ``parts`` has the SHA-256 of files by path, ``canonical`` the RDFC-1.0 digests of a signed
+    source.
     """
 
     base: str
@@ -53,31 +54,31 @@ def offer(
     *,
     unsigned: bool,
 ) -> Offer:
-    """What ``source`` offers, verified.
+    """Verify what ``source`` offers, and return it.
 
-    ``keys`` (Multikeys) are trusted, and where there are none those that were before; ``known`` is
-    what was harvested before. A source without signatures is refused unless ``unsigned``. Raises
+    ``keys`` (Multikeys) are trusted, or without them the keys from the last harvest, which is
+    ``known``. A source without signature is refused unless ``unsigned``. Raises
     :class:`~kgbench.errors.ImportRefused` and :class:`~kgbench.errors.SignatureError`.
     """
     document = _document(source, SIGNATURE, scratch, limits)
     if document is None:
-        _sums(source, scratch, limits, None)  # refuses what is no publication at all
+        _sums(source, scratch, limits, None)  # refuses a folder that is not a publication
         if keys or not unsigned or (known is not None and known.signer is not None):
             raise ImportRefused(
-                "it is not signed (or not any more), so nobody says who published it: ask its "
-                "publisher for a signature; --unsigned takes sources that never had one"
+                "it is not signed (or no longer signed), so its publisher is unknown: ask for a "
+                "signature; --unsigned accepts sources that never had one"
             )
         return _unsigned(source, scratch, limits)
     base = _base(document)
     if known is not None and known.base != base:
-        raise ImportRefused(f"its base was {known.base}, and is {base} now: it is another one")
+        raise ImportRefused(f"its base was {known.base}, and is now {base}: it is another source")
     listed = _document(source, KEYS, scratch, limits)
     if listed is None:
-        raise ImportRefused(f"it has a signature, and no {KEYS}")
+        raise ImportRefused(f"it has a signature, but no {KEYS}")
     iri = f"{base}{KEYS}"
     trusted = keys or (() if known is None else known.history.entries)
     history = History.trusted(listed, iri, trusted)
-    _refuse_returned(known, history)
+    _refuse_restored_keys(known, history)
     stated = Stated(signed(document, history, iri))
     signer = proofs.claimed(document).method.partition("#")[2]
     subject = f"{base}{SIGNATURE}"
@@ -85,71 +86,71 @@ def offer(
     version = int(stated.one(subject, DCAT.version) or 0)
     if known is not None and version < known.version:
         raise ImportRefused(
-            f"it has version {version}, and version {known.version} was harvested before"
+            f"it has version {version}, but version {known.version} was harvested before"
         )
-    names = [one.removeprefix(base) for one in stated.all(subject, DCTERMS.hasPart)]
-    told = {n: stated.one(base + n, KGB.canonicalDigest) or "" for n in names if n != SUMS}
+    names = [part.removeprefix(base) for part in stated.all(subject, DCTERMS.hasPart)]
+    canonical = {n: stated.one(base + n, KGB.canonicalDigest) or "" for n in names if n != SUMS}
     listing = _sums(source, scratch, limits, sums)
-    missing = [name for name in told if name not in listing or not _PART.fullmatch(name)]
+    missing = [name for name in canonical if name not in listing or not _PART.fullmatch(name)]
     if missing:
-        raise ImportRefused(f"it signs data that {SUMS} does not list: {missing[0][:100]}")
-    parts = {name: listing[name] for name in told}
-    return Offer(base, version, sums, history, parts, signer, told)
+        raise ImportRefused(
+            f"its signature covers data that {SUMS} does not list: {missing[0][:100]}"
+        )
+    parts = {name: listing[name] for name in canonical}
+    return Offer(base, version, sums, history, parts, signer, canonical)
 
 
 def _document(source: Source, name: str, scratch: Path, limits: Limits) -> Document | None:
-    place = scratch / name
-    if not source.get(name, place, limits, proofs.LARGEST):
+    path = scratch / name
+    if not source.get(name, path, limits, proofs.LARGEST):
         return None
     try:
-        return proofs.read(place.read_bytes())
+        return proofs.read(path.read_bytes())
     except SignatureError as error:
-        raise SignatureError(f"its {name} is not usable: {error}") from error
+        raise SignatureError(f"its {name} cannot be used: {error}") from error
 
 
 def _base(document: Document) -> str:
     subject = document.get("id")
     if not isinstance(subject, str) or not subject.endswith(f"/{SIGNATURE}"):
-        raise SignatureError("the signature is not that of a publication")
+        raise SignatureError("the signature is not for a publication")
     return checked_base(subject.removesuffix(SIGNATURE))
 
 
-def _refuse_returned(known: Harvested | None, history: History) -> None:
-    """Refuse a list of keys in which a revoked key is good again, or one has gone."""
+def _refuse_restored_keys(known: Harvested | None, history: History) -> None:
+    """Refuse a list of keys that lacks a known key, or in which a revoked key is valid again."""
     for before in () if known is None else known.keys:
         now = history.entries.get(before.key)
         if now is None or (before.revoked is not None and now.revoked is None):
-            what = "is not listed any more" if now is None else "was revoked, and is not any more"
+            what = "is no longer listed" if now is None else "was revoked, and is no longer revoked"
             raise SignatureError(f"its key {before.key} {what}")
 
 
 def _sums(source: Source, scratch: Path, limits: Limits, expected: str | None) -> dict[str, str]:
-    place = scratch / SUMS
-    if not source.get(SUMS, place, limits, _NOTE):
-        raise ImportRefused(f"it has no {SUMS}: it is no publication of kgbench")
-    content = place.read_bytes()
+    path = scratch / SUMS
+    if not source.get(SUMS, path, limits, _LARGEST_SUMS):
+        raise ImportRefused(f"it has no {SUMS}: it is not a publication of kgbench")
+    content = path.read_bytes()
     if expected is not None and hashlib.sha256(content).hexdigest() != expected:
-        raise SignatureError(f"its {SUMS} is not the one that was signed: files were changed since")
+        raise SignatureError(f"its {SUMS} differs from the signed one: files were changed")
     lines = content.decode("utf-8", "replace").splitlines()
-    found = (_LINE.fullmatch(line) for line in lines)
-    return {match[2]: match[1] for match in found if match is not None}
+    matches = (_LINE.fullmatch(line) for line in lines)
+    return {match[2]: match[1] for match in matches if match is not None}
 
 
 def _unsigned(source: Source, scratch: Path, limits: Limits) -> Offer:
     listing = _sums(source, scratch, limits, None)
-    place = scratch / RECIPE
-    if not source.get(RECIPE, place, limits, proofs.LARGEST):
-        raise ImportRefused(f"it has no {RECIPE}: it is no publication of kgbench")
-    content = place.read_bytes()
+    path = scratch / RECIPE
+    if not source.get(RECIPE, path, limits, proofs.LARGEST):
+        raise ImportRefused(f"it has no {RECIPE}: it is not a publication of kgbench")
+    content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() != listing.get(RECIPE):
-        raise ImportRefused(
-            f"the checksum of its {RECIPE} is another one: files were changed since"
-        )
+        raise ImportRefused(f"the checksum of its {RECIPE} does not fit: files were changed")
     try:
-        said = json.loads(content)
-        base, version = checked_base(str(said["base"])), int(said["versions"][-1]["number"])
+        recipe = json.loads(content)
+        base, version = checked_base(str(recipe["base"])), int(recipe["versions"][-1]["number"])
     except (ValueError, TypeError, LookupError, RecursionError):
         raise ImportRefused(f"its {RECIPE} cannot be read") from None
     sums = hashlib.sha256((scratch / SUMS).read_bytes()).hexdigest()
-    parts = {name: told for name, told in listing.items() if _PART.fullmatch(name)}
+    parts = {name: checksum for name, checksum in listing.items() if _PART.fullmatch(name)}
     return Offer(base, version, sums, History([]), parts)

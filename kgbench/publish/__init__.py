@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A result set as a static Linked Data site: what ``kgbench publish`` writes."""
+"""Publication of a result set as a static Linked Data site: what ``kgbench publish`` writes."""

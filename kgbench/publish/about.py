@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a published data set is described by who publishes it: title, licence, creators and more.
+"""The publisher's description of a data set: title, licence, creators and more.
 
-From options, or from a Turtle file that describes one ``dcat:Dataset``; options go before the file.
+It comes from options, or from a Turtle file that describes one ``dcat:Dataset``; options have
+precedence.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,7 @@ DESCRIPTION = (
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """A person or an organisation; ``iri`` where one is known (an ORCID, a homepage)."""
+    """A person or an organisation; ``iri`` is an ORCID or a homepage, if known."""
 
     name: str
     iri: str | None = None
@@ -37,9 +39,9 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """The description of a data set; ``licence`` and those in ``sources`` are IRIs.
+    """The description of a data set; ``licence`` and ``sources`` are IRIs.
 
-    ``contact`` is whom to ask, with the IRI of a mailbox (``mailto:``) or of a page.
+    ``contact`` is a contact point with the IRI of a mailbox (``mailto:``) or of a page.
     """
 
     title: str = TITLE
@@ -53,24 +55,21 @@ class About:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """What a reader of the publication will miss, each with the option that gives it.
-
-        All of it is demanded by DCAT-AP or MLDCAT-AP, so that checks count it as faults.
-        """
+        """What DCAT-AP or MLDCAT-AP requires and is missing, each with the option that adds it."""
         notes = []
         if self.licence is None:
-            notes.append("no licence is given, so nobody may use the data: --licence CC-BY-4.0")
+            notes.append("no licence is given, so nobody may use the data: add --licence CC-BY-4.0")
         if not self.creators:
-            nor = "" if self.publisher else ", nor as the publisher"
-            notes.append(f"nobody is named as the creator{nor}: --creator 'Name <IRI>'")
+            what = "creator" if self.publisher else "creator or publisher"
+            notes.append(f"no {what} is named: add --creator 'Name <IRI>'")
         return tuple(notes)
 
 
 def read(path: Path) -> About:
-    """The description in a Turtle file.
+    """Read the description in a Turtle file.
 
-    Raises :class:`~kgbench.errors.PublicationRefused` where it cannot be read, or does not describe
-    exactly one ``dcat:Dataset``.
+    Raises :class:`~kgbench.errors.PublicationRefused` if the file cannot be read, or does not
+    describe exactly one ``dcat:Dataset``.
     """
     try:
         declared = Declared(path, base="https://example.org/")
@@ -80,20 +79,20 @@ def read(path: Path) -> About:
 
 
 class _Description:
-    """What a graph says of one node."""
+    """The properties of one node in a Turtle file."""
 
     def __init__(self, declared: Declared, node: Any) -> None:
         self._declared = declared
         self._node = node
 
     def about(self) -> About:
-        """All of it."""
+        """Return the description."""
         values, text = self._values, self._text
         publishers = self._agents(DCTERMS.publisher)
         return About(
             title=text(DCTERMS["title"]) or TITLE,
             description=text(DCTERMS.description) or DESCRIPTION,
-            licence=licence(said) if (said := text(DCTERMS.license)) else None,
+            licence=licence(licence_text) if (licence_text := text(DCTERMS.license)) else None,
             creators=self._agents(DCTERMS.creator),
             publisher=publishers[0] if publishers else None,
             keywords=tuple(sorted(v.value for v in values(self._node, DCAT.keyword))),
@@ -111,28 +110,31 @@ class _Description:
         ]
 
     def _text(self, *predicates: str) -> str | None:
-        found = self._values(self._node, *predicates)
-        texts = [v.value for v in found if not isinstance(v, ox.BlankNode)]
+        values = self._values(self._node, *predicates)
+        texts = [v.value for v in values if not isinstance(v, ox.BlankNode)]
         return texts[0] if texts else None
 
     def _agents(self, *predicates: str) -> tuple[Agent, ...]:
-        made = []
+        agents = []
         for value in self._values(self._node, *predicates):
             if isinstance(value, ox.Literal):
-                made.append(Agent(value.value))
+                agents.append(Agent(value.value))
                 continue
             names = self._values(value, FOAF.name, SCHEMA.name, RDFS.label, DCTERMS["title"])
             iri = value.value if isinstance(value, ox.NamedNode) else None
-            made.append(Agent(names[0].value if names else iri or "unnamed", iri))
-        return tuple(sorted(made, key=lambda one: one.name))
+            agents.append(Agent(names[0].value if names else iri or "unnamed", iri))
+        return tuple(sorted(agents, key=attrgetter("name")))
 
     def _contact(self, value: Any) -> Agent | None:
-        """Whom to ask: a text, an address, or a vCard with either; ``None`` for an empty one."""
+        """Return the contact for a text, an address or a vCard; ``None`` for an empty one."""
         if isinstance(value, ox.Literal):
             return Agent(value.value)
-        ways = _iris([*self._values(value, VCARD + "hasEmail", VCARD + "hasURL"), value])
+        addresses = _iris([*self._values(value, VCARD + "hasEmail", VCARD + "hasURL"), value])
         names = [v.value for v in self._values(value, VCARD + "fn", FOAF.name, RDFS.label)]
-        return next((Agent(name, ways[0] if ways else None) for name in (*names, *ways)), None)
+        return next(
+            (Agent(name, addresses[0] if addresses else None) for name in (*names, *addresses)),
+            None,
+        )
 
 
 def with_options(
@@ -145,9 +147,9 @@ def with_options(
     publisher: str | None,
     keywords: list[str],
 ) -> About:
-    """``about`` with what the options say instead.
+    """Return ``about`` with the values of options.
 
-    Raises :class:`~kgbench.errors.PublicationRefused` for a licence or an agent that is none.
+    Raises :class:`~kgbench.errors.PublicationRefused` for an invalid licence or agent.
     """
     changed: dict[str, Any] = {}
     if title:
@@ -166,7 +168,7 @@ def with_options(
 
 
 def licence(text: str) -> str:
-    """The IRI of a licence, given as one or as an SPDX identifier.
+    """Return the IRI of a licence, given as IRI or as SPDX identifier.
 
     >>> licence("CC-BY-4.0")
     'https://spdx.org/licenses/CC-BY-4.0'
@@ -175,28 +177,28 @@ def licence(text: str) -> str:
         return _iri(text, "licence")
     if not _SPDX.fullmatch(text):
         raise PublicationRefused(
-            f"'{text}' is neither the IRI nor the SPDX identifier of a licence (CC-BY-4.0)"
+            f"'{text}' is neither the IRI nor the SPDX identifier of a licence (such as CC-BY-4.0)"
         )
     return f"https://spdx.org/licenses/{text}"
 
 
 def agent(text: str) -> Agent:
-    """A person or an organisation as people write it.
+    """Parse a person or an organisation written as ``Name`` or ``Name <IRI>``.
 
     >>> agent("Ada Lovelace <https://orcid.org/0000-0000-0000-0000>").name
     'Ada Lovelace'
     """
-    found = _CREATOR.fullmatch(text.strip())
-    if found is None or not found["name"]:
-        raise PublicationRefused(f"'{text}' names nobody: write 'Name' or 'Name <IRI>'")
-    return Agent(found["name"], None if found["iri"] is None else _iri(found["iri"], "creator"))
+    match = _CREATOR.fullmatch(text.strip())
+    if match is None or not match["name"]:
+        raise PublicationRefused(f"'{text}' has no name: write 'Name' or 'Name <IRI>'")
+    return Agent(match["name"], None if match["iri"] is None else _iri(match["iri"], "creator"))
 
 
 def _iri(text: str, what: str) -> str:
     try:
         return ox.NamedNode(text).value
     except ValueError as error:
-        raise PublicationRefused(f"'{text}' is no IRI of a {what}: {error}") from error
+        raise PublicationRefused(f"'{text}' is not the IRI of a {what}: {error}") from error
 
 
 def _iris(terms: list[Any]) -> list[str]:

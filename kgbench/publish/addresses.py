@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where things are found: their published IRIs, and the places of their documents in the folder.
+"""Published IRIs of things, and the paths of their documents in the folder.
 
-What was recorded (runs, passes, analyses ...) moves from the base of the store to that of the
-publication. What is declared, or named by its content (the vocabulary, metrics, tasks, cases,
-models), keeps its IRI, so that results of several groups can be put together.
+Recorded things (runs, passes, analyses ...) move from the base of the store to that of the
+publication. Things that are declared, or identified by their content (the vocabulary, metrics,
+tasks, cases, models), keep their IRIs, so that results of several groups can be combined.
 
 >>> where = Addresses("https://w3id.org/kgbench/", "https://example.org/bench/", runs={})
 >>> where.published("https://w3id.org/kgbench/run/0199")
 'https://example.org/bench/run/0199'
 >>> where.published("https://w3id.org/kgbench/metric/Text2KG/1/f1")
 'https://w3id.org/kgbench/metric/Text2KG/1/f1'
->>> where.place("https://w3id.org/kgbench/metric/Text2KG/1/f1")
+>>> where.document_path("https://w3id.org/kgbench/metric/Text2KG/1/f1")
 'metric/Text2KG/1/f1'
 >>> where.published("https://w3id.org/kgbench/run/0199/oracle/Spell/0-d1d1d1d1/0/answer")
 'https://example.org/bench/run/0199/oracle/Spell#0-d1d1d1d1-0-answer'
@@ -34,7 +34,7 @@ RECORDED = frozenset(
         *("reviewer", "tool-server"),
     )
 )
-#: The names at the root that are the site's own: nothing recorded may stand there.
+#: Names at the root that the site itself uses, so that no document may have them as path.
 OWN = (
     frozenset(
         (
@@ -60,13 +60,12 @@ _SAFE = "!$&'()*+,;=~-._@"
 
 @dataclass(frozen=True)
 class Addresses:
-    """The bases of a store and of its publication; ``renamed`` has path segments to replace.
+    """Maps IRIs of a store to published IRIs, and these to document paths.
 
-    ``runs`` has the run (IRI in the store) of each evaluation pass. Without it parts keep their
-    paths, as in exports, which have no documents.
-
-    A segment is replaced where it would give away what is not published, such as the host in the
-    name of a model. ``veil`` does the same for digests of what is left out.
+    ``renamed`` has replacements for path segments that would reveal what is not published, such as
+    the host in the name of a model. ``veil`` replaces digests of what is left out. ``runs`` has the
+    run (IRI in the store) of each evaluation pass. Without it parts keep their paths, as in
+    exports, which have no documents.
     """
 
     store: str
@@ -77,98 +76,99 @@ class Addresses:
 
     @property
     def moves(self) -> bool:
-        """Whether anything recorded gets another IRI."""
+        """Whether recorded things get other IRIs."""
         return self.store != self.base
 
     def published(self, iri: str) -> str:
-        """The IRI under which ``iri`` is published."""
+        """Return the published form of ``iri``."""
         return self.within(self.moved(iri))
 
     def within(self, iri: str) -> str:
-        """The IRI of a part (moved already) by a fragment of the document that it stands in."""
+        """Return the IRI of a part (below the published base) as a fragment of its document."""
         return iri if self.runs is None else fragments.published(iri, self._runs)
 
     @cached_property
     def _runs(self) -> dict[str, str]:
-        return {self.moved(one): self.moved(run) for one, run in (self.runs or {}).items()}
+        return {self.moved(pass_): self.moved(run) for pass_, run in (self.runs or {}).items()}
 
     def moved(self, iri: str) -> str:
-        """``iri`` below the base under which it is published."""
+        """Return ``iri`` with the base under which it is published."""
         if not iri.startswith(self.store):
-            # Cases are declared below our base in every store.
-            return BASE + self._told(iri[len(BASE) :]) if iri.startswith(BASE) else iri
-        rest = self._told(iri[len(self.store) :])
+            # Cases have IRIs below the base of kgbench in every store.
+            return BASE + self._public_path(iri[len(BASE) :]) if iri.startswith(BASE) else iri
+        rest = self._public_path(iri[len(self.store) :])
         first = rest.partition("/")[0]
         return (self.base if first in RECORDED else self.store) + rest
 
     def outgoing(self, iri: str) -> str:
-        """The IRI that stands in dumps and documents for one in the database."""
+        """Return the IRI that dumps and documents have for an IRI in the database."""
         return self.published(iri)
 
     def held(self, iri: str) -> str:
-        """The IRI in the database of what a store names ``iri``."""
+        """Return the IRI that the database has for ``iri`` of the store."""
         return iri
 
     def hides(self, iri: str) -> bool:
-        """Whether ``iri`` as the store has it would give something away."""
+        """Return whether the recorded form of ``iri`` would reveal what is not published."""
         rest = iri.removeprefix(self.store if iri.startswith(self.store) else BASE)
-        return self._told(rest) != rest
+        return self._public_path(rest) != rest
 
-    def _told(self, rest: str) -> str:
-        """A path below the base of the store, as it is published."""
+    def _public_path(self, rest: str) -> str:
+        """Return the published form of a path below the base of the store."""
         if self.renamed:
             rest = "/".join(self.renamed.get(part, part) for part in rest.split("/"))
         return rest if self.veil is None else self.veil.path(rest)
 
     def original(self, iri: str) -> str:
-        """The IRI in the store of what is published as ``iri``."""
+        """Return the IRI in the store of a published IRI."""
         iri = fragments.recorded(iri)
         if not iri.startswith(self.base):
-            return self._renamed_back(iri)
-        return self._renamed_back(self.store + iri[len(self.base) :])
+            return self._original_iri(iri)
+        return self._original_iri(self.store + iri[len(self.base) :])
 
-    def _renamed_back(self, iri: str) -> str:
-        base = next((one for one in (self.store, BASE) if iri.startswith(one)), None)
+    def _original_iri(self, iri: str) -> str:
+        base = next((known for known in (self.store, BASE) if iri.startswith(known)), None)
         if base is None:
             return iri
         rest = iri[len(base) :]
         if self.veil is not None:
             rest = self.veil.original(rest)
         if self.renamed:
-            rest = "/".join(self._back.get(part, part) for part in rest.split("/"))
+            rest = "/".join(self._original_segments.get(part, part) for part in rest.split("/"))
         return base + rest
 
     @cached_property
-    def _back(self) -> dict[str, str]:
+    def _original_segments(self) -> dict[str, str]:
         return {new: old for old, new in self.renamed.items()}
 
-    def place(self, iri: str) -> str:
-        """The folder of the document about ``iri`` (published or not), without slashes around it.
+    def document_path(self, iri: str) -> str:
+        """Return the path of the document about ``iri`` (published or not), without outer slashes.
 
-        What is not below a base, or cannot be a path, has a place of its own.
+        An IRI that is not below a base, or cannot be a path, gets a path derived from its digest.
         """
-        found = self.published(iri).partition("#")[0]
+        published = self.published(iri).partition("#")[0]
         for base in (self.base, self.store, BASE):
-            if found.startswith(base):
-                if _FOREIGN.fullmatch(found[len(base) :]):
-                    return found[len(base) :]
-                path = _path(found[len(base) :].rstrip("/"))
+            if published.startswith(base):
+                if _FOREIGN.fullmatch(published[len(base) :]):
+                    return published[len(base) :]
+                path = _path(published[len(base) :].rstrip("/"))
                 if path is not None:
                     return path
-        return fragments.foreign_place(found)
+        return fragments.foreign_place(published)
 
 
-def url(place: str, root: str, suffix: str = "/", fragment: str = "") -> str:
-    """A link to the document at ``place`` from a page that reaches the root by ``root``.
+def url(document_path: str, root: str, suffix: str = "/", fragment: str = "") -> str:
+    """Return a link to a document from a page with the relative path ``root`` to the root.
 
     >>> url("run/0199", "../", ".ttl"), url("ns", "./", fragment="Run")
     ('../run/0199.ttl', './ns/#Run')
     """
-    return f"{root}{quote(place, safe=_SAFE + '/')}{suffix}" + (f"#{fragment}" if fragment else "")
+    path = quote(document_path, safe=_SAFE + "/")
+    return f"{root}{path}{suffix}" + (f"#{fragment}" if fragment else "")
 
 
 def root_of(path: str) -> str:
-    """How the root is reached, relative to the file at ``path``.
+    """Return the relative path from the file at ``path`` to the root.
 
     >>> root_of("run/0199/index.html"), root_of("index.html")
     ('../../', './')
@@ -178,7 +178,7 @@ def root_of(path: str) -> str:
 
 @lru_cache(maxsize=10_000)
 def _path(rest: str) -> str | None:
-    """``rest`` of an IRI as a path that every file system takes, or ``None``."""
+    """Return ``rest`` of an IRI as a path that is valid in all file systems, or ``None``."""
     parts = [unquote(part) for part in rest.split("/")]
     if not rest or parts[0] in OWN or any(parts[0] == name + s for name in OWN for s in _SUFFIXES):
         return None
@@ -189,7 +189,7 @@ def _path(rest: str) -> str | None:
         and len(part.encode("utf-8", "surrogatepass")) <= _LONGEST_NAME
         for part in parts
     )
-    # A file with the data of one thing must not stand where another has its folder.
+    # A file with the data of one thing must not have the path of another thing's folder.
     if not safe or any(part.endswith(_SUFFIXES) for part in parts) or len(rest) > 800:  # noqa: PLR2004
         return None
     return "/".join(parts)

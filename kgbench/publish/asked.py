@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The queries behind a figure, exactly as they were asked, with the IRIs of the publication."""
+"""Recording of the queries behind a table or figure, with the IRIs of the publication."""
 
 from __future__ import annotations
 
@@ -18,59 +18,61 @@ _IRI = re.compile(r"<([^<>\"{}|^`\\\s]+)>")
 
 
 class Catalogue:
-    """Answers questions to a snapshot, those about its catalogue from a cache.
+    """Runs queries on a snapshot, and caches the results of queries about its catalogue.
 
-    Each table asks which tasks, metrics and models there are, and there are several tables for each
-    run. The answers are as long as the catalogue, whatever the number of dialogues.
+    Each table queries the tasks, metrics and models, and each run has several tables. The results
+    are as large as the catalogue, whatever the number of dialogues.
     """
 
     def __init__(self, view: View) -> None:
         self.view = view
-        self._answers: dict[str, list[Any]] = {}
+        self._cached: dict[str, list[Any]] = {}
 
     def query(self, text: str) -> Any:
-        """The answer of the store."""
-        if text not in self._answers:
-            found = self.view.query(text)
+        """Return the result of the store."""
+        if text not in self._cached:
+            result = self.view.query(text)
             if not isinstance(text, Bound) or text.name not in CHOOSING:
-                return found
-            self._answers[text] = list(found)
-        return self._answers[text]
+                return result
+            self._cached[text] = list(result)
+        return self._cached[text]
 
 
 class Recording:
-    """A store that notes which queries it is asked.
+    """A store that records its queries.
 
-    It has no counts of passes: who reads a publication asks the evaluations, and has them.
+    It has no cached counts of passes, because readers of a publication have only the evaluations.
     """
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.iris = catalogue.view.iris
         self.location = catalogue.view.location
-        self.asked: dict[str, None] = {}
+        self.queries: dict[str, None] = {}
         self._catalogue = catalogue
 
     def query(self, text: str) -> Any:
-        """The answer of the store."""
+        """Return the result of the store, and record the query."""
         if isinstance(text, Bound) and text.name == LISTED:
             return []
-        self.asked[text] = None
+        self.queries[text] = None
         return self._catalogue.query(text)
 
     def store(self) -> Store:
-        """The same, as analyses expect a store; none of them writes."""
+        """Return this object in the type that analyses expect; they only read."""
         store: Any = self
         return store  # type: ignore[no-any-return]
 
 
-def filled(asked: dict[str, None], published: Callable[[str], str]) -> dict[str, tuple[str, str]]:
-    """Files of the queries in ``asked``: the path of each, with its name and its text."""
-    found = {}
-    for text in asked:
+def filled(queries: dict[str, None], published: Callable[[str], str]) -> dict[str, tuple[str, str]]:
+    """Return the files of the given queries: name and text by path, with published IRIs."""
+    files = {}
+    for text in queries:
         if not isinstance(text, Bound):
             continue
-        own = _IRI.sub(lambda match: f"<{published(match.group(1))}>", text)
-        own = f"# {text.name}, as asked for this data set: ask it of data/all.nq.\n{own}"
-        digest = hashlib.sha256(own.encode("utf-8")).hexdigest()[:10]
-        found[f"queries/{text.name}-{digest}.rq"] = (text.name, own)
-    return found
+        published_text = _IRI.sub(lambda match: f"<{published(match.group(1))}>", text)
+        published_text = (
+            f"# {text.name}, as asked for this data set: ask it of data/all.nq.\n{published_text}"
+        )
+        digest = hashlib.sha256(published_text.encode("utf-8")).hexdigest()[:10]
+        files[f"queries/{text.name}-{digest}.rq"] = (text.name, published_text)
+    return files

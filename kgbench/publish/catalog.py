@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The publication as DCAT 3: catalogue, data set with its versions, distributions, endpoint."""
+"""The publication in DCAT 3: catalogue, data set with versions, distributions, endpoint."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _LEFT_OUT = {
 
 
 class Publication:
-    """What the documents about a publication say.
+    """The content of the documents that describe a publication.
 
     ``measured`` are its metrics, ``things`` the description of its models, benchmarks and tasks,
-    and ``collected`` is when its first run began. ``companions`` are the data sets beside the
-    dumps, which are known once they are written.
+    and ``collected`` is the start time of its first run. ``companions`` are the data sets beside
+    the dumps; they are added after they were written.
     """
 
     def __init__(
@@ -68,23 +68,23 @@ class Publication:
 
     @property
     def now(self) -> Version:
-        """The version that is published."""
+        """The current version."""
         return self.versions[-1]
 
     @property
     def left_out(self) -> str:
-        """What is not in the data."""
+        """A text that says what the data leave out."""
         encrypted = " The dumps are encrypted; pages carry no texts."
         return _LEFT_OUT[self.level] + (encrypted if self.packing.password is not None else "")
 
     @property
     def rights(self) -> str:
-        """The same, with the canaries."""
-        return " ".join([self.left_out, *(f"{one}." for one in self.canaries)])
+        """The text of ``left_out``, with the canaries."""
+        return " ".join([self.left_out, *(f"{canary}." for canary in self.canaries)])
 
     @property
     def description(self) -> str:
-        """What the data set is, and what is not in it."""
+        """The description of the data set, with the text of ``left_out``."""
         return f"{self.about.description} {self.left_out}"
 
     @property
@@ -99,20 +99,20 @@ class Publication:
 
     @property
     def citation(self) -> str:
-        """How the data set is cited: creators (year): title, version, publisher, IRI."""
-        creators = "; ".join(one.name for one in self.about.creators) or "Anonymous"
+        """The citation of the data set: creators (year): title, version, publisher, IRI."""
+        creators = "; ".join(creator.name for creator in self.about.creators) or "Anonymous"
         published = "" if self.publisher is None else f" {self.publisher.name}."
         return (
             f"{creators} ({self.now.date[:4]}): {self.about.title}. "
             f"Version {self.now.number}.{published} {self.version(self.now)}"
         )
 
-    def version(self, one: Version) -> str:
-        """The IRI of a version."""
-        return f"{self.base}version/{one.number}"
+    def version(self, published: Version) -> str:
+        """Return the IRI of a version."""
+        return f"{self.base}version/{published.number}"
 
     def catalog(self) -> list[ox.Quad]:
-        """Catalogue, data set, distributions and endpoint."""
+        """Return the description of catalogue, data set, distributions and endpoint."""
         catalog = node(self.base + "#catalog")
         quads = [
             *typed(catalog, DCAT.Catalog),
@@ -135,8 +135,8 @@ class Publication:
             *self._redaction(),
             *self._things,
         ]
-        for one in self.versions:
-            quads += self._version(one)
+        for version in self.versions:
+            quads += self._version(version)
         if self.endpoint is not None:
             quads += said(catalog, (DCAT.service, node(self.base + "#endpoint"))) + self._service()
         for dump in self.now.dumps:
@@ -147,38 +147,40 @@ class Publication:
             quads += self._signature()
         return [*quads, *registers.referred(quads)]
 
-    def of_version(self, one: Version) -> list[ox.Quad]:
-        """One version, with its dumps as they were; only the last can be downloaded here."""
-        subject = node(self.version(one))
-        place = self.versions.index(one)
-        quads = [*self._version(one), *self._redaction()]
-        if place:
-            quads += said(subject, (DCAT.previousVersion, self.version(self.versions[place - 1])))
-            quads += said(subject, (PROV.wasRevisionOf, self.version(self.versions[place - 1])))
-        for dump in one.dumps:
-            quads += self._distribution(subject, dump, ended=one is not self.now)
+    def of_version(self, version: Version) -> list[ox.Quad]:
+        """Return the description of one version with its dumps; only the last can be downloaded."""
+        subject = node(self.version(version))
+        position = self.versions.index(version)
+        quads = [*self._version(version), *self._redaction()]
+        if position:
+            quads += said(
+                subject, (DCAT.previousVersion, self.version(self.versions[position - 1]))
+            )
+            quads += said(subject, (PROV.wasRevisionOf, self.version(self.versions[position - 1])))
+        for dump in version.dumps:
+            quads += self._distribution(subject, dump, is_old=version is not self.now)
         return [*quads, *registers.referred(quads)]
 
-    def _version(self, one: Version) -> list[ox.Quad]:
-        subject = node(self.version(one))
+    def _version(self, version: Version) -> list[ox.Quad]:
+        subject = node(self.version(version))
         return [
             *typed(subject, DCAT.Dataset, PROV.Entity),
             *said(
                 subject,
-                (DCTERMS["title"], text(f"{self.about.title}, version {one.number}", "en")),
+                (DCTERMS["title"], text(f"{self.about.title}, version {version.number}", "en")),
                 (DCTERMS.description, text(self.description, "en")),
-                (DCAT.version, text(str(one.number))),
-                (DCTERMS.issued, moment(one.date)),
+                (DCAT.version, text(str(version.number))),
+                (DCTERMS.issued, moment(version.date)),
                 (IT6.collectionDate, moment(self.collected)),
                 (DCAT.isVersionOf, self.dataset),
                 (DCTERMS.license, self.about.licence),
-                (VOID.triples, number(one.triples)),
+                (VOID.triples, number(version.triples)),
             ),
         ]
 
     def _dataset(self) -> list[ox.Quad]:
-        about, now = self.about, self.now
-        before = self.version(self.versions[-2]) if len(self.versions) > 1 else None
+        about, current = self.about, self.now
+        previous = self.version(self.versions[-2]) if len(self.versions) > 1 else None
         quads = [
             *typed(self.dataset, DCAT.Dataset, VOID.Dataset, PROV.Entity),
             *said(
@@ -193,8 +195,8 @@ class Publication:
                 (DCTERMS.rights, self.base + "#rights"),
                 (DCTERMS.accrualPeriodicity, registers.IRREGULAR),
                 (DCTERMS.conformsTo, str(KGB)),
-                (DCAT.hasCurrentVersion, self.version(now)),
-                (DCAT.previousVersion, before),
+                (DCAT.hasCurrentVersion, self.version(current)),
+                (DCAT.previousVersion, previous),
                 (PROV.wasGeneratedBy, self.base + "#publication"),
                 (FOAF.homepage, self.base),
             ),
@@ -204,12 +206,12 @@ class Publication:
             *said(
                 node(self.base + "#publication"),
                 (DCTERMS.description, text(f"Published with kgbench {__version__}.", "en")),
-                (PROV.endedAtTime, moment(now.date)),
+                (PROV.endedAtTime, moment(current.date)),
             ),
         ]
         # Not dcterms:source: DCAT-AP wants a described data set there, and a source may be a paper.
         for predicate in (DCTERMS.relation, PROV.wasDerivedFrom):
-            quads += said(self.dataset, *((predicate, one) for one in about.sources))
+            quads += said(self.dataset, *((predicate, source) for source in about.sources))
         quads += said(self.dataset, *((DCAT.hasVersion, self.version(v)) for v in self.versions))
         quads += said(
             self.dataset,
@@ -221,7 +223,7 @@ class Publication:
         return quads
 
     def _common(self, dataset: ox.NamedNode) -> list[ox.Quad]:
-        """What the data set and its companions share."""
+        """Return the properties that the data set and its companions share."""
         return [
             *said(
                 dataset,
@@ -241,7 +243,7 @@ class Publication:
         ]
 
     def _companion(self, companion: Companion) -> list[ox.Quad]:
-        """A data set beside the dumps."""
+        """Return the description of a data set beside the dumps."""
         subject = node(companion.iri)
         return [
             *typed(subject, DCAT.Dataset),
@@ -262,7 +264,7 @@ class Publication:
         ]
 
     def _signature(self) -> list[ox.Quad]:
-        """The documents that say who signed the publication."""
+        """Return the description of the documents with the signature and its keys."""
         keys, signature = node(self.base + KEYS), node(self.base + SIGNATURE)
         return [
             # Not dcterms:isReferencedBy: MLDCAT-AP wants a scientific paper there.
@@ -284,18 +286,20 @@ class Publication:
         ]
 
     def _contact(self, contact: Agent) -> list[ox.Quad]:
-        way = "hasEmail" if (contact.iri or "").startswith("mailto:") else "hasURL"
+        property_name = "hasEmail" if (contact.iri or "").startswith("mailto:") else "hasURL"
         subject = node(self.base + "#contact")
         return [
             *typed(subject, VCARD + "Kind"),
-            *said(subject, (VCARD + "fn", text(contact.name)), (VCARD + way, contact.iri)),
+            *said(
+                subject, (VCARD + "fn", text(contact.name)), (VCARD + property_name, contact.iri)
+            ),
         ]
 
     def _agents(self, subject: Any, most: int | None = None) -> list[ox.Quad]:
         publisher = self.publisher
         quads = []
         for predicate, agents in (
-            (DCTERMS.creator, self.about.creators[:most]),  # MLDCAT-AP: one of a catalogue
+            (DCTERMS.creator, self.about.creators[:most]),  # MLDCAT-AP: a catalogue has only one
             (DCTERMS.publisher, () if publisher is None else (publisher,)),
         ):
             for agent in agents:
@@ -308,28 +312,28 @@ class Publication:
         everyone = [*self.about.creators, self.about.publisher]
         return node(agent.iri or f"{self.base}#agent-{everyone.index(agent)}")
 
-    def _distribution(self, of: Any, dump: Dump, *, ended: bool = False) -> list[ox.Quad]:
+    def _distribution(self, dataset: Any, dump: Dump, *, is_old: bool = False) -> list[ox.Quad]:
         url = self.base + dump.path
-        # Earlier versions stood at the same address; each state of a file is a thing of its own.
-        subject = node(f"{self.base}version/{self._number(of)}#{dump.path}" if ended else url)
-        document = "catalog.ttl"  # files beside the dumps are of no version
-        if ended or dump in self.now.dumps:
-            document = f"version/{self._number(of) if ended else self.now.number}"
+        # Earlier versions had the same address, so that each state of a file needs its own IRI.
+        subject = node(f"{self.base}version/{self._number(dataset)}#{dump.path}" if is_old else url)
+        document = "catalog.ttl"  # files beside the dumps belong to no version
+        if is_old or dump in self.now.dumps:
+            document = f"version/{self._number(dataset) if is_old else self.now.number}"
         checksum = node(f"{self.base}{document}#sha256-{dump.sha256}")
         form = kind(dump.path, self.packing)
         packed = dump.path.endswith(self.packing.suffix)
         return [
-            *said(of, (DCAT.distribution, subject)),
+            *said(dataset, (DCAT.distribution, subject)),
             *typed(subject, DCAT.Distribution),
             *said(
                 subject,
                 (DCTERMS["title"], text(dump.path.rpartition("/")[2])),
                 (DCAT.accessURL, self.base),
-                (DCAT.downloadURL, None if ended else url),
+                (DCAT.downloadURL, None if is_old else url),
                 (DCAT.mediaType, registers.IANA + MEDIA[form]),
                 (DCTERMS["format"], registers.FORMATS[form]),
-                (DCAT.compressFormat, self._packed("compress") if packed else None),
-                (DCAT.packageFormat, self._packed("package") if packed else None),
+                (DCAT.compressFormat, self._packing_media("compress") if packed else None),
+                (DCAT.packageFormat, self._packing_media("package") if packed else None),
                 (DCAT.byteSize, number(dump.bytes)),
                 (DCTERMS.license, self.about.licence),
                 (SPDX.checksum, checksum),
@@ -344,7 +348,7 @@ class Publication:
         ]
 
     def _redaction(self) -> list[ox.Quad]:
-        """The quality that all dumps share: how much is left out."""
+        """Return the quality measurement that all dumps share: how much is left out."""
         measured, quality = node(self.base + "#redaction"), node(self.base + "#redaction-quality")
         return [
             *typed(measured, DQV.QualityMeasurement),
@@ -364,11 +368,11 @@ class Publication:
             ),
         ]
 
-    def _number(self, of: Any) -> str:
-        return str(of.value).rpartition("/")[2]
+    def _number(self, version: Any) -> str:
+        return str(version.value).rpartition("/")[2]
 
-    def _packed(self, how: str) -> str | None:
-        if (how == "package") is not (self.packing.password is not None):
+    def _packing_media(self, kind_of_packing: str) -> str | None:
+        if (kind_of_packing == "package") is not (self.packing.password is not None):
             return None
         return registers.IANA + self.packing.media
 

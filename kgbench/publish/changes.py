@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The change feed of a publication: its versions as a Linked Data Event Stream (LDES).
 
-Each version is a member that never changes. Whoever follows the stream sees a new version by one
-small document, with the checksums of its dumps.
+Each version is an immutable member. Clients of the stream learn of a new version, and of the
+checksums of its dumps, from one small document.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LDES = "https://w3id.org/ldes/specification"
 
 
 def write(folder: Folder, publication: Publication) -> Companion:
-    """Write the change feed."""
+    """Write the change feed; return it as a companion data set."""
     files, triples = written(folder, PLACE, changes(publication))
     return Companion(
         iri=f"{publication.base}{PLACE}.ttl#stream",
@@ -39,7 +39,7 @@ def _title(publication: Publication) -> str:
 
 
 def changes(publication: Publication) -> list[ox.Quad]:
-    """The stream ``BASE + "changes.ttl#stream"``, its one page, and its members."""
+    """Return the stream ``BASE + "changes.ttl#stream"``, its single page, and its members."""
     page = node(f"{publication.base}{PLACE}.ttl")
     stream = node(f"{page.value}#stream")
     quads = [
@@ -53,18 +53,18 @@ def changes(publication: Publication) -> list[ox.Quad]:
         ),
         *typed(page, TREE.Node),
     ]
-    for number, one in enumerate(publication.versions):
-        member = publication.version(one)
+    for number, version in enumerate(publication.versions):
+        member = publication.version(version)
         before = publication.version(publication.versions[number - 1]) if number else None
         quads += said(stream, (TREE.member, member))
         quads += said(
             node(member),
-            (DCTERMS.issued, moment(one.date)),
+            (DCTERMS.issued, moment(version.date)),
             (DCAT.isVersionOf, publication.dataset),
-            (DCAT.version, text(str(one.number))),
+            (DCAT.version, text(str(version.number))),
             (DCAT.previousVersion, before),
         )
-        for dump in one.dumps:
+        for dump in version.dumps:
             file = node(f"{member}#sha256-{dump.sha256}")
             quads += said(node(member), (PROV.hadMember, file))
             quads += said(

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Headline claims: the score of one model over one suite, each as a document of its own.
 
-A claim has the measures, estimand and method of the leaderboard's data cube. It is derived from
-the observations of its row, which say in turn that it cites them, and from the graphs of the passes
-whose scores count. It can be signed (:mod:`kgbench.publish.signing`), passed on and checked by
-itself. One document beside them holds all claims.
+A claim has the measures, estimand and method of the leaderboard's data cube. It derives from the
+observations of its row, which refer back to it, and from the graphs of the passes whose scores are
+selected. It can be signed (:mod:`kgbench.publish.signing`), passed on and checked on its own. One
+more document contains all claims.
 """
 
 from __future__ import annotations
@@ -30,30 +30,30 @@ PLACE = "claims"
 def write(
     folder: Folder, standings: Iterable[Standing], base: str, published: Callable[[str], str]
 ) -> Companion | None:
-    """Write each claim, and all of them in one document; ``None`` where there are none.
+    """Write each claim, and one document with all; return ``None`` if there are none.
 
-    ``published`` gives the published IRI of a thing of the store.
+    ``published`` maps IRIs of the store to published IRIs.
     """
-    together: list[ox.Quad] = []
+    all_quads: list[ox.Quad] = []
     parts: list[str] = []
     for path, quads in claims(standings, base, published):
         folder.write(f"{path}.ttl", turtle(quads, f"{base}{path}.ttl"))
-        together += quads
+        all_quads += quads
         parts.append(f"{base}{path}.ttl#claim")
     if not parts:
         return None
-    whole = node(f"{base}{PLACE}.ttl#claims")
+    dataset = node(f"{base}{PLACE}.ttl#claims")
     title = "Claims: the score of each model over each suite"
-    together += typed(whole, DCAT.Dataset)
-    together += said(
-        whole,
+    all_quads += typed(dataset, DCAT.Dataset)
+    all_quads += said(
+        dataset,
         (DCTERMS["title"], text(title, "en")),
         (DCTERMS.isPartOf, f"{base}#dataset"),
         *((DCTERMS.hasPart, part) for part in parts),
     )
-    files, triples = written(folder, PLACE, together)
+    files, triples = written(folder, PLACE, all_quads)
     return Companion(
-        iri=whole.value,
+        iri=dataset.value,
         title=title,
         description="Headline scores with intervals, estimands and methods, each with the "
         "observations of the leaderboard and the graphs of evaluations that it is derived from.",
@@ -66,20 +66,20 @@ def write(
 
 
 def claim_iri(base: str, standing: Standing, model: str) -> str:
-    """The IRI of the claim about a model, by its name in the leaderboard of a suite."""
+    """Return the IRI of the claim about a model, by its name in the leaderboard of a suite."""
     return f"{base}{_path(standing, model)}.ttl#claim"
 
 
 def claims(
     standings: Iterable[Standing], base: str, published: Callable[[str], str]
 ) -> Iterator[tuple[str, list[ox.Quad]]]:
-    """The claims of all leaderboards: the path of each without its suffix, and what it states."""
+    """Yield the claims of all leaderboards: the path of each without suffix, and its statements."""
     for standing in standings:
         table = standing.tables.get(BOARD)
         if table is None:
             continue
         score_set = table.context.get("score_set")
-        known = measures_of(table)
+        measures = measures_of(table)
         for row, observed in observations(table, standing.cube(base, BOARD)):
             name = str(row["model"])
             claim = node(claim_iri(base, standing, name))
@@ -102,12 +102,12 @@ def claims(
                         (PROV.wasDerivedFrom, iri)
                         for iri in (observed.values() if is_cube(table) else ())
                     ),
-                    *((prop, _number(row.get(m), kind)) for m, (prop, kind) in known.items()),
+                    *((prop, _number(row.get(m), kind)) for m, (prop, kind) in measures.items()),
                 ),
             ]
             quads += [
-                ox.Quad(one.subject, one.predicate, one.object)
-                for one in ox.parse(lines.encode(), ox.RdfFormat.N_TRIPLES)
+                ox.Quad(triple.subject, triple.predicate, triple.object)
+                for triple in ox.parse(lines.encode(), ox.RdfFormat.N_TRIPLES)
             ]
             yield _path(standing, name), quads
 

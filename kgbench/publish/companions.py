@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is published beside the dumps: tables, claims and the change feed.
+"""Companion data sets, published beside the dumps: tables, claims and the change feed.
 
-Each is a data set of its own in the catalogue and in VoID, with its files as distributions, so that
-readers and harvesters find it without knowing how kgbench names files.
+Each is a data set in the catalogue and in VoID, with its files as distributions, so that readers
+and harvesters find it without knowing the file names of kgbench.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _PLAIN = "ttl"
 
 @dataclass(frozen=True, slots=True)
 class Companion:
-    """A data set beside the dumps: its IRI, what it is called, what it is, and its files.
+    """A data set beside the dumps.
 
-    All ``files`` hold the same ``triples`` (their number). ``parts`` are the IRIs of what it holds,
-    ``subject`` is the IRI of what it is about, and ``standard`` that of a specification;
+    All ``files`` contain the same triples, and ``triples`` is their number. ``parts`` are the IRIs
+    of its parts, ``subject`` is the IRI of its topic, and ``standard`` that of a specification;
     ``vocabularies`` are the namespaces of its terms.
     """
 
@@ -42,38 +42,38 @@ class Companion:
     subject: str | None = None
 
     def void(self, base: str) -> list[ox.Quad]:
-        """The data set in VoID, with the N-Triples as its dump."""
+        """Return the data set's description in VoID, with the N-Triples as its dump."""
         subject = node(self.iri)
-        dumps = [one.path for one in self.files if ".nt" in one.path]
+        dumps = [file.path for file in self.files if ".nt" in file.path]
         return [
             *typed(subject, VOID.Dataset),
             *said(
                 subject,
                 (DCTERMS["title"], text(self.title, "en")),
                 (VOID.triples, integer(self.triples)),
-                *((VOID.vocabulary, one) for one in self.vocabularies),
+                *((VOID.vocabulary, file) for file in self.vocabularies),
                 *((VOID.dataDump, base + path) for path in dumps),
             ),
         ]
 
 
 def written(
-    folder: Folder, place: str, quads: Iterable[ox.Quad], packing: Packing | None = None
+    folder: Folder, document_path: str, quads: Iterable[ox.Quad], packing: Packing | None = None
 ) -> tuple[tuple[Dump, ...], int]:
-    """Write a document in all formats; its files, and the number of its triples.
+    """Write a document in all formats; return its files and the number of its triples.
 
-    Of a large document, only the Turtle is written plainly: the others, which repeat IRIs, get the
-    ``packing`` of dumps.
+    If ``packing`` is given, only the Turtle is written unpacked; the other formats, which repeat
+    IRIs, are packed like dumps.
     """
     triples = list(dict.fromkeys(ox.Quad(q.subject, q.predicate, q.object) for q in quads))
-    return tuple(_files(folder, place, encoded(triples), packing)), len(triples)
+    return tuple(_files(folder, document_path, encoded(triples), packing)), len(triples)
 
 
 def _files(
-    folder: Folder, place: str, data: Mapping[str, bytes], packing: Packing | None
+    folder: Folder, document_path: str, data: Mapping[str, bytes], packing: Packing | None
 ) -> Iterator[Dump]:
     for suffix, content in data.items():
-        path = f"{place}.{suffix}"
+        path = f"{document_path}.{suffix}"
         if packing is None or suffix == _PLAIN:
             folder.write(path, content)
             sha256, size = checksum(folder.path / path)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Leaderboards, scores by task and compasses as Data Cubes, with the evaluations behind each cell.
 
-The document of a suite's leaderboard holds its cubes. Their observations derive from collections of
-evaluations: one for each model, task, metric and round. The document describes the collections.
-Their members, which are as many as the scores, stand in a packed file of N-Triples.
+The document of a suite's leaderboard contains its cubes. Their observations derive from collections
+of evaluations, one for each model, task, metric and round. The document describes the collections.
+Their members, which are as many as the scores, are in a packed file of N-Triples.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ def write(
     publication: Publication,
     published: Callable[[str], str],
 ) -> Iterator[Companion]:
-    """Write the cubes of all suites; ``published`` gives the published IRIs for those of a store.
+    """Write the cubes of all suites; ``published`` maps IRIs of the store to published IRIs.
 
-    Gives the tables of each suite, and the evaluations behind them; a suite without scores has
-    none.
+    Yields two companion data sets for each suite with scores: its tables, and the evaluations
+    behind them.
     """
-    for found in standings:
-        if found.tables:
-            yield from _Cubes(found, view, publication, published, folder).write(folder)
+    for results in standings:
+        if results.tables:
+            yield from _Cubes(results, view, publication, published, folder).write(folder)
 
 
 class _Cubes:
@@ -64,40 +64,40 @@ class _Cubes:
 
     def __init__(
         self,
-        found: Standing,
+        results: Standing,
         view: View,
         publication: Publication,
         published: Callable[[str], str],
         folder: Folder,
     ) -> None:
-        self._found = found
+        self._results = results
         self._publication = publication
         self._published = published
-        self.document = found.document(publication.base)
-        self._parts = dict(_parts(found, view))
+        self.document = results.document(publication.base)
+        self._parts = dict(_parts(results, view))
         self._members = Members(folder, f"{self.document}#evaluations-")
         self._names = self._evaluations(view)
 
     def write(self, folder: Folder) -> Iterator[Companion]:
-        """The document in all formats, and the file with the members of collections."""
-        found, packing = self._found, self._publication.packing
-        place = f"leaderboard/{found.slug}"
-        members = Writer(folder, f"{place}-evaluations.nt", packing)
+        """Write the document in all formats, and the file with the members of collections."""
+        results, packing = self._results, self._publication.packing
+        document_path = f"leaderboard/{results.slug}"
+        members = Writer(folder, f"{document_path}-evaluations.nt", packing)
         members.write(f"# {packing.comment}\n".encode())
         for lines in self._members.sorted():
-            for at in range(0, len(lines), _AT_ONCE):
-                members.write("".join(lines[at : at + _AT_ONCE]).encode())
+            for start in range(0, len(lines), _AT_ONCE):
+                members.write("".join(lines[start : start + _AT_ONCE]).encode())
         packed = members.finish(None)
-        suite = self._published(found.suite)
-        tables, behind = node(f"{self.document}#tables"), node(f"{self.document}#evaluations")
+        suite = self._published(results.suite)
+        tables, evaluations = node(f"{self.document}#tables"), node(f"{self.document}#evaluations")
         cubes = {
-            found.cube(self._publication.base, kind): table.title
-            for kind, table in found.tables.items()
+            results.cube(self._publication.base, kind): table.title
+            for kind, table in results.tables.items()
             if is_cube(table)
         }
-        titles = (f"Tables: {found.label}", f"Evaluations behind the tables: {found.label}")
+        titles = (f"Tables: {results.label}", f"Evaluations behind the tables: {results.label}")
         quads: list[ox.Quad] = []
-        for dataset, title in zip((tables, behind), titles, strict=True):
+        for dataset, title in zip((tables, evaluations), titles, strict=True):
             quads += typed(dataset, DCAT.Dataset)
             quads += said(
                 dataset,
@@ -105,9 +105,9 @@ class _Cubes:
                 (DCTERMS.isPartOf, self._publication.dataset),
             )
         quads += said(tables, *((DCTERMS.hasPart, cube) for cube in cubes))
-        cells = (quad for kind in found.tables for quad in self._cube(kind))
+        cells = (quad for kind in results.tables for quad in self._cube(kind))
         behind_cells = self._collections(self._publication.base + packed.path)
-        files, triples = written(folder, place, chain(cells, behind_cells, quads), packing)
+        files, triples = written(folder, document_path, chain(cells, behind_cells, quads), packing)
         yield Companion(
             iri=tables.value,
             title=titles[0],
@@ -120,7 +120,7 @@ class _Cubes:
             subject=suite,
         )
         yield Companion(
-            iri=behind.value,
+            iri=evaluations.value,
             title=titles[1],
             description="The members of the collections of evaluations that the observations of "
             "the tables derive from.",
@@ -134,19 +134,19 @@ class _Cubes:
     # --- cubes ------------------------------------------------------------------------------
 
     def _cube(self, kind: str) -> Iterator[ox.Quad]:
-        table = self._found.tables[kind]
+        table = self._results.tables[kind]
         iris = {
-            column: {name: self._published(iri) for name, iri in named.items()}
-            for column, named in table.iris.items()
+            column: {name: self._published(iri) for name, iri in iris_by_name.items()}
+            for column, iris_by_name in table.iris.items()
         }
         if not is_cube(table):
             return
-        dataset = self._found.cube(self._publication.base, kind)
+        dataset = self._results.cube(self._publication.base, kind)
         lines = cube_triples(
             replace(table, iris=iris),
             dataset,
-            self._published(self._found.suite),
-            self._found.selection.choice,
+            self._published(self._results.suite),
+            self._results.selection.choice,
             links=lambda row: self._links(kind, table, row),
         )
         for triple in ox.parse("\n".join(lines), ox.RdfFormat.N_TRIPLES):
@@ -154,10 +154,10 @@ class _Cubes:
         yield from self._metadata(node(dataset), kind, table)
 
     def _metadata(self, dataset: ox.NamedNode, kind: str, table: Table) -> list[ox.Quad]:
-        """What a cube says of itself; people, licence and dates are those of the data set."""
+        """Return the metadata of a cube; people, licence and dates are those of the data set."""
         published = self._publication
         activity = node(f"{published.base}#publication")
-        asked = sorted(self._found.asked[kind])
+        query_paths = sorted(self._results.queries[kind])
         notes = " ".join(table.notes)
         return [
             *(
@@ -170,10 +170,10 @@ class _Cubes:
                 (RDFS.label, text(table.title)),
                 (DCTERMS["title"], text(table.title, "en")),
                 (DCTERMS.description, text(notes, "en") if notes else None),
-                (DCTERMS.subject, self._published(self._found.suite)),
+                (DCTERMS.subject, self._published(self._results.suite)),
                 (DCTERMS.isPartOf, published.dataset),
                 (PROV.wasGeneratedBy, activity),
-                *((DCTERMS.source, published.base + path) for path in asked),
+                *((DCTERMS.source, published.base + path) for path in query_paths),
             ),
             *typed(activity, PROV.Activity),
             *typed(published.dataset, DCAT.Dataset),
@@ -182,44 +182,50 @@ class _Cubes:
     def _links(
         self, kind: str, table: Table, row: Mapping[str, Value]
     ) -> Iterator[tuple[str, str]]:
-        """What the observations of a row derive from, and the claim that cites them."""
-        yield from ((PROV.wasDerivedFrom, one) for one in self._behind(kind, table, row))
+        """Yield the collections behind a row's observations, and the claim that cites these."""
+        yield from (
+            (PROV.wasDerivedFrom, collection)
+            for collection in self._collections_behind(kind, table, row)
+        )
         if kind == BOARD:
-            claim = claim_iri(self._publication.base, self._found, str(row["model"]))
+            claim = claim_iri(self._publication.base, self._results, str(row["model"]))
             yield DCTERMS.isReferencedBy, claim
 
-    def _behind(self, kind: str, table: Table, row: Mapping[str, Value]) -> list[str]:
-        """The collections of evaluations that a row was made from."""
+    def _collections_behind(self, kind: str, table: Table, row: Mapping[str, Value]) -> list[str]:
+        """Return the collections of evaluations that a row was computed from."""
         model = table.iris["model"][str(row["model"])]
         scores: Iterable[Score] = self._parts[kind].get(str(row.get("axis", "")), ())
         if kind == TASKS:
             task = table.iris["task"][str(row["task"])]
             scores = [score for score in scores if score.task == task]
-        there = ((model, score) for score in scores)
-        return sorted({self._collection(self._names[key]) for key in there if key in self._names})
+        keys = ((model, score) for score in scores)
+        return sorted({self._collection(self._names[key]) for key in keys if key in self._names})
 
     # --- evaluations ------------------------------------------------------------------------
 
     def _evaluations(self, view: View) -> Mapping[tuple[str, Score], str]:
-        """The names of collections by model (IRI of the store) and score; finds their members."""
-        wanted = {
+        """Return the names of collections by model (IRI in the store) and score.
+
+        The members of the collections are added to ``_members``.
+        """
+        needed = {
             score for parts in self._parts.values() for scores in parts.values() for score in scores
         }
-        found: dict[tuple[str, Score], str] = {}
-        metrics = {score.metric for score in wanted}
-        for row in fetch.score_rows(view, self._found.selection, metrics):
+        names: dict[tuple[str, Score], str] = {}
+        metrics = {score.metric for score in needed}
+        for row in fetch.score_rows(view, self._results.selection, metrics):
             evaluation = self._published(row.evaluation)
             for of_round in {None, row.round}:
                 key = row.model, Score(row.task, row.metric, of_round)
-                if key[1] in wanted:
-                    if key not in found:
-                        found[key] = self._name(*key)
-                    self._members.add(found[key], evaluation)
-        return found
+                if key[1] in needed:
+                    if key not in names:
+                        names[key] = self._name(*key)
+                    self._members.add(names[key], evaluation)
+        return names
 
     def _name(self, model: str, score: Score) -> str:
-        about = " ".join(map(self._published, (model, score.task, score.metric)))
-        return digest(f"{about} {score.round}")[:16]
+        key = " ".join(map(self._published, (model, score.task, score.metric)))
+        return digest(f"{key} {score.round}")[:16]
 
     def _collection(self, name: str) -> str:
         return f"{self.document}#evaluations-{name}"
@@ -239,9 +245,9 @@ class _Cubes:
             )
 
 
-def _parts(found: Standing, view: View) -> Iterator[tuple[str, dict[str, list[Score]]]]:
-    """The scores behind each table: by axis of a compass, else all of them under no name."""
-    for kind in found.tables:
+def _parts(results: Standing, view: View) -> Iterator[tuple[str, dict[str, list[Score]]]]:
+    """Yield the scores behind each table: by axis of a compass, otherwise under an empty name."""
+    for kind in results.tables:
         if kind.startswith(COMPASS):
             yield kind, explain.of_compass(view, compass(kind.removeprefix(COMPASS)))
         else:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The data set in the metadata of others: schema.org, DataCite 4.6 and Zenodo."""
+"""Metadata of the data set for other systems: schema.org, DataCite 4.6 and Zenodo."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _RESOURCE_TYPE = "Benchmark results"
 
 
 def schema_org(published: Publication) -> Json:
-    """The data set as search engines for data sets read it."""
+    """Return the schema.org metadata, which search engines for data sets read."""
     about = published.about
-    found: Json = {
+    metadata: Json = {
         "@context": "https://schema.org/",
         "@type": "Dataset",
         "@id": published.dataset.value,
@@ -45,26 +45,26 @@ def schema_org(published: Publication) -> Json:
         "distribution": [_download(published, dump) for dump in published.now.dumps],
     }
     if about.sources:
-        found["isBasedOn"] = list(about.sources)
-    found["hasPart"] = [
+        metadata["isBasedOn"] = list(about.sources)
+    metadata["hasPart"] = [
         {
             "@type": "Dataset",
-            "@id": one.iri,
-            "name": one.title,
-            "description": one.description,
+            "@id": companion.iri,
+            "name": companion.title,
+            "description": companion.description,
             **({"license": about.licence} if about.licence else {}),
-            "distribution": [_download(published, file) for file in one.files],
+            "distribution": [_download(published, file) for file in companion.files],
         }
-        for one in published.companions
+        for companion in published.companions
     ]
     if about.licence:
-        found["license"] = about.licence
+        metadata["license"] = about.licence
     if about.creators:
-        found["creator"] = [_agent(one, "Person") for one in about.creators]
+        metadata["creator"] = [_agent(companion, "Person") for companion in about.creators]
     if published.publisher is not None:
         kind = "Person" if published.publisher in about.creators else "Organization"
-        found["publisher"] = _agent(published.publisher, kind)
-    return found
+        metadata["publisher"] = _agent(published.publisher, kind)
+    return metadata
 
 
 def _agent(agent: Agent, kind: str) -> Json:
@@ -85,16 +85,17 @@ def _download(published: Publication, dump: Dump) -> Json:
 
 
 def datacite(published: Publication) -> Json:
-    """The metadata of DataCite 4.6, for whoever registers a DOI; they lack the DOI itself."""
+    """Return DataCite 4.6 metadata for the registration of a DOI; the DOI itself is missing."""
     about, now = published.about, published.now
-    found: Json = {
+    metadata: Json = {
         "schemaVersion": "http://datacite.org/schema/kernel-4",
         "types": {"resourceTypeGeneral": "Dataset", "resourceType": _RESOURCE_TYPE},
         "url": published.base,
         "alternateIdentifiers": [
             {"alternateIdentifier": published.dataset.value, "alternateIdentifierType": "URL"}
         ],
-        "creators": [_datacite_creator(one) for one in about.creators] or [{"name": ":unav"}],
+        "creators": [_datacite_creator(creator) for creator in about.creators]
+        or [{"name": ":unav"}],
         "titles": [{"title": about.title, "lang": "en"}],
         "publisher": {"name": published.publisher.name if published.publisher else ":unav"},
         "publicationYear": now.date[:4],
@@ -116,13 +117,13 @@ def datacite(published: Publication) -> Json:
     }
     if about.licence:
         spdx = _SPDX.fullmatch(about.licence)
-        found["rightsList"] = [
+        metadata["rightsList"] = [
             {
                 "rightsUri": about.licence,
                 **({"rightsIdentifier": spdx[1], "rightsIdentifierScheme": "SPDX"} if spdx else {}),
             }
         ]
-    return found
+    return metadata
 
 
 def _datacite_creator(agent: Agent) -> Json:
@@ -147,13 +148,13 @@ def _related(iri: str) -> Json:
 
 
 def zenodo(published: Publication) -> Json:
-    """The metadata of a deposit, as Zenodo's interface and its ``.zenodo.json`` read them."""
+    """Return the metadata of a deposit in the form of Zenodo's API and ``.zenodo.json``."""
     about = published.about
-    found: Json = {
+    metadata: Json = {
         "title": about.title,
         "upload_type": "dataset",
         "description": f"<p>{_html(about.description)}</p><p>{_html(published.rights)}</p>",
-        "creators": [_zenodo_creator(one) for one in about.creators],
+        "creators": [_zenodo_creator(related) for related in about.creators],
         "access_right": "open" if published.packing.password is None else "restricted",
         "keywords": list(published.keywords),
         "version": str(published.now.number),
@@ -162,15 +163,15 @@ def zenodo(published: Publication) -> Json:
         "related_identifiers": [
             {"identifier": published.base, "relation": "isIdenticalTo", "scheme": "url"},
             *(
-                {"identifier": one["relatedIdentifier"], "relation": "isDerivedFrom"}
-                for one in map(_related, about.sources)
+                {"identifier": related["relatedIdentifier"], "relation": "isDerivedFrom"}
+                for related in map(_related, about.sources)
             ),
         ],
     }
     spdx = _SPDX.fullmatch(about.licence or "")
     if spdx is not None:
-        found["license"] = spdx[1].lower()
-    return found
+        metadata["license"] = spdx[1].lower()
+    return metadata
 
 
 def _zenodo_creator(agent: Agent) -> Json:

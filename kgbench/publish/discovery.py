@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How machines find their way: FAIR Signposting, site map, and rules of servers.
+"""Discovery by machines: FAIR Signposting, site map, and rules for web servers.
 
-Signposting (https://signposting.org/FAIR/) stands in the head of the landing page and, for whoever
-reads none, as a link set (RFC 9264). Servers that negotiate content need rules; those for nginx,
-Apache and w3id.org stand in ``servers/``.
+The signposting links (https://signposting.org/FAIR/) are in the head of the landing page, and in a
+link set (RFC 9264). Servers need rules for content negotiation; those for nginx, Apache and
+w3id.org are in ``servers/``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _DESCRIPTIONS = (
     *((f"void.{suffix}", media) for suffix, media in FORMATS),
     ("datacite.json", "application/vnd.datacite.datacite+json"),
 )
-_MOST_PAGES = 50_000  # in one file, by https://www.sitemaps.org/protocol.html
+_MOST_PAGES = 50_000  # limit for one file, see https://www.sitemaps.org/protocol.html
 _SERVERS = Path(__file__).parent / "templates" / "servers"
 _TYPES = (
     *FORMATS,
@@ -51,7 +51,7 @@ _TYPES = (
 
 
 class Signpost(NamedTuple):
-    """A typed link of the landing page; ``media`` is the type of what it leads to."""
+    """A typed link of the landing page; ``media`` is the media type of its target."""
 
     relation: str
     target: str
@@ -59,7 +59,7 @@ class Signpost(NamedTuple):
 
 
 def signposts(published: Publication) -> Iterator[Signpost]:
-    """The links of the landing page to identifier, authors, licence, metadata and contents."""
+    """Yield the links of the landing page to identifier, authors, licence, metadata and content."""
     base = published.base
     yield Signpost("cite-as", published.dataset.value)
     yield Signpost("type", "https://schema.org/AboutPage")
@@ -86,7 +86,7 @@ def signposts(published: Publication) -> Iterator[Signpost]:
 
 
 def linkset(published: Publication) -> str:
-    """The link set: the links of the landing page, and those of its metadata and contents to it."""
+    """Return the link set: the links of the landing page, and the reverse links."""
     base = published.base
     here: dict[str, Any] = {"anchor": base}
     contexts = [here]
@@ -95,21 +95,21 @@ def linkset(published: Publication) -> str:
             continue
         target = {"href": link.target, **({"type": link.media} if link.media else {})}
         here.setdefault(link.relation, []).append(target)
-        back = {"describedby": "describes", "item": "collection"}.get(link.relation)
-        if back is not None:
-            contexts.append({"anchor": link.target, back: [{"href": base, "type": "text/html"}]})
+        inverse = {"describedby": "describes", "item": "collection"}.get(link.relation)
+        if inverse is not None:
+            contexts.append({"anchor": link.target, inverse: [{"href": base, "type": "text/html"}]})
     if published.signed:
-        claims = (one for companion in published.companions for one in companion.parts)
+        claims = (claim for companion in published.companions for claim in companion.parts)
         contexts += [
-            {"anchor": plain, "alternate": [{"href": proved, "type": MEDIA["jsonld"]}]}
-            for plain, proved in (_signed(base, one.partition("#")[0]) for one in claims)
-            if proved is not None
+            {"anchor": plain, "alternate": [{"href": signed, "type": MEDIA["jsonld"]}]}
+            for plain, signed in (_signed(base, claim.partition("#")[0]) for claim in claims)
+            if signed is not None
         ]
     return json.dumps({"linkset": contexts}, indent=1) + "\n"
 
 
 def _signed(base: str, claim: str) -> tuple[str, str | None]:
-    """The document of a claim, and the one with the same claim and a proof."""
+    """Return the document of a claim, and the document with the same claim and a proof."""
     start = f"{base}{CLAIMS}/"
     if not claim.startswith(start):
         return claim, None
@@ -119,12 +119,11 @@ def _signed(base: str, claim: str) -> tuple[str, str | None]:
 def write_sitemap(
     folder: Folder, base: str, further: Iterable[str] = (), *, without: Container[str] = ()
 ) -> None:
-    """The site map of the folder, and of files written ``further`` on, in as many files as needed.
+    """Write the site map of the folder in as many files as needed.
 
-    It lists all pages except those in ``without`` (paths), and the documents at the root and of
-    tables that have none.
-
-    Raises ``OSError`` where an earlier part that is no longer needed cannot be removed.
+    It lists all pages except those in ``without`` (paths), the documents at the root and of tables
+    that have no page, and the files in ``further``, which are written later. Raises ``OSError`` if
+    an old part of the site map cannot be removed.
     """
     listed = (_listed(path) for path in folder.written if path not in without)
     pages = sorted({*(page for page in listed if page is not None), *further})
@@ -143,12 +142,12 @@ def write_sitemap(
 
 
 def _listed(path: str) -> str | None:
-    """What the site map says of a file: the address of a page, or of a document for machines."""
+    """Return the entry of a file in the site map; ``None`` if it has none."""
     if path == "index.html" or path.endswith("/index.html"):
         return path.removesuffix("index.html")
-    place, _, name = path.rpartition("/")
+    folder, _, name = path.rpartition("/")
     documents = (f"{CHANGES}.ttl", f"{CLAIMS}.ttl", "catalog.ttl", "void.ttl")
-    tables = place == "leaderboard" and name.endswith(".ttl")
+    tables = folder == "leaderboard" and name.endswith(".ttl")
     return path if tables or path in documents else None
 
 
@@ -156,18 +155,18 @@ def _xml(root: str, element: str, addresses: Iterable[str]) -> str:
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         f'<{root} xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">',
-        *(f"<{element}><loc>{escape(one)}</loc></{element}>" for one in addresses),
+        *(f"<{element}><loc>{escape(address)}</loc></{element}>" for address in addresses),
         f"</{root}>",
     ]
     return "\n".join(lines) + "\n"
 
 
 def server_rules(base: str) -> Iterator[tuple[str, str]]:
-    """The paths and texts of the rules of servers, for a publication at ``base``."""
+    """Yield paths and texts of the server rules for a publication at ``base``."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     path = urlsplit(base).path
-    # Configuration files, not markup: what goes into them is the checked base.
+    # Configuration files, not markup; the only input is the base, which was checked.
     rules = Environment(
         loader=FileSystemLoader(_SERVERS),
         undefined=StrictUndefined,
@@ -181,5 +180,5 @@ def server_rules(base: str) -> Iterator[tuple[str, str]]:
         "formats": FORMATS,
         "types": _TYPES,
     }
-    for name in sorted(one.name for one in _SERVERS.iterdir()):
+    for name in sorted(template.name for template in _SERVERS.iterdir()):
         yield f"servers/{name}", rules.get_template(name).render(context)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dumps: quads as N-Quads and TriG, written as they come, compressed or encrypted.
+"""Dumps: quads as N-Quads and TriG, streamed to compressed or encrypted files.
 
-All formats can be joined: the dump of everything is the dumps of its parts, one after the other
-(compressed streams may be concatenated: RFC 1952, section 2.2; RFC 8878, section 3.1).
+Dumps in all formats can be concatenated: the dump of everything consists of the dumps of the parts
+(for compressed streams see RFC 1952, section 2.2, and RFC 8878, section 3.1).
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ _KIND = re.compile(
     r".*/(case|claims|leaderboard|metric|model|pass|run|suite|task|task-class|text)/"
 )
 _LAST = re.compile(r".*/([a-z][a-z-]*[a-z])[/#]+")
-_UNNAMED = frozenset((str(XSD.string), str(RDF.langString)))  # the types that Turtle leaves out
+_IMPLICIT_TYPES = frozenset(
+    (str(XSD.string), str(RDF.langString))
+)  # types that Turtle does not write
 _QUADS_AT_ONCE = 20_000
 _CHUNK = 1 << 20
 _SHORTEST_PASSWORD = 8
@@ -39,16 +41,16 @@ _GZIP_LEVEL, _ZSTD_LEVEL = 6, 12
 MEDIA = {
     "nq": "application/n-quads",
     "trig": "application/trig",
-    "ttl": "text/turtle",  # of versions before December 2026
+    "ttl": "text/turtle",  # dumps of versions before December 2026
     "jsonld": "application/ld+json",
     "nt": "application/n-triples",
 }
 
 
 class Packing(NamedTuple):
-    """How dumps are packed: ``zstd``, ``gzip``, or as encrypted archives where there is a password.
+    """The packing of dumps: ``zstd`` or ``gzip``, or encrypted archives if a password is set.
 
-    ``comment`` is the first line of every dump, the canary of what is in it.
+    ``comment`` is the first line of every dump: the canaries of its content.
     """
 
     compression: str
@@ -57,7 +59,7 @@ class Packing(NamedTuple):
 
     @property
     def suffix(self) -> str:
-        """The end of the name of every dump."""
+        """The last suffix of every dump's file name."""
         if self.password is not None:
             return ".zip"
         return {"zstd": ".zst", "gzip": ".gz"}[self.compression]
@@ -73,7 +75,7 @@ class Packing(NamedTuple):
 
 
 def kind(path: str, packing: Packing) -> str:
-    """The syntax of a file by its name, without that of its packing: a key of :data:`MEDIA`."""
+    """Return the syntax of a file by its name, without the packing: a key of :data:`MEDIA`."""
     return path.removesuffix(packing.suffix).rpartition(".")[2]
 
 
@@ -84,7 +86,7 @@ class _Stream(Protocol):
 
 
 class Writer:
-    """One dump that is being written, at ``path`` in the folder."""
+    """Writes one dump, at ``path`` in the folder."""
 
     def __init__(self, folder: Folder, path: str, packing: Packing) -> None:
         self._folder = folder
@@ -95,23 +97,23 @@ class Writer:
         self._stream, self._archive = _stream(self._file, path.rpartition("/")[2], packing)
 
     def write(self, data: bytes) -> None:
-        """Add to the dump."""
+        """Append to the dump."""
         self._content.update(data)
         self._stream.write(data)
 
     def finish(self, earlier: Dump | None) -> Dump:
-        """Put the dump in its place; one with the same content stays as it is.
+        """Move the dump to its path; an existing dump with the same content is kept.
 
-        ``earlier`` is the dump that stands there, as the last publication recorded it.
+        ``earlier`` is the dump at this path in the last publication.
         """
         self._stream.close()
         if self._archive is not None:
             self._archive.close()
         self._file.close()
         content = self._content.hexdigest()
-        place = self._folder.path / self._path
-        if earlier is not None and _stands(place, earlier, self._path, content):
-            # An archive encrypts the same content differently each time.
+        target = self._folder.path / self._path
+        if earlier is not None and _is_unchanged(target, earlier, self._path, content):
+            # Needed for archives: encryption gives other bytes each time.
             self._unfinished.unlink()
             self._folder.keep({self._path: earlier.sha256})
             return earlier
@@ -139,7 +141,7 @@ def _stream(file: IO[bytes], name: str, packing: Packing) -> tuple[_Stream, Any]
 
 
 def _decrypted(path: Path, password: str) -> Iterator[bytes]:
-    """The content of an encrypted dump, piece by piece."""
+    """Yield the content of an encrypted dump in chunks."""
     import pyzipper
 
     with pyzipper.AESZipFile(path) as archive:
@@ -150,7 +152,7 @@ def _decrypted(path: Path, password: str) -> Iterator[bytes]:
 
 
 class Dumping:
-    """The dumps of one part of the store, in N-Quads and TriG, written side by side."""
+    """The dumps of one part of the store, in N-Quads and TriG, written in parallel."""
 
     def __init__(self, folder: Folder, name: str, packing: Packing) -> None:
         self.triples = 0
@@ -168,13 +170,13 @@ class Dumping:
             self._flush()
 
     def finish(self, earlier: dict[str, Dump]) -> list[Dump]:
-        """Put the dumps in their places."""
+        """Write the remaining quads, and move the dumps to their paths."""
         self._flush()
-        done = []
+        dumps = []
         for form, writer in self._writers.items():
-            known = (one for path, one in earlier.items() if f".{form}." in path)
-            done.append(writer.finish(next(known, None)))
-        return done
+            candidates = (dump for path, dump in earlier.items() if f".{form}." in path)
+            dumps.append(writer.finish(next(candidates, None)))
+        return dumps
 
     def _flush(self) -> None:
         if not self._waiting:
@@ -186,7 +188,7 @@ class Dumping:
 
 
 def as_bytes(quads: list[ox.Quad], form: str) -> bytes:
-    """Quads in a format; those without graphs get each triple once."""
+    """Serialise quads; formats without graphs get each triple once."""
     if form == "ttl":
         return turtle(quads)
     items: Iterable[Any] = quads
@@ -202,77 +204,82 @@ def as_bytes(quads: list[ox.Quad], form: str) -> bytes:
 def turtle(
     quads: list[ox.Quad], iri: str | None = None, *, prefixes: dict[str, str] | None = None
 ) -> bytes:
-    """A Turtle document, with a prefix for each place that things are named below, and no other.
+    """Return a Turtle document with a prefix for each namespace that it uses.
 
-    The empty prefix is for what is named below ``iri``, the document's own. Such documents can be
-    joined. ``prefixes`` takes the place of those that would be chosen.
+    The empty prefix is for names below ``iri``, the IRI of the document. Documents of this form can
+    be concatenated. ``prefixes`` replaces the automatic choice.
     """
     triples = dict.fromkeys(quad.triple for quad in quads)
     if prefixes is None:
-        named = Prefixes(iri)
-        named.add(quads)
-        prefixes = named.chosen()
+        chooser = Prefixes(iri)
+        chooser.add(quads)
+        prefixes = chooser.chosen()
     out = io.BytesIO()
     ox.serialize(triples, out, ox.RdfFormat.TURTLE, prefixes=prefixes)
     return out.getvalue()
 
 
 class Prefixes:
-    """Chooses the prefixes of a Turtle document, whose statements it sees piece by piece."""
+    """Chooses the prefixes of a Turtle document from its statements."""
 
     def __init__(self, iri: str | None = None) -> None:
         self._prefixes = {} if iri is None else {"": f"{iri}#"}
         self._spaces: Counter[str] = Counter()
 
     def add(self, quads: Iterable[ox.Quad]) -> None:
-        """See some of the statements."""
-        named: Counter[str] = Counter()
+        """Count the namespaces in some statements."""
+        counts: Counter[str] = Counter()
         vocabulary: dict[str, None] = {}
         for subject, predicate, value, _ in quads:
             name = predicate.value
-            if name != RDF.type:  # which is written as "a"
+            if name != RDF.type:  # Turtle writes it as "a"
                 vocabulary[name] = None
-                named[name] += 1
+                counts[name] += 1
             if isinstance(subject, ox.NamedNode):
-                named[subject.value] += 1
+                counts[subject.value] += 1
             if isinstance(value, ox.NamedNode):
-                named[value.value] += 1
-            elif isinstance(value, ox.Literal) and (kind := value.datatype.value) not in _UNNAMED:
+                counts[value.value] += 1
+            elif (
+                isinstance(value, ox.Literal)
+                and (kind := value.datatype.value) not in _IMPLICIT_TYPES
+            ):
                 vocabulary[kind] = None
         for name in vocabulary:
             self._prefixes.update(_prefix(name))
-        for name, times in named.items():
+        for name, times in counts.items():
             self._spaces[_space(name)] += times
 
     def chosen(self) -> dict[str, str]:
-        """The prefixes for what was seen."""
+        """Return the prefixes for the counted namespaces."""
         prefixes = dict(self._prefixes)
         known = set(prefixes.values())
         for space in sorted(self._spaces):
             usual = _prefix(space)
             if usual and usual[0][1] == space:
                 prefixes.update(usual)
-            elif space and self._spaces[space] > 1 and space not in known:  # a URN has none
-                prefixes[_unused(space, prefixes)] = space
+            elif space and self._spaces[space] > 1 and space not in known:  # URNs have no space
+                prefixes[_free_prefix(space, prefixes)] = space
         return prefixes
 
 
 def _space(iri: str) -> str:
-    """The part of an IRI up to its last slash or hash."""
+    """Return the part of an IRI up to its last slash or hash."""
     return iri[: max(iri.rfind("/"), iri.rfind("#")) + 1]
 
 
-def _unused(space: str, prefixes: Mapping[str, str]) -> str:
-    """A prefix for what is named below ``space``, by its kind: ``case``, ``metric2`` ..."""
-    found = _KIND.match(space) or _LAST.fullmatch(space)
-    name = "n" if found is None else found[1]
+def _free_prefix(space: str, prefixes: Mapping[str, str]) -> str:
+    """Return a free prefix for names below ``space``, by their kind: ``case``, ``metric2`` ..."""
+    match = _KIND.match(space) or _LAST.fullmatch(space)
+    name = "n" if match is None else match[1]
     numbers = (f"{name}{number}" for number in count(2))
-    return next(one for one in chain((name,), numbers) if one not in (*prefixes, *PREFIXES))
+    return next(
+        prefix for prefix in chain((name,), numbers) if prefix not in (*prefixes, *PREFIXES)
+    )
 
 
 @lru_cache(maxsize=10_000)
 def _prefix(iri: str) -> tuple[tuple[str, str], ...]:
-    """The common prefix for a property or class, with its namespace."""
+    """Return the common prefix and the namespace for a property or class; empty if unknown."""
     fitting = [(name, str(space)) for name, space in PREFIXES.items() if iri.startswith(space)]
     return tuple(sorted(fitting, key=lambda pair: -len(pair[1]))[:1])
 
@@ -280,11 +287,11 @@ def _prefix(iri: str) -> tuple[tuple[str, str], ...]:
 def join(
     folder: Folder, path: str, parts: list[Dump], packing: Packing, earlier: Dump | None
 ) -> Dump:
-    """The dump of everything, from those of its parts."""
+    """Write the dump of everything from those of its parts."""
     content = hashlib.sha256("".join(part.content for part in parts).encode()).hexdigest()
     name = path + packing.suffix
-    place = folder.path / name
-    if earlier is not None and _stands(place, earlier, name, content):
+    target = folder.path / name
+    if earlier is not None and _is_unchanged(target, earlier, name, content):
         folder.keep({name: earlier.sha256})
         return earlier
     if packing.password is not None:
@@ -292,43 +299,43 @@ def join(
         for part in parts:
             for chunk in _decrypted(folder.path / part.path, packing.password):
                 writer.write(chunk)
-        made = writer.finish(None)
-        sha256, size = made.sha256, made.bytes
+        dump = writer.finish(None)
+        sha256, size = dump.sha256, dump.bytes
     else:
         unfinished = folder.work(name.replace("/", "-"))
         with unfinished.open("wb") as out:
             for part in parts:
-                with (folder.path / part.path).open("rb") as one:
-                    shutil.copyfileobj(one, out, _CHUNK)
+                with (folder.path / part.path).open("rb") as source:
+                    shutil.copyfileobj(source, out, _CHUNK)
         sha256, size = folder.adopt(name, unfinished)
     return Dump(name, size, sha256, content)
 
 
-def _stands(place: Path, earlier: Dump, path: str, content: str) -> bool:
-    """Whether the file at ``place`` is the earlier dump, and that one has this content."""
+def _is_unchanged(target: Path, earlier: Dump, path: str, content: str) -> bool:
+    """Return whether the file at ``target`` is the earlier dump, and has this content."""
     return (
         (earlier.path, earlier.content) == (path, content)
-        and place.is_file()
-        and checksum(place) == (earlier.sha256, earlier.bytes)
+        and target.is_file()
+        and checksum(target) == (earlier.sha256, earlier.bytes)
     )
 
 
-def checked_password(variable: str, found: str | None) -> str:
-    """The password of archives, which the environment ``variable`` should hold.
+def checked_password(variable: str, password: str | None) -> str:
+    """Check the password of archives, read from the environment ``variable``.
 
-    Raises :class:`~kgbench.errors.PublicationRefused` where there is none, or a poor one.
+    Raises :class:`~kgbench.errors.PublicationRefused` if it is missing or too short.
     """
-    if found is None or len(found) < _SHORTEST_PASSWORD:
+    if password is None or len(password) < _SHORTEST_PASSWORD:
         raise PublicationRefused(
             f"--encrypt needs a password of at least {_SHORTEST_PASSWORD} characters in {variable}"
         )
-    return found
+    return password
 
 
 def check_compression(name: str) -> None:
-    """Nothing where dumps can be compressed so.
+    """Check that dumps can be compressed by the method ``name``.
 
-    Raises :class:`~kgbench.errors.PublicationRefused` where a package is missing.
+    Raises :class:`~kgbench.errors.PublicationRefused` if a package is missing.
     """
     if name == "zstd" and find_spec("zstandard") is None:
         raise PublicationRefused(

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of a publication: who owns it, how files come and go in it.
+"""The folder of a publication: ownership, atomic writes, removal of old files.
 
-A file is replaced in one step, and only where its content changes. Every file is noted in a journal
-before it appears, so that a publication that was killed leaves nothing that the next one does not
-know of. Files that nobody here wrote are never touched.
+A file is replaced atomically, and only if its content changes. Each path is written to a journal
+before its file appears, so that the next publication knows all files of one that was killed. Files
+from other sources are never touched.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ _CHUNK = 1 << 20
 
 
 class Folder:
-    """A published folder, open for changes by one process (and the workers it starts)."""
+    """A published folder, open for changes by one process and its worker processes."""
 
     def __init__(self, path: Path, journal: str = "main") -> None:
         self.path = path
         self.state = path / STATE
         self.written: dict[str, str] = {}  # paths and the SHA-256 of the files
         self.changed = 0
-        self._made: set[str] = set()
+        self._made_folders: set[str] = set()
         self._journal = (self.state / f"journal-{journal}").open("a", encoding="utf-8")
 
     def write(self, path: str, content: bytes | str) -> None:
-        """Make the file at ``path`` have this content; its time changes only if its content does.
+        """Write ``content`` to the file at ``path``; an unchanged file keeps its modification time.
 
-        A path is written once: a second file for it is passed over.
+        A path is written once: further calls for the same path are ignored.
         """
         data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
         if path in self.written:
@@ -47,60 +47,60 @@ class Folder:
             if target.stat().st_size == len(data) and target.read_bytes() == data:
                 return
         except OSError:
-            self._prepare(path, target)
-        self._note(path)
+            self._make_parent(path, target)
+        self._log(path)
         unfinished = target.with_name(f".{target.name[:200]}.unfinished")
         unfinished.write_bytes(data)
         unfinished.replace(target)
         self.changed += 1
 
     def adopt(self, path: str, finished: Path) -> tuple[str, int]:
-        """Move a finished file to ``path``, unless what stands there is the same.
+        """Move a finished file to ``path``, unless the file there is equal.
 
-        Its SHA-256 and its size in bytes.
+        Returns its SHA-256 and its size in bytes.
         """
-        told = checksum(finished)
-        self.written[path] = told[0]
+        checksum_and_size = checksum(finished)
+        self.written[path] = checksum_and_size[0]
         target = self.path / path
         if target.is_file() and same(target, finished):
             finished.unlink()
-            return told
-        self._prepare(path, target)
-        self._note(path)
+            return checksum_and_size
+        self._make_parent(path, target)
+        self._log(path)
         finished.replace(target)
         self.changed += 1
-        return told
+        return checksum_and_size
 
     def keep(self, files: Mapping[str, str]) -> None:
-        """Count files of an earlier publication, by their paths, as written; with their SHA-256."""
+        """Count files of an earlier publication (SHA-256 by path) as written."""
         self.written.update(files)
 
     def work(self, name: str) -> Path:
-        """A path for a file that is being made."""
+        """Return the path of a temporary work file."""
         folder = self.state / "work"
         folder.mkdir(exist_ok=True)
         return folder / name
 
     def remove(self, path: str) -> None:
-        """Remove a file that is ours, and the folders that it leaves empty."""
+        """Remove a published file, and the folders that become empty."""
         target = self.path / path
         target.unlink(missing_ok=True)
-        for parent in list(PurePosixPath(path).parents)[:-1]:  # without the folder itself
+        for parent in list(PurePosixPath(path).parents)[:-1]:  # without the published folder
             try:
                 (self.path / parent).rmdir()
-            except OSError:  # it holds more
+            except OSError:  # it is not empty
                 break
 
     def journalled(self) -> set[str]:
-        """All files that unfinished publications may have left."""
-        found: set[str] = set()
+        """Return all files that unfinished publications may have left."""
+        paths: set[str] = set()
         for path in self.state.glob("journal-*"):
             lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-            found.update(line for line in lines if _is_inside(line))
-        return found
+            paths.update(line for line in lines if _is_inside(line))
+        return paths
 
     def finish(self) -> None:
-        """Forget the journals: all that they name is in the record of what is published."""
+        """Remove journals and work files; the manifest lists all files that the journals name."""
         self._journal.close()
         for path in self.state.glob("journal-*"):
             path.unlink()
@@ -111,32 +111,33 @@ class Folder:
             work.rmdir()
 
     def close(self) -> None:
-        """Let the journal go."""
+        """Close the journal."""
         self._journal.close()
 
-    def _note(self, path: str) -> None:
+    def _log(self, path: str) -> None:
         self._journal.write(path + "\n")
         self._journal.flush()
 
-    def _prepare(self, path: str, target: Path) -> None:
+    def _make_parent(self, path: str, target: Path) -> None:
         parent = path.rpartition("/")[0]
-        if parent in self._made:
+        if parent in self._made_folders:
             return
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError) as error:
-            above = (target.parent, *target.parent.parents)
-            file = next(path for path in above if os.path.lexists(path))
+            ancestors = (target.parent, *target.parent.parents)
+            file = next(path for path in ancestors if os.path.lexists(path))
             raise PublicationRefused(
-                f"{file} should be a folder of the publication, and is a file: remove it"
+                f"{file} is a file, but the publication needs a folder there: remove it"
             ) from error
-        self._made.add(parent)
+        self._made_folders.add(parent)
 
 
 def claim(path: Path) -> IO[str]:
-    """Make ``path`` a published folder, or take one that is; the lock that is given back holds it.
+    """Create a published folder, or take over an existing one; return its lock file.
 
-    Raises :class:`~kgbench.errors.PublicationRefused` where it is something else, or in use.
+    The folder is locked until the file is closed. Raises
+    :class:`~kgbench.errors.PublicationRefused` if ``path`` is something else, or in use.
     """
     mark = path / STATE / "owner"
     if path.exists() and not path.is_dir():
@@ -162,20 +163,20 @@ def claim(path: Path) -> IO[str]:
 
 
 def checksum(path: Path) -> tuple[str, int]:
-    """The SHA-256, in hex, and the size in bytes of a file."""
-    found, size = hashlib.sha256(), 0
-    with path.open("rb") as opened:
-        while chunk := opened.read(_CHUNK):
-            found.update(chunk)
+    """Return the SHA-256 (hex) and the size in bytes of a file."""
+    hasher, size = hashlib.sha256(), 0
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            hasher.update(chunk)
             size += len(chunk)
-    return found.hexdigest(), size
+    return hasher.hexdigest(), size
 
 
-def same(one: Path, other: Path) -> bool:
-    """Whether two files have the same content."""
-    if one.stat().st_size != other.stat().st_size:
+def same(path: Path, other: Path) -> bool:
+    """Return whether two files have the same content."""
+    if path.stat().st_size != other.stat().st_size:
         return False
-    with one.open("rb") as a, other.open("rb") as b:
+    with path.open("rb") as a, other.open("rb") as b:
         while chunk := a.read(_CHUNK):
             if chunk != b.read(_CHUNK):
                 return False
@@ -183,6 +184,6 @@ def same(one: Path, other: Path) -> bool:
 
 
 def _is_inside(path: str) -> bool:
-    """Whether a noted path lies in the folder: a journal may have been written to by others."""
+    """Return whether a journalled path lies in the folder; the journal is not trusted."""
     parts = PurePosixPath(path).parts
     return bool(parts) and not path.startswith("/") and ".." not in parts and os.sep == "/"

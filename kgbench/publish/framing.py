@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON-LD as trees: framed as in JSON-LD 1.1 Framing, one tree per dialogue.
+"""JSON-LD trees as in JSON-LD 1.1 Framing, one tree per dialogue.
 
-What a reader follows backwards in the graph stands forwards in the tree: the calls of a dialogue,
-the answers of a call, the evaluations of a dialogue. What a tool gave back is the answer to the
-call of the tool.
+Properties that point from parts to wholes in the graph are reversed in the tree: a dialogue has its
+calls and evaluations, a call its answers. A tool call has the tool's result as its answer.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import pyoxigraph as ox
 
 from kgbench.vocab import DCTERMS, KGB, PREFIXES, PROV, RDF, XSD
 
-#: What records use; each further prefix makes shortening slower, because it is tried on every name.
+#: Prefixes of records. Few, because each prefix is tried on every IRI.
 _RECORDED = ("kgb", "outcome", "prov", "dcterms", "schema", "rdf", "rdfs", "xsd")
 CONTEXT: Mapping[str, Any] = {
     **{prefix: str(PREFIXES[prefix]) for prefix in _RECORDED},
@@ -27,46 +26,46 @@ CONTEXT: Mapping[str, Any] = {
     "verdicts": {"@reverse": "prov:wasDerivedFrom"},
     "evaluations": {"@reverse": "kgb:dialogue"},
 }
-_EVERY = {prefix: str(iri) for prefix, iri in PREFIXES.items()}
+_ALL_PREFIXES = {prefix: str(iri) for prefix, iri in PREFIXES.items()}
 _MOST_KEPT = 2_000  # names with their prefixes
 _Shortening: TypeAlias = Callable[[str], str]
 CLOSING = "\n]}\n"
-"""How a JSON-LD document ends."""
-_NEVER = {"@embed": "@never"}
-#: The frame of a dialogue. What is not framed here stands within what names it, once a branch.
+"""The end of a JSON-LD document."""
+_NOT_EMBEDDED = {"@embed": "@never"}
+#: The frame of a dialogue. Other nodes are embedded where they are referred to, once per branch.
 DIALOGUE: Mapping[str, Any] = {
     "@context": dict(CONTEXT),
     "@type": "kgb:Dialogue",
     "@embed": "@once",
     "parts": {
         "@type": "kgb:ModelCall",
-        "prov:used": {"prov:wasDerivedFrom": _NEVER},
+        "prov:used": {"prov:wasDerivedFrom": _NOT_EMBEDDED},
         "answers": {
             "@type": "kgb:Answer",
-            "prov:wasDerivedFrom": _NEVER,
+            "prov:wasDerivedFrom": _NOT_EMBEDDED,
             "verdicts": {
                 "@type": ["kgb:Verdict", "kgb:CalibrationVerdict"],
-                "prov:wasDerivedFrom": _NEVER,
+                "prov:wasDerivedFrom": _NOT_EMBEDDED,
             },
         },
         "toolCalls": {
             "@type": "kgb:ToolCall",
-            "prov:wasInformedBy": _NEVER,
+            "prov:wasInformedBy": _NOT_EMBEDDED,
             "answers": {"@type": "kgb:ToolResult"},
         },
     },
     "evaluations": {
         "@type": "kgb:Evaluation",
-        "prov:wasDerivedFrom": _NEVER,
-        "prov:wasRevisionOf": _NEVER,
+        "prov:wasDerivedFrom": _NOT_EMBEDDED,
+        "prov:wasRevisionOf": _NOT_EMBEDDED,
     },
 }
-#: What is only named: it stands elsewhere in the tree, or belongs to another dialogue.
-_NAMED = frozenset((PROV.wasDerivedFrom, PROV.wasRevisionOf, PROV.wasInformedBy))
+#: Properties with references only: the node is elsewhere in the tree, or in another dialogue.
+_REFERENCES = frozenset((PROV.wasDerivedFrom, PROV.wasRevisionOf, PROV.wasInformedBy))
 
 
 class _Branch(NamedTuple):
-    """What a frame asks of nodes that name another: the term, the property, one of their types."""
+    """Nodes that a frame embeds in the node that they refer to: term, property, allowed types."""
 
     term: str
     property: str
@@ -106,10 +105,10 @@ _BRANCHING = tuple(set(_properties(_BRANCHES)))
 
 
 def dialogue_tree(quads: Iterable[ox.Quad]) -> str:
-    """The quads about one dialogue and its parts as one tree, without its context.
+    """Return the quads about one dialogue and its parts as one tree, without the context.
 
-    It is what pyld makes of them with the frame :data:`DIALOGUE`, which takes six times as long
-    and took a quarter of the time of publishing; a test holds both to be equal.
+    The result equals that of pyld with the frame :data:`DIALOGUE`, as a test verifies. pyld takes
+    six times as long, which was a quarter of the time of a publication.
     """
     nodes = expanded(quads)
     (root,) = (node for node in nodes if KGB.Dialogue in node.get("@type", ()))
@@ -118,58 +117,58 @@ def dialogue_tree(quads: Iterable[ox.Quad]) -> str:
 
 
 class _Framing:
-    """Trees of nodes in expanded form."""
+    """Builds trees from nodes in expanded form."""
 
     def __init__(self, nodes: list[dict[str, Any]]) -> None:
         self._nodes = {node["@id"]: node for node in nodes}
-        self._naming: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        self._referring: dict[tuple[str, str], list[dict[str, Any]]] = {}
         for node in nodes:
             for name in _BRANCHING:
                 for value in node.get(name, ()):
-                    self._naming.setdefault((name, value.get("@id", "")), []).append(node)
+                    self._referring.setdefault((name, value.get("@id", "")), []).append(node)
 
     def tree(
         self,
         node: dict[str, Any],
         branches: tuple[_Branch, ...],
         above: frozenset[str],
-        there: set[str],
+        embedded: set[str],
     ) -> dict[str, Any]:
-        """A node with the nodes that it names, and those that name it by ``branches``.
+        """Return a node with the nodes it refers to, and those of ``branches`` that refer to it.
 
-        Those ``above`` it, and those ``there`` already in its branch, are only named.
+        Nodes ``above`` it, and nodes already ``embedded`` in its branch, are given as references.
         """
         name = node["@id"]
-        there.add(name)
+        embedded.add(name)
         above |= {name}
-        found = _compacted(node, _short_recorded)
+        result = _compacted(node, _short_recorded)
         for predicate, values in node.items():
-            if predicate[0] == "@" or predicate in _NAMED:
+            if predicate[0] == "@" or predicate in _REFERENCES:
                 continue
             if any("@id" in value for value in values):
-                whole = [self._value(value, above, there) for value in values]
-                found[_short_recorded(predicate)] = whole if len(whole) > 1 else whole[0]
+                objects = [self._value(value, above, embedded) for value in values]
+                result[_short_recorded(predicate)] = objects if len(objects) > 1 else objects[0]
         for branch in branches:
-            naming = self._naming.get((branch.property, name), ())
+            referring = self._referring.get((branch.property, name), ())
             trees = [
                 self.tree(other, branch.within, above, set())
-                for other in naming
+                for other in referring
                 if not branch.kinds.isdisjoint(other.get("@type", ()))
             ]
             if trees:
-                found[branch.term] = trees if len(trees) > 1 else trees[0]
-        return found
+                result[branch.term] = trees if len(trees) > 1 else trees[0]
+        return result
 
-    def _value(self, value: dict[str, Any], above: frozenset[str], there: set[str]) -> Any:
-        """The tree of what is named, where it is to stand here, else its name alone."""
+    def _value(self, value: dict[str, Any], above: frozenset[str], embedded: set[str]) -> Any:
+        """Return the tree of a referenced node if it is embedded here, otherwise the reference."""
         name = value.get("@id")
-        if name is None or name in above or name in there or name not in self._nodes:
+        if name is None or name in above or name in embedded or name not in self._nodes:
             return _short_value(value, _short_recorded)
-        return self.tree(self._nodes[name], (), above, there)
+        return self.tree(self._nodes[name], (), above, embedded)
 
 
 def node_trees(quads: Iterable[ox.Quad]) -> Iterator[str]:
-    """Each thing with what is said of it, one by one, without a context."""
+    """Yield each node with its properties, without a context."""
     for node in expanded(quads):
         yield json.dumps(
             _compacted(node, _short_recorded), ensure_ascii=False, separators=(",", ":")
@@ -177,60 +176,63 @@ def node_trees(quads: Iterable[ox.Quad]) -> Iterator[str]:
 
 
 def document(quads: Iterable[ox.Quad]) -> str:
-    """A small graph as one JSON-LD document with its context, and a line for each node."""
-    every = list(quads)
+    """Return a small graph as one JSON-LD document, with its context and a line for each node."""
+    statements = list(quads)
     terms = Terms()
-    terms.add(every)
-    return "".join((terms.opening(), *joined(lines(every)), CLOSING))
+    terms.add(statements)
+    return "".join((terms.opening(), *joined(lines(statements)), CLOSING))
 
 
 class Terms:
-    """The prefixes that a JSON-LD document uses, whose statements it sees piece by piece."""
+    """Collects the prefixes of a JSON-LD document from its statements."""
 
     def __init__(self) -> None:
         self._used: set[str] = set()
 
     def add(self, quads: Iterable[ox.Quad]) -> None:
-        """See some of the statements."""
+        """Add the prefixes of some statements."""
         for node in expanded(quads):
             self._used.update(
                 name.partition(":")[0] for name in _names(_compacted(node, _short_any))
             )
 
     def opening(self) -> str:
-        """How the document begins: with its context."""
-        context = {prefix: _EVERY[prefix] for prefix in sorted(self._used & set(_EVERY))}
+        """Return the beginning of the document, with its context."""
+        context = {
+            prefix: _ALL_PREFIXES[prefix] for prefix in sorted(self._used & set(_ALL_PREFIXES))
+        }
         return f'{{"@context": {json.dumps(context)}, "@graph": [\n'
 
 
 def lines(quads: Iterable[ox.Quad]) -> Iterator[str]:
-    """A line of a JSON-LD document for each node."""
+    """Yield a line of a JSON-LD document for each node."""
     for node in expanded(quads):
         yield json.dumps(_compacted(node, _short_any), ensure_ascii=False)
 
 
 def joined(nodes: Iterable[str]) -> Iterator[str]:
-    """The lines of a JSON-LD document, with what stands between them."""
+    """Yield the lines of a JSON-LD document with separators."""
     for number, line in enumerate(nodes):
         yield f",\n{line}" if number else line
 
 
 def _compacted(node: Mapping[str, Any], short: _Shortening) -> dict[str, Any]:
-    """A node in expanded form with the prefixes of a context.
+    """Return a node in expanded form with the prefixes of a context.
 
-    What pyld does as well, and in fifty times the time; there is nothing to choose here.
+    The result equals that of pyld, which takes fifty times as long, because IRIs are the only
+    names.
     """
-    found: dict[str, Any] = {}
+    compacted: dict[str, Any] = {}
     for name, values in node.items():
         if name == "@id":
-            found[name] = values
+            compacted[name] = values
         elif name == "@type":
             kinds = [short(kind) for kind in values]
-            found[name] = kinds if len(kinds) > 1 else kinds[0]
+            compacted[name] = kinds if len(kinds) > 1 else kinds[0]
         else:
             objects = [_short_value(value, short) for value in values]
-            found[short(name)] = objects if len(objects) > 1 else objects[0]
-    return found
+            compacted[short(name)] = objects if len(objects) > 1 else objects[0]
+    return compacted
 
 
 def _short_value(value: dict[str, Any], short: _Shortening) -> Any:
@@ -240,7 +242,7 @@ def _short_value(value: dict[str, Any], short: _Shortening) -> Any:
 
 
 def _short(context: Mapping[str, Any], iri: str) -> str:
-    """``iri`` with a prefix, where one fits and no reader could take the rest for a scheme."""
+    """Return ``iri`` with a prefix, if one fits and the result cannot be taken for a URL."""
     for prefix, space in context.items():
         if isinstance(space, str) and iri.startswith(space):
             local = iri[len(space) :]
@@ -248,41 +250,41 @@ def _short(context: Mapping[str, Any], iri: str) -> str:
     return iri
 
 
-# Properties, classes and datatypes are few, and each is shortened in every dialogue.
+# Cached, because every dialogue has the same few properties, classes and datatypes.
 _short_recorded: _Shortening = lru_cache(maxsize=_MOST_KEPT)(partial(_short, CONTEXT))
-_short_any: _Shortening = lru_cache(maxsize=_MOST_KEPT)(partial(_short, _EVERY))
+_short_any: _Shortening = lru_cache(maxsize=_MOST_KEPT)(partial(_short, _ALL_PREFIXES))
 
 
 def opening(comment: str) -> str:
-    """How a list of trees begins."""
+    """Return the beginning of a list of trees."""
     context = json.dumps({**CONTEXT, "canary": None}, separators=(",", ":"))
-    said = json.dumps({"@id": "urn:canary", "canary": comment})
-    return f'{{"@context":{context},"@graph":[\n{said}'
+    canary = json.dumps({"@id": "urn:canary", "canary": comment})
+    return f'{{"@context":{context},"@graph":[\n{canary}'
 
 
 def expanded(quads: Iterable[ox.Quad]) -> list[dict[str, Any]]:
-    """Quads in expanded form, without their graphs, each statement once."""
+    """Return quads as nodes in expanded form, without graphs and duplicates."""
     nodes: dict[str, dict[str, Any]] = {}
     seen = set()
     for subject, predicate, value, _ in quads:
-        # Texts are compared and hashed faster than terms.
-        name, said = _name(subject), predicate.value
-        statement = (name, said, value)
+        # Strings are compared and hashed faster than terms.
+        name, property_iri = _name(subject), predicate.value
+        statement = (name, property_iri, value)
         if statement in seen:
             continue
         seen.add(statement)
         node = nodes.get(name)
         if node is None:
             node = nodes[name] = {"@id": name}
-        if said == RDF.type:
+        if property_iri == RDF.type:
             node.setdefault("@type", []).append(_name(value))
         else:
-            node.setdefault(said, []).append(_value(value))
+            node.setdefault(property_iri, []).append(_value(value))
     return list(nodes.values())
 
 
 def _names(node: Mapping[str, Any]) -> Iterator[str]:
-    """The names in a node that may have a prefix."""
+    """Yield the names in a node that may have a prefix."""
     for key, values in node.items():
         if key == "@type":
             yield from [values] if isinstance(values, str) else values
@@ -303,5 +305,5 @@ def _value(term: Any) -> dict[str, Any]:
     if term.language:
         return {"@value": term.value, "@language": term.language}
     datatype = term.datatype.value
-    # As text, not as a JSON number: so that the lexical form stays.
+    # A string, not a JSON number, to preserve the lexical form.
     return {"@value": term.value} | ({} if datatype == XSD.string else {"@type": datatype})

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The graphs of one run in memory, where looking something up takes a hundredth of the time.
+"""A cache of one run's graphs in memory, where lookups take a hundredth of the time.
 
-The engine reads a term from disk in several microseconds, and finds where to begin in a hundred; a
-dialogue takes some eighty statements and a hundred beginnings. So the graphs of a run are read
-once, from their beginning to their end. Large runs are not held: they are looked up on disk.
+A lookup on disk takes a hundred microseconds, and each term a few more; a dialogue needs some
+eighty statements and a hundred lookups. So the graphs of a run are read once, sequentially. Large
+runs are not cached: they are looked up on disk.
 """
 
 from __future__ import annotations
@@ -18,18 +18,17 @@ from kgbench.publish.addresses import Addresses
 from kgbench.publish.outgoing import Outgoing, Rules
 
 MOST_DIALOGUES = 2_000
-"""Of a run that is held: its statements take some 40 kB for each."""
+"""The limit for a cached run; the statements of a dialogue take some 40 kB."""
 
-_RENEWED = 400_000  # statements; the engine never forgets the terms of what is removed
+_RENEWED = 400_000  # statements; pyoxigraph keeps the terms of removed graphs in memory
 
 Recorded = Callable[[str], Iterable[ox.Quad]]
 
 
 class Held(NamedTuple):
-    """A run: what the engine answers from, and the statements of its graphs in their order.
+    """A cached run: a database, and the statements of its graphs in their original order.
 
-    ``spread`` are the subjects of which it is spoken in several graphs, or in several places of
-    one.
+    ``spread`` are the subjects whose statements are not contiguous in a single graph.
     """
 
     database: ox.Store
@@ -38,9 +37,9 @@ class Held(NamedTuple):
 
 
 class Holder:
-    """Holds one run at a time, with the graphs that are ``shared`` by all (IRIs).
+    """Caches one run at a time, together with the graphs ``shared`` by all runs (IRIs).
 
-    ``recorded`` gives the statements of a graph, subject by subject.
+    ``recorded`` yields the statements of a graph by subject.
     """
 
     def __init__(self, recorded: Recorded, shared: Iterable[str]) -> None:
@@ -51,7 +50,7 @@ class Holder:
         self._renew()
 
     def hold(self, graphs: Iterable[str]) -> Held:
-        """A run with these graphs (IRIs), in place of the one before."""
+        """Cache a run with these graphs (IRIs) instead of the previous run."""
         for graph in self._graphs:
             self._database.remove_graph(graph)
         if self._added > _RENEWED:
@@ -59,12 +58,12 @@ class Holder:
         self._graphs = [ox.NamedNode(graph) for graph in graphs]
         quads, spread, seen = {}, set[Any](), set(self._subjects)
         for graph in self._graphs:
-            found = list(self._recorded(graph.value))
-            self._database.bulk_extend(found)
-            self._added += len(found)
-            for subject, _ in groupby(quad.subject for quad in found):
+            statements = list(self._recorded(graph.value))
+            self._database.bulk_extend(statements)
+            self._added += len(statements)
+            for subject, _ in groupby(quad.subject for quad in statements):
                 (spread if subject in seen else seen).add(subject)
-            quads[graph.value] = found
+            quads[graph.value] = statements
         return Held(self._database, quads, frozenset(spread))
 
     def _renew(self) -> None:
@@ -74,7 +73,7 @@ class Holder:
 
 
 class HeldOutgoing(Outgoing):
-    """Publishes the quads of a run that is held; each subject is prepared once."""
+    """Converts the quads of a cached run; each subject is converted once."""
 
     def __init__(self, held: Held, addresses: Addresses, rules: Rules) -> None:
         super().__init__(held.database, addresses, rules)
@@ -82,19 +81,19 @@ class HeldOutgoing(Outgoing):
         self._known: dict[Any, list[ox.Quad]] = {}
 
     def graph(self, name: str) -> Iterator[list[ox.Quad]]:
-        """All of a graph of the run, subject by subject, as the store on disk keeps it; once.
+        """Yield the published quads of a graph by subject, in the order on disk; only once.
 
-        Its statements are let go then, because what is published of them is kept.
+        The recorded statements are dropped, because their published form is kept.
         """
         quads = self._held.quads.pop(name)
         for subject, group in groupby(quads, key=lambda quad: quad.subject):
-            found = self.subject(list(group))
+            published = self.subject(list(group))
             if subject not in self._held.spread:
-                self._known[subject] = found
-            if found:
-                yield found
+                self._known[subject] = published
+            if published:
+                yield published
 
     def about(self, subject: Any) -> list[ox.Quad]:
-        """What is published of one subject, in all graphs."""
-        known = self._known.get(subject)
-        return super().about(subject) if known is None else known
+        """Return the published quads about one subject, from all graphs."""
+        published = self._known.get(subject)
+        return super().about(subject) if published is None else published

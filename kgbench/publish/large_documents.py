@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Documents with a statement for each cell of a table, written without being held.
+"""Documents with a statement for each cell of a table, written in bounded memory.
 
-Their statements are sorted on disk, and then read twice: for the prefixes that a document begins
-with, and for the document itself.
+Their statements are sorted on disk and then read twice: first for the prefixes at the beginning of
+a document, then for the document itself.
 """
 
 from __future__ import annotations
@@ -25,34 +25,40 @@ _WRITTEN_AT_ONCE = 5_000
 
 
 def written(
-    folder: Folder, place: str, quads: Iterable[ox.Quad], packing: Packing
+    folder: Folder, document_path: str, quads: Iterable[ox.Quad], packing: Packing
 ) -> tuple[tuple[Dump, ...], int]:
-    """Write the document at ``place`` in all formats; its files, and the number of its triples.
+    """Write a document in all formats; return its files and the number of its triples.
 
-    Only the Turtle is written plainly: the others, which repeat IRIs, get the ``packing`` of dumps.
+    Only the Turtle is written unpacked; the other formats, which repeat IRIs, are packed like
+    dumps.
     """
     path = folder.work("statements.nt")
     _sort(folder, quads, path)
     prefixes, terms, count = Prefixes(), framing.Terms(), 0
-    for some in _pieces(path):
-        prefixes.add(some)
-        terms.add(some)
-        count += len(some)
+    for batch in _batches(path):
+        prefixes.add(batch)
+        terms.add(batch)
+        count += len(batch)
     files = (
-        _turtle(folder, place, path, prefixes.chosen()),
-        _packed(folder, f"{place}.nt", packing, (as_bytes(some, "nt") for some in _pieces(path))),
-        _packed(folder, f"{place}.jsonld", packing, _document(path, terms)),
+        _turtle(folder, document_path, path, prefixes.chosen()),
+        _packed(
+            folder,
+            f"{document_path}.nt",
+            packing,
+            (as_bytes(batch, "nt") for batch in _batches(path)),
+        ),
+        _packed(folder, f"{document_path}.jsonld", packing, _document(path, terms)),
     )
     path.unlink()
     return files, count
 
 
 def _sort(folder: Folder, quads: Iterable[ox.Quad], path: Path) -> None:
-    """Write each statement once, in the order of N-Triples."""
+    """Write all statements to ``path``, sorted as lines of N-Triples and without duplicates."""
     waiting: list[str] = []
     parts: list[Path] = []
 
-    def store() -> None:
+    def flush() -> None:
         parts.append(folder.work(f"statements-{len(parts)}"))
         with parts[-1].open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(sorted(waiting))
@@ -61,8 +67,8 @@ def _sort(folder: Folder, quads: Iterable[ox.Quad], path: Path) -> None:
     for quad in quads:
         waiting.append(f"{quad.triple} .\n")
         if len(waiting) >= _SORTED_AT_ONCE:
-            store()
-    store()
+            flush()
+    flush()
     with ExitStack() as stack, path.open("w", encoding="utf-8", newline="\n") as out:
         files = [stack.enter_context(p.open(encoding="utf-8", newline="\n")) for p in parts]
         out.writelines(line for line, _ in groupby(heapq.merge(*files)))
@@ -70,8 +76,8 @@ def _sort(folder: Folder, quads: Iterable[ox.Quad], path: Path) -> None:
         part.unlink()
 
 
-def _pieces(path: Path) -> Iterator[list[ox.Quad]]:
-    """The statements of a sorted file, all about one subject in one piece."""
+def _batches(path: Path) -> Iterator[list[ox.Quad]]:
+    """Yield batches of statements from a sorted file; a subject is never split."""
     waiting: list[ox.Quad] = []
     triples = ox.parse(path=str(path), format=ox.RdfFormat.N_TRIPLES)
     for _, group in groupby(triples, key=lambda quad: quad.subject):
@@ -83,19 +89,19 @@ def _pieces(path: Path) -> Iterator[list[ox.Quad]]:
         yield waiting
 
 
-def _turtle(folder: Folder, place: str, path: Path, prefixes: dict[str, str]) -> Dump:
+def _turtle(folder: Folder, document_path: str, path: Path, prefixes: dict[str, str]) -> Dump:
     unfinished = folder.work("document.ttl")
     with unfinished.open("wb") as out:
-        for number, some in enumerate(_pieces(path)):
-            piece = turtle(some, prefixes=prefixes)
-            # Each piece begins with a line for each prefix.
+        for number, batch in enumerate(_batches(path)):
+            piece = turtle(batch, prefixes=prefixes)
+            # Each piece begins with a line for each prefix, which only the first one keeps.
             out.write(piece.split(b"\n", len(prefixes))[-1] if number else piece)
-    sha256, size = folder.adopt(f"{place}.ttl", unfinished)
-    return Dump(f"{place}.ttl", size, sha256, sha256)
+    sha256, size = folder.adopt(f"{document_path}.ttl", unfinished)
+    return Dump(f"{document_path}.ttl", size, sha256, sha256)
 
 
 def _document(path: Path, terms: framing.Terms) -> Iterator[bytes]:
-    lines = (line for some in _pieces(path) for line in framing.lines(some))
+    lines = (line for batch in _batches(path) for line in framing.lines(batch))
     yield from (
         text.encode("utf-8", "backslashreplace")
         for text in chain([terms.opening()], framing.joined(lines), [framing.CLOSING])

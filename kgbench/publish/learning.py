@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a store itself tells of the machines at work, and where.
+"""Redaction rules and published IRIs for a store, including names of hosts and people in it.
 
-Hosts and paths stand in the names of models, in configurations and in messages.
+Hosts and paths occur in the names of models, in configurations and in messages.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kgbench.vocab import KGB, PROV, RDF, RDFS, SCHEMA, SKOS
 def prepared(
     view: View, location: str, base: str, level: Level, runs: Mapping[str, str] | None = None
 ) -> tuple[Rules, Addresses]:
-    """What is left out of a store at ``location`` that is published at ``base``, and its IRIs.
+    """Return the redaction rules and addresses for publishing the store ``location`` at ``base``.
 
     ``runs`` has the run of each evaluation pass, for parts that are named by fragments.
     """
@@ -49,7 +49,7 @@ def prepared(
 
 
 def telling(database: ox.Store) -> Iterator[str]:
-    """Texts that name hosts and people of the machines at work."""
+    """Yield texts that may name hosts and people."""
     for predicate in (KGB.baseUrl, SCHEMA.error, KGB.caseEndpoint):
         for quad in database.quads_for_pattern(None, ox.NamedNode(predicate), None):
             yield str(getattr(quad.object, "value", ""))
@@ -57,27 +57,27 @@ def telling(database: ox.Store) -> Iterator[str]:
         pattern = (None, ox.NamedNode(RDF.type), ox.NamedNode(kind))
         for quad in database.quads_for_pattern(*pattern):
             for predicate in (PROV.value, RDFS.label, SKOS.notation):
-                found: Any = database.quads_for_pattern(quad.subject, ox.NamedNode(predicate), None)
-                yield from (str(getattr(one.object, "value", "")) for one in found)
+                quads: Any = database.quads_for_pattern(quad.subject, ox.NamedNode(predicate), None)
+                yield from (str(getattr(match.object, "value", "")) for match in quads)
 
 
 def renamed(view: View, scrubber: Scrubber, commitments: Commitments) -> dict[str, str]:
-    """Path segments that name a model by its host or path, and what stands for them."""
-    found = {}
+    """Return replacements for path segments of models that contain their host or path."""
+    replacements = {}
     for iri in things.instances(view, KGB.Model, 1_000_000):
         segment = iri.rpartition("/")[2]
         base_urls = things.values(view, iri, KGB.baseUrl)
-        said = [t.value for p in (RDFS.label, SKOS.notation) for t in things.values(view, iri, p)]
-        leaks = any(scrubber.text(text) != text for text in said) or any(
-            _names(segment, name) for name in scrubber.names
+        texts = [t.value for p in (RDFS.label, SKOS.notation) for t in things.values(view, iri, p)]
+        leaks = any(scrubber.text(text) != text for text in texts) or any(
+            _contains_name(segment, name) for name in scrubber.names
         )
         if leaks or any(scrubber.text(url.value) != url.value for url in base_urls):
-            kept = slug(scrubber.text(said[0] if said else "model"))
-            found[segment] = f"{kept}-{commitments.tag('model', iri)[:8]}"
-    return found
+            cleaned = slug(scrubber.text(texts[0] if texts else "model"))
+            replacements[segment] = f"{cleaned}-{commitments.tag('model', iri)[:8]}"
+    return replacements
 
 
-def _names(segment: str, name: str) -> bool:
-    """Whether a path segment names a machine or person: not in the middle of a word."""
+def _contains_name(segment: str, name: str) -> bool:
+    """Return whether a path segment contains the name of a machine or person as a whole word."""
     pattern = rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])"
     return re.search(pattern, segment) is not None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the last publication wrote: its units with their keys and files, its dumps, its versions.
+"""The manifest of a published folder: units with their keys and files, dumps, versions.
 
-A unit (the catalogue, one run, ...) is made again only where its key has changed: the SHA-256 over
-the change stamps of its graphs and everything else that its files depend on.
+A unit (the catalogue, one run, ...) is only made again if its key has changed: the SHA-256 over the
+change stamps of its graphs and everything else that its files depend on.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kgbench.publish.folder import Folder
 
 @dataclass(frozen=True, slots=True)
 class Dump:
-    """A dump: its path, size and SHA-256 as downloaded, and the SHA-256 of what it holds."""
+    """A dump: its path, the size and SHA-256 of the file, and the SHA-256 of its content."""
 
     path: str
     bytes: int
@@ -29,10 +29,10 @@ class Dump:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What was made from one part of the store.
+    """The output of one part of the store.
 
-    ``files`` are their paths with their SHA-256, ``facts`` are numbers that other
-    pages show (dialogues, triples, counts by class).
+    ``files`` has the SHA-256 of files by path. ``facts`` are numbers for other pages (dialogues,
+    triples, counts by class).
     """
 
     key: str
@@ -43,7 +43,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version of the data set: its number, date (ISO 8601), and what it held."""
+    """A version of the data set: its number, date (ISO 8601), and counts of its content."""
 
     number: int
     date: str
@@ -63,11 +63,11 @@ class Manifest:
     versions: list[Version] = field(default_factory=list)
 
     def files(self) -> set[str]:
-        """All files that were written."""
+        """Return all files that were written."""
         return {path for unit in self.units.values() for path in unit.files}
 
     def holds(self, folder: Folder, name: str, key: str) -> bool:
-        """Whether the unit ``name`` stands in the folder as it would be made under ``key``."""
+        """Return whether the folder has an unchanged unit ``name`` with this ``key``."""
         unit = self.units.get(name)
         return (
             unit is not None
@@ -77,7 +77,7 @@ class Manifest:
         )
 
     def forget_interrupted(self, folder: Folder) -> None:
-        """Have made again what a publication that did not end may have half changed."""
+        """Invalidate the units that an unfinished publication may have changed in part."""
         touched = folder.journalled()
         for name, unit in list(self.units.items()):
             if touched.intersection(unit.files):
@@ -85,28 +85,31 @@ class Manifest:
 
 
 def read(folder: Path) -> Manifest:
-    """The manifest in the state folder ``folder``; an empty one where there is none."""
+    """Read the manifest in the state folder; return an empty one if there is none.
+
+    Raises :class:`~kgbench.errors.PublicationRefused` if the file is damaged.
+    """
     path = folder / "manifest.json"
     if not path.is_file():
         return Manifest()
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
         units = {
             name: Unit(
-                one["key"],
+                item["key"],
                 dict(_files(folder, name)),
-                tuple(Dump(**dump) for dump in one["dumps"]),
-                one["facts"],
+                tuple(Dump(**dump) for dump in item["dumps"]),
+                item["facts"],
             )
-            for name, one in found["units"].items()
+            for name, item in content["units"].items()
         }
         versions = [
-            Version(**{**one, "dumps": tuple(Dump(**dump) for dump in one["dumps"])})
-            for one in found["versions"]
+            Version(**{**item, "dumps": tuple(Dump(**dump) for dump in item["dumps"])})
+            for item in content["versions"]
         ]
-        base: str = found["base"]
+        base: str = content["base"]
         if not isinstance(base, str):
-            raise TypeError("it names no base")  # noqa: TRY301 - one message for all that is wrong
+            raise TypeError("it names no base")  # noqa: TRY301 - one message for all problems
         return Manifest(base, units, versions)
     except (ValueError, LookupError, TypeError, AttributeError, OSError) as error:
         raise PublicationRefused(
@@ -115,7 +118,7 @@ def read(folder: Path) -> Manifest:
 
 
 def write(folder: Folder, manifest: Manifest) -> None:
-    """Record what was published; files of units that did not change are not written again."""
+    """Write the manifest; lists of files are only written for units that have changed."""
     for name, unit in manifest.units.items():
         _replace(folder.state / f"files-{name}.txt", _lines(unit.files))
     text = json.dumps(
@@ -125,14 +128,14 @@ def write(folder: Folder, manifest: Manifest) -> None:
                 name: {"key": u.key, "dumps": [asdict(d) for d in u.dumps], "facts": u.facts}
                 for name, u in manifest.units.items()
             },
-            "versions": [asdict(one) for one in manifest.versions],
+            "versions": [asdict(version) for version in manifest.versions],
         },
         indent=1,
     )
     _replace(folder.state / "manifest.json", text + "\n")
-    wanted = {f"files-{name}.txt" for name in manifest.units}
+    current = {f"files-{name}.txt" for name in manifest.units}
     for path in folder.state.glob("files-*.txt"):
-        if path.name not in wanted:
+        if path.name not in current:
             path.unlink()
 
 
@@ -142,9 +145,9 @@ def _lines(files: Mapping[str, str]) -> str:
 
 def _files(folder: Path, name: str) -> Iterator[tuple[str, str]]:
     for line in (folder / f"files-{name}.txt").read_text(encoding="utf-8").splitlines():
-        sha256, found, path = line.partition("  ")
-        # Early publications noted paths alone; no such file stands as it is.
-        yield (path, sha256) if found else (line, "")
+        sha256, separator, path = line.partition("  ")
+        # Early publications listed paths without checksums; such files count as changed.
+        yield (path, sha256) if separator else (line, "")
 
 
 def _replace(path: Path, text: str) -> None:

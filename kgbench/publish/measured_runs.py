@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each run reached and used, as it is published: names cleaned, queries filled."""
+"""Results and resource usage of single runs in published form."""
 
 from __future__ import annotations
 
@@ -22,71 +22,77 @@ from kgbench.record import reading
 
 
 class MeasuredRun(NamedTuple):
-    """A run for its template, and the texts of the queries behind that, by their paths."""
+    """The context of a run's template, and the texts of its queries by path."""
 
     context: dict[str, Any]
     texts: dict[str, str]
 
 
 class MeasuredRuns:
-    """Measures published runs one by one in the store, by the scores that count there.
+    """Computes the results of published runs from the store, by the scores that are selected there.
 
-    ``shown`` is what is published besides dialogues; it knows what people call models.
+    ``site_graph`` has the display names of models.
     """
 
     def __init__(
-        self, view: View, shown: Memory, addresses: Addresses, measuring: Measuring
+        self, view: View, site_graph: Memory, addresses: Addresses, measuring: Measuring
     ) -> None:
         self._view = view
-        self._shown = shown
+        self._site_graph = site_graph
         self._addresses = addresses
         self._measuring = measuring
 
     def of_run(self, iri: str, counted: Mapping[str, int]) -> MeasuredRun:
-        """The results of a run (published IRI).
+        """Return the results of a run (published IRI).
 
-        ``counted`` are its dialogues that are ``complete`` and ``open``.
+        ``counted`` has the numbers of its dialogues that are ``complete`` and ``open``.
         """
         run = reading.find_run(self._view, self._addresses.original(iri))
         try:
             chosen = self._measuring.selected(run.suite, run.iri)
-        except QueryError:  # dialogues, and no pass yet
+        except QueryError:  # there are dialogues, but no pass yet
             chosen = None
-        asked: dict[str, Recording] = defaultdict(partial(Recording, self._measuring.catalogue))
-        found = measured(lambda part: asked[part].store(), run, chosen)
+        recordings: dict[str, Recording] = defaultdict(
+            partial(Recording, self._measuring.catalogue)
+        )
+        results = measured(lambda part: recordings[part].store(), run, chosen)
         progress = queries.bind(queries.load("run-progress"), runGraph=[run.graph])
-        behind = {part: one.asked for part, one in asked.items()} | {PROGRESS: {progress: None}}
+        queries_by_part = {part: recording.queries for part, recording in recordings.items()} | {
+            PROGRESS: {progress: None}
+        }
         texts: dict[str, str] = {}
         links = {}
-        for part, one in behind.items():
-            files = filled(one, self._addresses.published)
+        for part, recording in queries_by_part.items():
+            files = filled(recording, self._addresses.published)
             texts |= {path: text for path, (_, text) in files.items()}
             links[part] = filled_links({path: name for path, (name, _) in files.items()})
-        context = presented(self._published(found), self._shown, run.suite, links)
+        context = presented(self._published(results), self._site_graph, run.suite, links)
         planned = runs.planned(self._view, run, counted)
         return MeasuredRun({**context, "planned": planned}, texts)
 
-    def _published(self, found: RunResults) -> RunResults:
-        """The same with names and IRIs as they are published."""
+    def _published(self, results: RunResults) -> RunResults:
+        """Return the results with names and IRIs in published form."""
         clean, base = self._measuring.cleaned, self._view.iris.base
         published = self._addresses.published
         used = {
-            **found.used,
-            "unpriced": [clean(name) for name in found.used["unpriced"]],
-            "models": {clean(name): one for name, one in found.used["models"].items()},
+            **results.used,
+            "unpriced": [clean(name) for name in results.used["unpriced"]],
+            "models": {clean(name): row for name, row in results.used["models"].items()},
         }
         return replace(
-            found,
+            results,
             used=used,
-            board=found.board and self._measuring.clean_table(found.board),
-            tasks=found.tasks and self._measuring.clean_table(found.tasks),
-            answers={published(m): n for m, n in found.answers.items()},
+            board=results.board and self._measuring.clean_table(results.board),
+            tasks=results.tasks and self._measuring.clean_table(results.tasks),
+            answers={published(m): n for m, n in results.answers.items()},
             worst=[
-                one._replace(
-                    part=clean(one.part),
-                    model=clean(one.model),
-                    dialogue=published(base + one.dialogue).removeprefix(self._shown.iris.base),
+                row._replace(
+                    part=clean(row.part),
+                    model=clean(row.model),
+                    dialogue=published(base + row.dialogue).removeprefix(
+                        self._site_graph.iris.base
+                    ),
                 )
-                for one in found.worst
+                for row in results.worst
             ],
         )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models, benchmarks and tasks as MLDCAT-AP 3.1 describes them.
+"""Models, benchmarks and tasks in terms of MLDCAT-AP 3.1.
 
-The profile demands to say when a model was made and what it was trained on. A store knows neither,
-and the description says so: ``unknown``, and one data set that stands for unknown training data.
+The profile requires the creation date and the training data of models. A store knows neither, so
+the description says ``unknown`` and refers to a data set of unknown training data.
 """
 
 from __future__ import annotations
@@ -22,61 +22,61 @@ _MOST = 1_000_000
 _UNKNOWN = text("unknown")
 
 
-def measured_things(shown: Memory, addresses: Addresses) -> Iterator[ox.Quad]:
-    """The models, benchmarks and tasks of the published runs, about the data set of the base."""
+def measured_things(site_graph: Memory, addresses: Addresses) -> Iterator[ox.Quad]:
+    """Yield the description of the models, benchmarks and tasks of the published runs."""
     base = addresses.base
     dataset = node(base + "#dataset")
-    executions = things.instances(shown, KGB.TaskExecution, _MOST)
-    tasks = _objects(shown, executions, KGB.task)
-    models = _objects(shown, executions, KGB.model)
-    suites = _objects(shown, things.instances(shown, KGB.Run, _MOST), KGB.suite)
-    classes = _objects(shown, tasks, KGB.taskClass)
-    metrics = _objects(shown, classes, KGB.mainMetric)
+    executions = things.instances(site_graph, KGB.TaskExecution, _MOST)
+    tasks = _objects(site_graph, executions, KGB.task)
+    models = _objects(site_graph, executions, KGB.model)
+    suites = _objects(site_graph, things.instances(site_graph, KGB.Run, _MOST), KGB.suite)
+    classes = _objects(site_graph, tasks, KGB.taskClass)
+    metrics = _objects(site_graph, classes, KGB.mainMetric)
     about = (*suites, *tasks, *models)
     yield from said(dataset, *((DCTERMS.subject, iri) for iri in about))
     for iri in suites:
         yield from typed(node(iri), IT6.Benchmark)
-        yield from said(node(iri), (DCTERMS["title"], _label(shown, iri)))
+        yield from said(node(iri), (DCTERMS["title"], _label(site_graph, iri)))
     for iri in classes:
-        yield from _task_type(shown, iri)
+        yield from _task_type(site_graph, iri)
     for iri in metrics:
         yield from typed(node(iri), IT6.EvaluationMeasure)
         yield from said(
             node(iri),
-            (DCTERMS["title"], _label(shown, iri)),
-            (IT6.value, text(things.text(shown, iri, SKOS.notation) or iri)),
+            (DCTERMS["title"], _label(site_graph, iri)),
+            (IT6.value, text(things.text(site_graph, iri, SKOS.notation) or iri)),
         )
     for iri in tasks:
-        yield from _task(shown, iri, base)
+        yield from _task(site_graph, iri, base)
     if tasks:
         yield from _procedure(base)
     for iri in models:
-        yield from _model(shown, iri, addresses)
+        yield from _model(site_graph, iri, addresses)
     if models:
         yield from _unknown_training(base)
 
 
-def _task_type(shown: Memory, iri: str) -> Iterator[ox.Quad]:
+def _task_type(site_graph: Memory, iri: str) -> Iterator[ox.Quad]:
     yield from typed(node(iri), IT6.TaskType)
     yield from said(
         node(iri),
-        (SKOS.notation, next(iter(things.values(shown, iri, SKOS.notation)), text(iri))),
-        (SKOS.prefLabel, _label(shown, iri)),
-        (SKOS.definition, next(iter(things.values(shown, iri, SKOS.definition)), _UNKNOWN)),
+        (SKOS.notation, next(iter(things.values(site_graph, iri, SKOS.notation)), text(iri))),
+        (SKOS.prefLabel, _label(site_graph, iri)),
+        (SKOS.definition, next(iter(things.values(site_graph, iri, SKOS.definition)), _UNKNOWN)),
     )
 
 
-def _task(shown: Memory, iri: str, base: str) -> Iterator[ox.Quad]:
+def _task(site_graph: Memory, iri: str, base: str) -> Iterator[ox.Quad]:
     yield from typed(node(iri), IT6.Task)
-    classes = [term.value for term in things.values(shown, iri, KGB.taskClass)]
-    metrics = _objects(shown, classes, KGB.mainMetric)
-    name = things.text(shown, iri, SKOS.notation) or iri
+    classes = [term.value for term in things.values(site_graph, iri, KGB.taskClass)]
+    metrics = _objects(site_graph, classes, KGB.mainMetric)
+    name = things.text(site_graph, iri, SKOS.notation) or iri
     yield from said(
         node(iri),
-        (DCTERMS["title"], _label(shown, iri)),
+        (DCTERMS["title"], _label(site_graph, iri)),
         (DCTERMS.identifier, text(name)),
-        *((IT6.hasTaskType, one) for one in classes),
-        *((IT6.hasEvaluationMeasure, one) for one in metrics),
+        *((IT6.hasTaskType, task_class) for task_class in classes),
+        *((IT6.hasEvaluationMeasure, metric) for metric in metrics),
         (IT6.hasEstimationProcedure, base + "#procedure"),
         (IT6.sourceData, base + "#dataset"),
         (IT6.targetFeature, base + "#answer"),
@@ -85,7 +85,7 @@ def _task(shown: Memory, iri: str, base: str) -> Iterator[ox.Quad]:
 
 
 def _procedure(base: str) -> Iterator[ox.Quad]:
-    """What all tasks share: how they estimate, and what answers are."""
+    """Yield what all tasks share: the estimation procedure and the form of answers."""
     procedure, answer, answers = (node(f"{base}#{n}") for n in ("procedure", "answer", "answers"))
     kind, free, parameter = (node(f"{base}#{n}") for n in ("all-cases", "free-text", "split"))
     yield from typed(procedure, IT6.EstimationProcedure)
@@ -115,17 +115,17 @@ def _procedure(base: str) -> Iterator[ox.Quad]:
     yield from typed(free, SKOS.Concept)
 
 
-def _model(shown: Memory, iri: str, addresses: Addresses) -> Iterator[ox.Quad]:
-    name = _label(shown, iri)
-    version = things.text(shown, iri, SCHEMA.version) or things.text(
-        shown, iri, SCHEMA.softwareVersion
+def _model(site_graph: Memory, iri: str, addresses: Addresses) -> Iterator[ox.Quad]:
+    name = _label(site_graph, iri)
+    version = things.text(site_graph, iri, SCHEMA.version) or things.text(
+        site_graph, iri, SCHEMA.softwareVersion
     )
-    file = f"{addresses.base}{addresses.place(iri)}.ttl"
+    file = f"{addresses.base}{addresses.document_path(iri)}.ttl"
     yield from typed(node(iri), IT6.MachineLearningModel)
     yield from said(
         node(iri),
         (DCTERMS["title"], name),
-        (DCTERMS.identifier, text(things.text(shown, iri, SKOS.notation) or iri)),
+        (DCTERMS.identifier, text(things.text(site_graph, iri, SKOS.notation) or iri)),
         (DCTERMS.created, _UNKNOWN),
         (DCAT.version, _UNKNOWN if version is None else text(version)),
         (IT6.hasFile, file),
@@ -156,10 +156,10 @@ def _unknown_training(base: str) -> Iterator[ox.Quad]:
     )
 
 
-def _objects(shown: Memory, subjects: list[str], predicate: str) -> list[str]:
-    """What ``subjects`` refer to by ``predicate``, each once, in order."""
-    return sorted({t.value for s in subjects for t in things.values(shown, s, predicate)})
+def _objects(site_graph: Memory, subjects: list[str], predicate: str) -> list[str]:
+    """Return the objects of ``predicate`` for all ``subjects``, sorted and without duplicates."""
+    return sorted({t.value for s in subjects for t in things.values(site_graph, s, predicate)})
 
 
-def _label(shown: Memory, iri: str) -> ox.Literal:
-    return text(things.label(shown, iri), "en")
+def _label(site_graph: Memory, iri: str) -> ox.Literal:
+    return text(things.label(site_graph, iri), "en")

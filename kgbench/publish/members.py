@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The members of collections, sorted on disk: they are as many as the scores of all models."""
+"""The members of collections, sorted on disk, because they are as many as all scores."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from pathlib import Path
 from kgbench.publish.folder import Folder
 from kgbench.vocab import PROV
 
-_AT_ONCE = 50_000  # lines that wait for their files
-_DIGITS = 2  # of a name, that tell its file: 256 of them
+_AT_ONCE = 50_000  # lines in memory
+_DIGITS = 2  # leading digits of a name that select its work file: 256 files
 
 
 class Members:
     """Statements about members, as N-Triples, in work files of ``folder``.
 
-    ``start`` is what the IRIs of all collections begin with; a name of hexadecimal digits follows.
+    ``start`` is the common beginning of the IRIs of collections; a name of hexadecimal digits
+    follows.
     """
 
     def __init__(self, folder: Folder, start: str) -> None:
@@ -33,23 +34,23 @@ class Members:
         self._waiting[name[:_DIGITS]].append(f"{name} {member}\n")
         self._lines += 1
         if self._lines >= _AT_ONCE:
-            self._store()
+            self._flush()
 
     def sorted(self) -> Iterator[list[str]]:
-        """All statements in their order, some hundreds or thousands at once; once only."""
-        self._store()
+        """Yield all statements in order, in batches; can be called once only."""
+        self._flush()
         for digits in sorted({name[:_DIGITS] for name in self.counts}):
             path = self._path(digits)
             with path.open(encoding="utf-8") as lines:  # IRIs have no line feeds
-                found = sorted(map(self._statement, lines))
+                statements = sorted(map(self._statement, lines))
             path.unlink()
-            yield found
+            yield statements
 
     def _statement(self, line: str) -> str:
         name, _, member = line.rstrip("\n").partition(" ")
         return f"<{self._start}{name}> <{PROV.hadMember}> <{member}> .\n"
 
-    def _store(self) -> None:
+    def _flush(self) -> None:
         for digits, lines in self._waiting.items():
             with self._path(digits).open("a", encoding="utf-8") as file:
                 file.writelines(lines)

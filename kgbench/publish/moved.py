@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages that lead from where a dialogue once stood to where it stands now.
+"""Redirects from the former pages of dialogues to their current positions.
 
-Until December 2026 each dialogue had a page of its own. Addresses of pages that a folder had then
-still answer: with a page that leads on. A part that is named in the address is found, too.
+Until December 2026 each dialogue had its own page. A folder that had such pages keeps a redirect
+page at their addresses. A fragment of the old address, which names a part, is translated as well.
 """
 
 from __future__ import annotations
@@ -33,27 +33,30 @@ _PAGE = """<!DOCTYPE html>
 
 
 def write(folder: Folder, earlier: Iterable[str]) -> Unit:
-    """Write pages where those of dialogues stood, of the ``earlier`` files of the folder."""
-    holds = lru_cache(maxsize=100)(lambda path: (folder.path / path).read_text(encoding="utf-8"))
+    """Write redirects in place of the pages of dialogues among the ``earlier`` files."""
+    content = lru_cache(maxsize=100)(lambda path: (folder.path / path).read_text(encoding="utf-8"))
     files = {}
     for path in sorted(earlier):
         target = leads_to(path)
         if target is None or path in folder.written or target[0] not in folder.written:
             continue
-        if f'id="{target[1]}"' in holds(target[0]):
+        if f'id="{target[1]}"' in content(target[0]):
             folder.write(path, page(target[1]))
             files[path] = folder.written[path]
     return Unit("", files)
 
 
 def leads_to(path: str) -> tuple[str, str] | None:
-    """The file and the place in it for what stood at ``path``, if that was a page of a dialogue."""
+    """Return the file and fragment that replace the former page of a dialogue at ``path``.
+
+    Any other path gives ``None``.
+    """
     if not path.endswith(_END):
         return None
-    found = fragments.page_before(path.removesuffix(_END))
-    return None if found is None else (found[0] + _END, found[1])
+    position = fragments.page_before(path.removesuffix(_END))
+    return None if position is None else (position[0] + _END, position[1])
 
 
-def page(place: str) -> str:
-    """The page that leads to ``place`` in the document above it."""
-    return _PAGE.format(to=html.escape(f"../#{place}"))
+def page(fragment: str) -> str:
+    """Return the redirect page to the fragment ``fragment`` of the document above it."""
+    return _PAGE.format(to=html.escape(f"../#{fragment}"))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From what a store holds to what is published: quads with other IRIs, and without some texts.
+"""Conversion of recorded quads to published quads: IRIs are mapped, and some texts are left out.
 
-Quads come one subject at a time, because what is left out depends on what the subject is. Nothing
-else decides what leaves the store: pages and dumps are made from these quads alone.
+Quads are processed one subject at a time, because what is left out depends on the types of the
+subject. Pages and dumps are made from these quads only, so nothing else decides what leaves the
+store.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from kgbench.record.run_ends import run_end
 from kgbench.secrets.commitments import Commitments
 from kgbench.vocab import KGB, PROV, RDF, RDFS, SCHEMA, XSD
 
-_MOST_KEPT = 200_000  # IRIs that are remembered; their number says nothing of the memory of a run
+_MOST_KEPT = 200_000  # entries of a cache, so that memory does not grow with the store
 _TYPE = ox.NamedNode(RDF.type)
 _ALTERNATE, _RECORDED_AS = ox.NamedNode(PROV.alternateOf), ox.NamedNode(KGB.recordedAs)
 _VALUE, _TEXT, _CASE = ox.NamedNode(PROV.value), ox.NamedNode(KGB.text), ox.NamedNode(KGB.case)
@@ -40,18 +41,18 @@ _PASS_KIND, _LIVE = ox.NamedNode(KGB.passKind), ox.Literal("live")
 _INFORMED_BY, _ENDED = ox.NamedNode(PROV.wasInformedBy), ox.NamedNode(PROV.endedAtTime)
 _BOOLEAN, _JSON = (ox.NamedNode(n) for n in (XSD.boolean, RDF.JSON))
 _REDACTED = ox.Literal("true", datatype=_BOOLEAN)
-#: Providers repeat what they were sent; people who judge quote what they judge.
+#: Properties whose values may quote prompts: errors of providers, rationales of reviewers.
 _QUOTING = frozenset((SCHEMA.error, KGB.rationale))
-#: Things whose digest covers what may be left out, and says what it is to who guesses.
+#: Types whose digest covers what may be left out, so that guesses could be compared with it.
 _DIGESTED = frozenset((KGB.Case, KGB.Dialogue, KGB.Configuration))
-#: Things whose origin is named where their IRI is another one: those that others refer to.
+#: Types whose recorded IRI is published if it was changed, because others refer to them.
 _LINKED = frozenset(
     (
         *(KGB.Run, KGB.TaskExecution, KGB.Dialogue, KGB.EvaluationPass),
         *(KGB.Analysis, KGB.Invalidation),
     )
 )
-_WRITTEN_BY_HAND = frozenset(  # declared things: what they say was written to be published
+_WRITTEN_BY_HAND = frozenset(  # types of declarations, whose texts were written for publication
     (
         *(KGB.Metric, KGB.TaskClass, KGB.Parameter, KGB.LabelledTask, KGB.Setting, KGB.IriPattern),
         *(KGB.Compass, KGB.ScoreSet, KGB.ScoreSelector, KGB.FormatComparison, KGB.StoreLayout),
@@ -65,24 +66,26 @@ _WRITTEN_BY_HAND = frozenset(  # declared things: what they say was written to b
         "http://www.w3.org/ns/csvw#Column",
     )
 )
-_NAMED = frozenset((PROV.Agent, PROV.Person))  # people and accounts, and no software
+_NAMED = frozenset((PROV.Agent, PROV.Person))  # types of people and accounts, not of software
 _NOBODY = "[name]"
 
 
 class Rules(NamedTuple):
-    """What is left out: texts up to a level, and what a scrubber finds; and what replaces it.
+    """What is left out of a publication, and what replaces it.
 
-    Texts have the IRIs that they have on pages, which leave out those up to the level ``shown``.
+    Texts are left out up to ``level`` and replaced by commitments; ``scrubber`` removes secrets and
+    names of machines. IRIs of texts are always those of pages, which leave texts out up to
+    ``page_level``.
     """
 
     level: Level
     scrubber: Scrubber
     commitments: Commitments
-    shown: Level
+    page_level: Level
 
 
 class Outgoing:
-    """Publishes the quads of one database."""
+    """Converts the quads of one database to published quads."""
 
     def __init__(self, database: ox.Store, addresses: Addresses, rules: Rules) -> None:
         self._database = database
@@ -92,87 +95,88 @@ class Outgoing:
         self._gold: dict[str, frozenset[str]] = {}
         self._left_out: dict[tuple[Level, str], bool] = {}
         self.base, self.store = addresses.base, addresses.store
-        self.place, self.held = addresses.place, addresses.held
+        self.document_path, self.held = addresses.document_path, addresses.held
 
     def graph(self, name: str) -> Iterator[list[ox.Quad]]:
-        """All of a graph, subject by subject, as the database keeps it."""
+        """Yield the published quads of a graph by subject, in the order of the database."""
         for _, group in groupby(self.recorded(name), key=lambda quad: quad.subject):
-            found = self.subject(list(group))
-            if found:
-                yield found
+            published = self.subject(list(group))
+            if published:
+                yield published
 
     def recorded(self, name: str) -> Iterator[ox.Quad]:
-        """All of a graph as it was recorded, in the order of the database."""
+        """Yield the recorded quads of a graph, in the order of the database."""
         return self._database.quads_for_pattern(None, None, None, ox.NamedNode(name))
 
     def about(self, subject: Any) -> list[ox.Quad]:
-        """What the database says of one subject, in all graphs."""
+        """Return the published quads about one subject, from all graphs."""
         quads = list(self._database.quads_for_pattern(subject, None, None))
         return self.subject(quads)
 
     def subject(self, quads: list[ox.Quad]) -> list[ox.Quad]:
-        """The quads about one subject as they are published; none where nothing is."""
+        """Return the published quads for all recorded ``quads`` of one subject; may be empty."""
         kinds = {_value(quad) for quad in quads if quad.predicate == _TYPE}
-        # Nobody needs to know which process is writing at the moment.
+        # Leases of writing processes mean nothing outside the store.
         if not quads or KGB.WriterLease in kinds:
             return []
-        kept = list(self._ended(self._kept(quads, kinds), quads[0], kinds))
+        kept = list(self._with_end(self._published_quads(quads, kinds), quads[0], kinds))
         if KGB.TaskExecution in kinds and all(q.predicate != _ASSOCIATED for q in quads):
-            # Stores written before December 2026 name the agent as the model alone.
+            # Stores from before December 2026 record the agent only as the model.
             kept += [
-                self._made(q, self._renamed(q.object), _ASSOCIATED)
+                self._quad_like(q, self._published_term(q.object), _ASSOCIATED)
                 for q in quads
                 if q.predicate == _MODEL
             ]
         if self._addresses.moves and not kinds.isdisjoint(_LINKED):
             kept += self._origin(quads[0])
-        # In the order of what is published: that in the store depends on its IRIs.
+        # Sorted by published IRIs: the order in the store depends on the recorded ones.
         return sorted(kept, key=str)
 
     def node(self, iri: str) -> ox.NamedNode:
-        """The published form of an IRI."""
-        found = self._nodes.get(iri)
-        if found is None:
+        """Return the published form of an IRI."""
+        published = self._nodes.get(iri)
+        if published is None:
             if len(self._nodes) >= _MOST_KEPT:
                 self._nodes.clear()
-            found = self._nodes[iri] = ox.NamedNode(self._published(iri))
-        return found
+            published = self._nodes[iri] = ox.NamedNode(self._published(iri))
+        return published
 
     def clean(self, text: str) -> str:
-        """A text that kgbench, a provider or a person wrote, as it is published."""
+        """Return a text by kgbench, a provider or a person in its published form."""
         return self._rules.scrubber.text(text)
 
     def model_name(self, text: str) -> str:
-        """The name of a model as it is published; no two that differ become the same."""
+        """Return the published name of a model; different names stay different."""
         cleaned = self.clean(text)
         if cleaned == text:
             return text
         return f"{cleaned} #{self._rules.commitments.tag('model', text)[:6]}"
 
     def _published(self, iri: str) -> str:
-        where, veil = self._addresses, self._addresses.veil
-        if veil is not None and veil.names_text(iri) and self._is_left_out(iri, self._rules.shown):
-            return where.within(veil.text(where.moved(iri)))
-        return where.outgoing(iri)
+        addresses, veil = self._addresses, self._addresses.veil
+        level = self._rules.page_level
+        if veil is not None and veil.names_text(iri) and self._is_left_out(iri, level):
+            return addresses.within(veil.text(addresses.moved(iri)))
+        return addresses.outgoing(iri)
 
     # --- one subject ------------------------------------------------------------------------
 
-    def _kept(self, quads: list[ox.Quad], kinds: set[str]) -> Iterator[ox.Quad]:
+    def _published_quads(self, quads: list[ox.Quad], kinds: set[str]) -> Iterator[ox.Quad]:
         if KGB.Text in kinds and self._is_left_out(_name(quads[0].subject), self._rules.level):
             yield from self._without_text(quads)
             return
         sealed = self._is_sealed(quads[0].subject, kinds)
         by_hand = not kinds.isdisjoint(_WRITTEN_BY_HAND)
         is_activity = PROV.Activity in kinds
-        renamed = _Once(self._renamed)  # subject and graph are nearly always the same
-        # Taken apart once: each look at a part of a quad makes a new object.
+        renamed = _Cache(self._published_term)  # subject and graph are nearly always the same
+        # Unpacked once, because pyoxigraph makes a new object at each access to a part of a quad.
         for subject, recorded_predicate, recorded, graph in quads:
             predicate, value = recorded_predicate, cast("Any", recorded)
             if isinstance(value, ox.Triple) or isinstance(subject, ox.Triple):
-                continue  # nothing here writes quoted triples, and they could hold anything
+                continue  # kgbench writes no quoted triples, and they could contain anything
             if isinstance(value, ox.NamedNode):
                 iri = value.value
-                if self._leads_astray(predicate.value, iri):
+                if self._is_unpublishable(predicate.value, iri):
                     continue
                 value = self.node(iri)
             elif isinstance(value, ox.Literal) and not by_hand:
@@ -183,29 +187,33 @@ class Outgoing:
                     continue
                 else:
                     value = self._literal(subject, name, value, kinds)
-            if is_activity and predicate == _ALTERNATE:  # imported from an earlier publication
+            if is_activity and predicate == _ALTERNATE:  # imported from an early publication
                 predicate = _RECORDED_AS
             yield ox.Quad(renamed[subject], predicate, value, renamed[graph])
 
     def _is_sealed(self, subject: Any, kinds: set[str]) -> bool:
-        """Whether the digest of something covers what is left out."""
+        """Return whether the digest of a subject covers something that is left out."""
         if self._rules.level is Level.NONE or kinds.isdisjoint(_DIGESTED):
             return False
         return KGB.Case not in kinds or self._addresses.hides(_name(subject))
 
-    def _renamed(self, term: Any) -> Any:
+    def _published_term(self, term: Any) -> Any:
         return self.node(term.value) if isinstance(term, ox.NamedNode) else term
 
-    def _made(self, quad: ox.Quad, value: Any, predicate: ox.NamedNode | None = None) -> ox.Quad:
+    def _quad_like(
+        self, quad: ox.Quad, value: Any, predicate: ox.NamedNode | None = None
+    ) -> ox.Quad:
         return ox.Quad(
-            self._renamed(quad.subject),
+            self._published_term(quad.subject),
             predicate or quad.predicate,
             value,
-            self._renamed(quad.graph_name),
+            self._published_term(quad.graph_name),
         )
 
-    def _ended(self, kept: Iterator[ox.Quad], quad: ox.Quad, kinds: set[str]) -> Iterator[ox.Quad]:
-        """What is published of a run or its live pass, with its end in place of an earlier one."""
+    def _with_end(
+        self, kept: Iterator[ox.Quad], quad: ox.Quad, kinds: set[str]
+    ) -> Iterator[ox.Quad]:
+        """Yield the quads of a run or its live pass, with the actual end of the run."""
         run: Any = quad.subject if KGB.Run in kinds else None
         if KGB.EvaluationPass in kinds:
             pattern = self._database.quads_for_pattern
@@ -215,17 +223,17 @@ class Outgoing:
         if end is None:
             yield from kept
             return
-        yield from (one for one in kept if one.predicate != _ENDED)
-        yield self._made(quad, end, _ENDED)
+        yield from (other for other in kept if other.predicate != _ENDED)
+        yield self._quad_like(quad, end, _ENDED)
 
     def _origin(self, quad: ox.Quad) -> Iterator[ox.Quad]:
-        made = self._made(quad, quad.subject, _RECORDED_AS)
+        origin = self._quad_like(quad, quad.subject, _RECORDED_AS)
         hides = self._addresses.hides(_name(quad.subject))
-        if made.subject != quad.subject and not hides:
-            yield made
+        if origin.subject != quad.subject and not hides:
+            yield origin
 
-    def _leads_astray(self, predicate: str, iri: str) -> bool:
-        """Whether an IRI names a file or a server that is not for everyone."""
+    def _is_unpublishable(self, predicate: str, iri: str) -> bool:
+        """Return whether an IRI names a local file or a server that is not public."""
         if iri.startswith((self._addresses.store, "https://w3id.org/", "http://www.w3.org/")):
             return False
         return not is_public(iri) if predicate == KGB.caseEndpoint else is_private(iri)
@@ -238,16 +246,16 @@ class Outgoing:
         level = self._rules.level
         datatype = value.datatype.value
         if datatype == RDF.JSON:
-            found = parsed(value.value)
+            data = parsed(value.value)
             seal = self._seal(subject, predicate)
             if predicate == KGB.caseData:
-                found = case_data(found, level, seal)
+                data = case_data(data, level, seal)
             elif predicate == KGB.infos:
-                found = infos(found, level, self._gold_of(subject), seal)
-                found = self._rules.scrubber.json(found)
+                data = infos(data, level, self._gold_of(subject), seal)
+                data = self._rules.scrubber.json(data)
             else:
-                found = self._rules.scrubber.json(found)
-            text = self._veiled(canonical_json(found))
+                data = self._rules.scrubber.json(data)
+            text = self._veiled(canonical_json(data))
             return value if text == value.value else ox.Literal(text, datatype=_JSON)
         if datatype != XSD.string and not value.language:
             return value
@@ -265,8 +273,8 @@ class Outgoing:
             and predicate == RDFS.label
             and not any(c.isspace() for c in text)
         ):
-            return _NOBODY  # the name of an account; a name as people write it is meant to be told
-        if predicate == KGB.readStamp:  # of analyses in stores written before December 2026
+            return _NOBODY  # a login name; names with spaces were entered for publication
+        if predicate == KGB.readStamp:  # of analyses in stores from before December 2026
             graph, _, stamp = text.rpartition(" ")
             return f"{self.node(graph).value} {stamp}"
         if predicate in _QUOTING and self._rules.level >= Level.PROMPTS:
@@ -278,7 +286,7 @@ class Outgoing:
         return self.model_name(text) if KGB.Model in kinds else self.clean(self._veiled(text))
 
     def _veiled(self, text: str) -> str:
-        """A text that may name dialogues by their IRIs or paths."""
+        """Veil the dialogue digests in a text that may name dialogues by IRI or path."""
         veil = self._addresses.veil
         return text if veil is None else veil.within(text)
 
@@ -292,28 +300,28 @@ class Outgoing:
     # --- texts ------------------------------------------------------------------------------
 
     def _is_left_out(self, text: str, level: Level) -> bool:
-        """Whether a text (its IRI) is left out at ``level``.
+        """Return whether a text (its IRI) is left out at ``level``.
 
-        Remembered, because an answer of a word or two is that of a thousand dialogues.
+        The result is cached, because a short answer may be shared by a thousand dialogues.
         """
         if level is Level.ANSWERS:
             return True
-        found = self._left_out.get((level, text))
-        if found is None:
+        left_out = self._left_out.get((level, text))
+        if left_out is None:
             if len(self._left_out) >= _MOST_KEPT:
                 self._left_out.clear()
             node = ox.NamedNode(text)
             values = list(self._database.quads_for_pattern(node, _VALUE, None))
-            found = (
-                not values  # whoever published it first left it out
+            left_out = (
+                not values  # an earlier publication left it out
                 or (level is Level.PROMPTS and self._is_prompt(node))
                 or any(self._rules.scrubber.tells(_value(quad)) for quad in values)
             )
-            self._left_out[level, text] = found
-        return found
+            self._left_out[level, text] = left_out
+        return left_out
 
     def _is_prompt(self, text: ox.NamedNode) -> bool:
-        """Whether a text is that of a prompt, if only among others."""
+        """Return whether a text is used by anything but answers."""
         pattern = self._database.quads_for_pattern
         users = pattern(None, _TEXT, text)
         return any(next(pattern(u.subject, _TYPE, _ANSWER), None) is None for u in users)
@@ -321,15 +329,15 @@ class Outgoing:
     def _without_text(self, quads: list[ox.Quad]) -> Iterator[ox.Quad]:
         for quad in quads:
             if quad.predicate == _VALUE:
-                made = self._committed(quad.subject, PROV.value, _value(quad))
-                yield self._made(quad, made, _COMMITMENT)
+                commitment = self._committed(quad.subject, PROV.value, _value(quad))
+                yield self._quad_like(quad, commitment, _COMMITMENT)
             elif quad.predicate.value == KGB.digest:  # left out by an early publication
-                made = self._committed(quad.subject, KGB.digest, _value(quad))
-                yield self._made(quad, made, _COMMITMENT)
+                commitment = self._committed(quad.subject, KGB.digest, _value(quad))
+                yield self._quad_like(quad, commitment, _COMMITMENT)
             elif quad.predicate.value != KGB.originalBytes:
-                yield self._made(quad, quad.object)
+                yield self._quad_like(quad, quad.object)
         if all(quad.predicate.value != KGB.redacted for quad in quads):
-            yield self._made(quads[0], _REDACTED, ox.NamedNode(KGB.redacted))
+            yield self._quad_like(quads[0], _REDACTED, ox.NamedNode(KGB.redacted))
 
     # --- reference answers ------------------------------------------------------------------
 
@@ -341,29 +349,29 @@ class Outgoing:
             if case.value not in self._gold:
                 if len(self._gold) >= _MOST_KEPT // 100:
                     self._gold.clear()
-                found = self._database.quads_for_pattern(case, _CASE_DATA, None)
-                self._gold[case.value] = frozenset().union(*map(_gold_in, found))
+                case_data_quads = self._database.quads_for_pattern(case, _CASE_DATA, None)
+                self._gold[case.value] = frozenset().union(*map(_gold_in, case_data_quads))
             return self._gold[case.value]
         return self._all_gold()
 
     def _all_gold(self) -> frozenset[str]:
-        """All reference answers of the store; asked for only by what cannot name its case."""
+        """Return all reference answers of the store, for subjects that do not name their case."""
         if "" not in self._gold:
-            found = self._database.quads_for_pattern(None, _CASE_DATA, None)
-            self._gold[""] = frozenset().union(*map(_gold_in, found))
+            case_data_quads = self._database.quads_for_pattern(None, _CASE_DATA, None)
+            self._gold[""] = frozenset().union(*map(_gold_in, case_data_quads))
         return self._gold[""]
 
 
-class _Once(dict[Any, Any]):
-    """Remembers what a function gives for each key."""
+class _Cache(dict[Any, Any]):
+    """A cache of a function's results."""
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         super().__init__()
         self._function = function
 
     def __missing__(self, key: Any) -> Any:
-        self[key] = found = self._function(key)
-        return found
+        self[key] = result = self._function(key)
+        return result
 
 
 def _gold_in(quad: ox.Quad) -> frozenset[str]:
@@ -371,10 +379,10 @@ def _gold_in(quad: ox.Quad) -> frozenset[str]:
 
 
 def _name(term: Any) -> str:
-    """The IRI or label of a subject."""
+    """Return the IRI or label of a subject."""
     return str(term.value)
 
 
 def _value(quad: ox.Quad) -> str:
-    """The IRI or lexical form of an object; a quoted triple has none."""
+    """Return the IRI or lexical form of an object; empty for a quoted triple."""
     return str(getattr(quad.object, "value", ""))

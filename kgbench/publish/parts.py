@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which parts of a store are published: its catalogue, runs with their passes, and the rest."""
+"""Selection of the parts of a store for publication: catalogue, runs with passes, and the rest."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kgbench.vocab import KGB, PROV, RDF, SKOS
 
 @dataclass(frozen=True, slots=True)
 class RunPart:
-    """A run with the graphs that hold it and its passes; ``stamps`` by graph."""
+    """A run with the graphs of itself and its passes; ``stamps`` are change stamps by graph."""
 
     run: str
     suite: str
@@ -30,21 +30,21 @@ class RunPart:
 
     @property
     def name(self) -> str:
-        """The name of its unit and its dumps."""
+        """The name of the run's unit and dumps."""
         return f"run-{self.run.rpartition('/')[2]}"
 
     @property
     def graphs(self) -> tuple[str, ...]:
-        """All its graphs."""
+        """All graphs of the run."""
         return (self.graph, *(graph for _, graph in self.passes))
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What is published of a store; ``others`` are graphs of analyses and invalidations.
+    """The published parts of a store; ``others`` are graphs of analyses and invalidations.
 
-    ``suites`` are those of the runs and of all their dialogues; ``unasked`` is what the catalogue
-    declares and nothing published needs.
+    ``suites`` are those of the runs and of all their dialogues; ``unused`` are declarations in the
+    catalogue that nothing published needs.
     """
 
     catalogue: str
@@ -54,25 +54,25 @@ class Parts:
     suites: frozenset[str]
     models: frozenset[str]
     reviewers: frozenset[str]
-    unasked: frozenset[str]
+    unused: frozenset[str]
     partial: bool
 
     @property
     def graphs(self) -> frozenset[str]:
-        """All graphs that are published, as the store names them."""
+        """All published graphs, as the store names them."""
         of_runs = {graph for run in self.runs for graph in run.graphs}
         return frozenset({self.catalogue, *of_runs, *(graph for graph, _ in self.others)})
 
     @property
     def runs_of_passes(self) -> dict[str, str]:
         """The run of each evaluation pass."""
-        return {one: part.run for part in self.runs for one, _ in part.passes}
+        return {pass_: part.run for part in self.runs for pass_, _ in part.passes}
 
 
 def parts(view: View, settings: Settings) -> Parts:
-    """The parts of the store that ``settings`` ask for.
+    """Select the parts of the store that ``settings`` request.
 
-    Raises :class:`~kgbench.errors.PublicationRefused` where there is no run, and
+    Raises :class:`~kgbench.errors.PublicationRefused` if there is no run, and
     :class:`~kgbench.errors.StoreError` for an unknown one.
     """
     stamps = {
@@ -83,52 +83,53 @@ def parts(view: View, settings: Settings) -> Parts:
         str(q.subject).strip("<>"): str(getattr(q.object, "value", ""))
         for q in view.database.quads_for_pattern(None, ox.NamedNode(KGB.describes), None)
     }
-    wanted = {reading.find_run(view, name).iri for name in settings.runs}
+    selected_runs = {reading.find_run(view, name).iri for name in settings.runs}
     runs = tuple(
         run
         for run in sorted(
-            _runs(view, described, stamps), key=lambda one: (_began(view, one), one.run)
+            _runs(view, described, stamps),
+            key=lambda run_part: (_began(view, run_part), run_part.run),
         )
-        if not wanted or run.run in wanted
+        if not selected_runs or run.run in selected_runs
     )
     if not runs:
         raise PublicationRefused(f"{view.location} holds no run to publish")
     suites = frozenset(suite for run in runs for suite in (run.suite, *_suites(view, run.graph)))
-    kept = {run.graph for run in runs}
-    others = tuple(sorted(_others(view, described, None if not wanted else kept)))
+    selected_graphs = {run.graph for run in runs}
+    others = tuple(sorted(_others(view, described, None if not selected_runs else selected_graphs)))
     return Parts(
         catalogue=view.iris.catalogue,
         runs=runs,
         others=others,
         stamps=stamps,
         suites=suites,
-        models=frozenset(_models(view, kept)),
+        models=frozenset(_models(view, selected_graphs)),
         reviewers=frozenset(_reviewers(view, runs)),
-        unasked=unasked(view.database, view.iris.catalogue, (graph for graph, _ in others))
+        unused=unasked(view.database, view.iris.catalogue, (graph for graph, _ in others))
         | frozenset(_counts(view, described)),
-        partial=bool(wanted),
+        partial=bool(selected_runs),
     )
 
 
 def is_protected(view: View, suite: str) -> bool:
-    """Whether the texts of a suite must not be published: unless it says that they may."""
-    said = {term.value for term in things.values(view, suite, KGB.protected)}
-    return said != {"false"}
+    """Return whether the texts of a suite must not be published; true unless declared otherwise."""
+    values = {term.value for term in things.values(view, suite, KGB.protected)}
+    return values != {"false"}
 
 
 def refuse_in_the_clear(view: View, settings: Settings, suites: frozenset[str]) -> None:
-    """Nothing where ``settings`` publish no text of a protected one of ``suites`` in the clear.
+    """Check that ``settings`` publish no text of a protected one of ``suites`` in the clear.
 
-    Raises :class:`~kgbench.errors.PublicationRefused` where they do.
+    Raises :class:`~kgbench.errors.PublicationRefused` if they do.
     """
-    if settings.shown_level >= Level.PROMPTS:
+    if settings.page_level >= Level.PROMPTS:
         return
     names = {suite: things.text(view, suite, SKOS.notation) or suite for suite in suites}
     known = set(names) | set(names.values())
     unknown = settings.unprotected - known
     if unknown:
         raise PublicationRefused(
-            f"--unprotected names {', '.join(sorted(unknown))}, and the runs are of "
+            f"--unprotected names {', '.join(sorted(unknown))}, but the runs belong to "
             f"{', '.join(sorted(names.values()))}"
         )
     clear = [
@@ -140,7 +141,7 @@ def refuse_in_the_clear(view: View, settings: Settings, suites: frozenset[str]) 
         raise PublicationRefused(
             f"the suite {', '.join(clear)} is protected: its prompts and reference answers must "
             "not become training data. Leave them out (--redact prompts), encrypt the dumps "
-            f"(--encrypt), or, if you may publish them, say so (--unprotected {clear[0]})"
+            f"(--encrypt), or, if you may publish them, add --unprotected {clear[0]}"
         )
 
 
@@ -154,14 +155,14 @@ def _runs(view: View, described: dict[str, str], stamps: dict[str, str]) -> Iter
     for graph, thing in described.items():
         if KGB.Run not in of_kind[graph]:
             continue
-        mine = tuple(sorted(passes.get(thing, ())))
-        graphs = (graph, *(one for _, one in mine))
+        own_passes = tuple(sorted(passes.get(thing, ())))
+        graphs = (graph, *(pass_graph for _, pass_graph in own_passes))
         yield RunPart(
             run=thing,
             suite=things.text(view, thing, KGB.suite) or "",
             graph=graph,
-            passes=mine,
-            stamps=tuple((one, stamps.get(one, "")) for one in graphs),
+            passes=own_passes,
+            stamps=tuple((pass_graph, stamps.get(pass_graph, "")) for pass_graph in graphs),
         )
 
 
@@ -170,42 +171,44 @@ def _began(view: View, run: RunPart) -> str:
 
 
 def _others(
-    view: View, described: dict[str, str], kept: set[str] | None
+    view: View, described: dict[str, str], selected_graphs: set[str] | None
 ) -> Iterator[tuple[str, str]]:
-    """Analyses and invalidations; where not all runs are published, those of these alone."""
+    """Yield analyses and invalidations; of a selection of runs, only those about them."""
     for graph, thing in described.items():
         kinds = things.kinds(view, thing)
         if KGB.Analysis in kinds:
             read = {term.value for term in things.values(view, thing, KGB.readGraph)}
-            runs = {one for one in read if f"{view.iris.base}graph/run/" in one}
-            if kept is None or runs <= kept:
+            runs = {target for target in read if f"{view.iris.base}graph/run/" in target}
+            if selected_graphs is None or runs <= selected_graphs:
                 yield graph, thing
         elif KGB.Invalidation in kinds:
             node = ox.NamedNode(thing)
-            one = next(
+            target = next(
                 view.database.quads_for_pattern(node, ox.NamedNode(KGB.invalidates), None), None
             )
-            if kept is None or (one is not None and _graph_of(view, one.object) in kept):
+            if selected_graphs is None or (
+                target is not None and _graph_of(view, target.object) in selected_graphs
+            ):
                 yield graph, thing
 
 
 def _counts(view: View, described: dict[str, str]) -> Iterator[str]:
-    """The graphs of counts of passes: whoever loads a publication counts for themselves."""
+    """Yield the graphs with counts of passes, which readers compute anew after loading."""
     for graph, thing in described.items():
         if KGB.Aggregates in things.kinds(view, thing):
             yield graph
 
 
 def _graph_of(view: View, node: object) -> str:
-    found = view.database.quads_for_pattern(node, ox.NamedNode(RDF.type), None)  # type: ignore[arg-type]
-    return next((str(quad.graph_name).strip("<>") for quad in found), "")
+    quads = view.database.quads_for_pattern(node, ox.NamedNode(RDF.type), None)  # type: ignore[arg-type]
+    return next((str(quad.graph_name).strip("<>") for quad in quads), "")
 
 
 def _suites(view: View, graph: str) -> Iterator[str]:
-    """The suites that things in a run's graph belong to, in case they are not those of the run."""
-    about = (None, ox.NamedNode(KGB.suite), None, ox.NamedNode(graph))
-    found = {quad.object for quad in view.database.quads_for_pattern(*about)}
-    yield from (suite.value for suite in found if isinstance(suite, ox.NamedNode))
+    """Yield the suites of things in a run's graph, which may differ from the run's suite."""
+    pattern = (None, ox.NamedNode(KGB.suite), None, ox.NamedNode(graph))
+    suites = {quad.object for quad in view.database.quads_for_pattern(*pattern)}
+    yield from (suite.value for suite in suites if isinstance(suite, ox.NamedNode))
 
 
 def _models(view: View, graphs: set[str]) -> Iterator[str]:
@@ -222,14 +225,14 @@ def _models(view: View, graphs: set[str]) -> Iterator[str]:
 
 
 def _reviewers(view: View, runs: tuple[RunPart, ...]) -> Iterator[str]:
-    """The people whose passes are published."""
+    """Yield the people whose passes are published."""
     property_ = ox.NamedNode(KGB.reviewer)
-    for one in (ox.NamedNode(name) for run in runs for name, _ in run.passes):
-        for quad in view.database.quads_for_pattern(one, property_, None):
+    for pass_ in (ox.NamedNode(name) for run in runs for name, _ in run.passes):
+        for quad in view.database.quads_for_pattern(pass_, property_, None):
             yield str(getattr(quad.object, "value", ""))
 
 
 def dialogues_in(database: ox.Store, graph: str) -> int:
-    """How many dialogues the graph of a run has."""
+    """Return the number of dialogues in a run's graph."""
     pattern = (None, ox.NamedNode(RDF.type), ox.NamedNode(KGB.Dialogue), ox.NamedNode(graph))
     return sum(1 for _ in database.quads_for_pattern(*pattern))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rendering the pages of one site: links are relative, and lead only to pages that there are."""
+"""Rendering of a site's pages; links are relative, and lead only to pages that exist."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ _SITE = {
 }
 _PARTS = {KGB.Evaluation, KGB.ModelCall, KGB.Prompt, KGB.Answer}
 _MOST_LABELS = 50_000
-PAGE = 50  # dialogues at most on one page
+PAGE = 50  # most dialogues on one page
 
 
 class Presenting:
     """Renders the pages of one publication.
 
-    ``shown`` holds what is published besides dialogues, in its published form; ``documents`` are
-    the places of all pages about it. ``database`` is the store, for the dialogues themselves.
+    ``site_graph`` is the published form of everything but dialogues, and ``documents`` the paths of
+    all documents about it. ``database`` is the store, for the dialogues themselves.
     """
 
     def __init__(
         self,
-        shown: Memory,
+        site_graph: Memory,
         addresses: Addresses,
         documents: frozenset[str],
         database: ox.Store,
         canaries: tuple[str, ...] = (),
     ) -> None:
-        self.shown = shown
+        self.site_graph = site_graph
         self.addresses = addresses
         self.documents = documents
         self._database = database
@@ -70,23 +70,23 @@ class Presenting:
         parts: Mapping[str, str] | None = None,
         documents: Mapping[str, str] | None = None,
     ) -> str:
-        """The page at ``path`` from a template.
+        """Render the page at ``path`` from a template.
 
-        ``parts`` has the places on this page by the IRI of what stands there, and ``documents`` the
-        suffixes of data that this page has. ``context`` may have ``answers(model, task)``:
-        where the dialogues of a model on a task (names) are listed.
+        ``parts`` maps IRIs of things on this page to their fragments, and ``documents`` maps the
+        suffixes of the page's data files to media types. ``context`` may have a function
+        ``answers(model, task)`` that gives the link to the dialogues of a model on a task (names).
         """
         root = root_of(path)
-        here = parts or {}
+        anchors = parts or {}
 
         def href(iri: str) -> str | None:
-            return f"#{here[iri]}" if iri in here else self._link(iri, root)
+            return f"#{anchors[iri]}" if iri in anchors else self._link(iri, root)
 
         def document(iri: str, suffix: str) -> str:
-            return url(self.addresses.place(iri), root, f".{suffix}")
+            return url(self.addresses.document_path(iri), root, f".{suffix}")
 
-        def ask(name: str, given: Mapping[str, Any]) -> str:
-            return f"{root}{given.get('path', f'queries/{name}.rq')}"
+        def ask(name: str, query: Mapping[str, Any]) -> str:
+            return f"{root}{query.get('path', f'queries/{name}.rq')}"
 
         formats = FORMATS if documents is None else tuple(documents.items())
         return self._environment.get_template(template).render(
@@ -103,19 +103,19 @@ class Presenting:
         )
 
     def link(self, iri: str, path: str) -> str | None:
-        """Where a link to ``iri`` on the page at ``path`` leads; ``None`` where it is none."""
+        """Return a link to ``iri`` from the page at ``path``; ``None`` if there is no target."""
         return self._link(iri, root_of(path))
 
     def label(self, iri: str) -> str:
-        """What people call ``iri``."""
-        found = self._labels.get(iri)
-        if found is None:
+        """Return the display name of ``iri``."""
+        name = self._labels.get(iri)
+        if name is None:
             if len(self._labels) >= _MOST_LABELS:
                 self._labels.clear()
             published = self.addresses.published(iri)
-            found = things.label(self.shown, published).removeprefix(self.addresses.base)
-            found = self._labels[iri] = found.removeprefix(BASE)
-        return found
+            name = things.label(self.site_graph, published).removeprefix(self.addresses.base)
+            name = self._labels[iri] = name.removeprefix(BASE)
+        return name
 
     def _link(self, iri: str, root: str) -> str | None:
         published = self.addresses.published(iri)
@@ -126,29 +126,32 @@ class Presenting:
                 self._dialogues[published] = self._inside_dialogue(published)
             fragment = self._dialogues[published]
             if fragment is not None:
-                return url(self.addresses.place(published), root, fragment=fragment)
+                return url(self.addresses.document_path(published), root, fragment=fragment)
         else:
-            place = self.addresses.place(iri)
-            if place in self.documents:
-                # The page of an analysis has no places for the nodes of its tables.
+            document_path = self.addresses.document_path(iri)
+            if document_path in self.documents:
+                # The page of an analysis has no fragments for the nodes of its tables.
                 fragment = fragments.recorded(iri).partition("#")[2]
-                return url(place, root, fragment=fragment)
-        ours = iri.startswith((self.addresses.base, self.addresses.store, BASE))
-        return iri if not ours and iri.startswith(("http://", "https://")) else None
+                return url(document_path, root, fragment=fragment)
+        is_own = iri.startswith((self.addresses.base, self.addresses.store, BASE))
+        return iri if not is_own and iri.startswith(("http://", "https://")) else None
 
     def _inside_dialogue(self, iri: str) -> str | None:
-        """Where a published dialogue, or a part of one, stands in its document; a fragment."""
-        whole = fragments.dialogue(iri)
-        assert whole is not None
+        """Return the fragment of a published dialogue, or of its part, in its document."""
+        dialogue_iri = fragments.dialogue(iri)
+        assert dialogue_iri is not None
         try:
-            node, dialogue = (ox.NamedNode(self.addresses.original(one)) for one in (iri, whole))
+            node, dialogue = (
+                ox.NamedNode(self.addresses.original(published))
+                for published in (iri, dialogue_iri)
+            )
         except ValueError:
             return None
         if {KGB.Dialogue, *_PARTS}.isdisjoint(self._objects(node, RDF.type)):
             return None
-        # The document of a long execution lists its dialogues, whose parts stand on other pages.
-        here = whole if self._is_long(dialogue) else iri
-        return here.partition("#")[2]
+        # The document of a long execution lists its dialogues; their parts are on further pages.
+        target = dialogue_iri if self._is_long(dialogue) else iri
+        return target.partition("#")[2]
 
     def _is_long(self, dialogue: ox.NamedNode) -> bool:
         for execution in self._objects(dialogue, DCTERMS.isPartOf):
@@ -159,5 +162,5 @@ class Presenting:
         return False
 
     def _objects(self, node: ox.NamedNode, predicate: str) -> list[str]:
-        found = self._database.quads_for_pattern(node, ox.NamedNode(predicate), None)
-        return [str(getattr(quad.object, "value", "")) for quad in found]
+        quads = self._database.quads_for_pattern(node, ox.NamedNode(predicate), None)
+        return [str(getattr(quad.object, "value", "")) for quad in quads]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a publication was made: what its dumps do not say, and its documents depend on.
+"""The recipe of a publication: settings, versions and software that its documents depend on.
 
-Published as ``publication.json``, so that anybody can make the documents again from the dumps and
-compare them.
+It is published as ``publication.json``, so that anybody can make the documents again from the dumps
+and compare them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _CODE = (".py", ".html", ".css", ".js", ".rq", ".ttl", ".svg")
 class Recipe:
     """The settings of a publication, the base of its store, its versions and the software.
 
-    ``signed`` and ``encrypted`` say what the settings, which hold no secrets, cannot.
+    ``signed`` and ``encrypted`` are separate, because the settings here contain no secrets.
     """
 
     store: str
@@ -45,8 +45,8 @@ class Recipe:
 
 
 def written(settings: Settings, store: str, versions: Iterable[Version]) -> str:
-    """The recipe as JSON; ``store`` is the base of the store."""
-    said = {
+    """Return the recipe as JSON; ``store`` is the base of the store."""
+    content = {
         "store": store,
         "base": settings.base,
         "level": settings.level.name.lower(),
@@ -55,40 +55,40 @@ def written(settings: Settings, store: str, versions: Iterable[Version]) -> str:
         "compression": settings.compression,
         "endpoint": settings.endpoint,
         "about": asdict(settings.about),
-        "versions": [asdict(one) for one in versions],
+        "versions": list(map(asdict, versions)),
         "software": software(),
     }
-    return json.dumps(said, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
 def read(path: Path, out: Path) -> Recipe:
-    """The recipe in a file, for a publication that is made anew in ``out``.
+    """Read a recipe, with settings for making the publication again in ``out``.
 
-    Raises :class:`~kgbench.errors.ResourceError` where it cannot be read.
+    Raises :class:`~kgbench.errors.ResourceError` if it cannot be read.
     """
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
         settings = Settings(
             location=str(out),
             out=out,
-            base=str(said["base"]),
-            level=Level[said["level"].upper()],
-            endpoint=said["endpoint"],
-            about=_about(said["about"]),
-            compression=str(said["compression"]),
+            base=str(content["base"]),
+            level=Level[content["level"].upper()],
+            endpoint=content["endpoint"],
+            about=_about(content["about"]),
+            compression=str(content["compression"]),
             processes=1,
         )
         versions = tuple(
-            Version(**{**one, "dumps": tuple(Dump(**dump) for dump in one["dumps"])})
-            for one in said["versions"]
+            Version(**{**item, "dumps": tuple(Dump(**dump) for dump in item["dumps"])})
+            for item in content["versions"]
         )
         return Recipe(
-            str(said["store"]),
+            str(content["store"]),
             settings,
-            bool(said["encrypted"]),
-            bool(said.get("signed")),
+            bool(content["encrypted"]),
+            bool(content.get("signed")),
             versions,
-            dict(said["software"]),
+            dict(content["software"]),
         )
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise ResourceError(f"cannot be read: {error}") from error
@@ -96,38 +96,38 @@ def read(path: Path, out: Path) -> Recipe:
 
 @cache
 def software() -> dict[str, str]:
-    """Whatever the bytes of pages and figures depend on besides the data, with versions."""
-    found = {"kgbench": __version__, "code": _code(), "python": platform.python_version()}
+    """Return the versions of all software that the bytes of pages and figures depend on."""
+    versions = {"kgbench": __version__, "code": _code(), "python": platform.python_version()}
     for name in _PACKAGES:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
-            found[name] = ""
-    return found
+            versions[name] = ""
+    return versions
 
 
 def _code() -> str:
-    """The SHA-256 over all code, templates and queries."""
-    found = hashlib.sha256()
+    """Return the SHA-256 over all code, templates and queries."""
+    hasher = hashlib.sha256()
     package = Path(__file__).resolve().parent.parent
     for folder in (package, Path(resources.folder("queries"))):
         for path in sorted(folder.rglob("*")):
             if path.suffix in _CODE:
-                found.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
-    return found.hexdigest()
+                hasher.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
+    return hasher.hexdigest()
 
 
-def _about(said: dict[str, Any]) -> About:
-    def agent(one: dict[str, Any] | None) -> Agent | None:
-        return None if one is None else Agent(**one)
+def _about(fields: dict[str, Any]) -> About:
+    def agent(item: dict[str, Any] | None) -> Agent | None:
+        return None if item is None else Agent(**item)
 
     return About(
         **{
-            **said,
-            "creators": tuple(Agent(**one) for one in said["creators"]),
-            "publisher": agent(said["publisher"]),
-            "contact": agent(said["contact"]),
-            "keywords": tuple(said["keywords"]),
-            "sources": tuple(said["sources"]),
+            **fields,
+            "creators": tuple(Agent(**item) for item in fields["creators"]),
+            "publisher": agent(fields["publisher"]),
+            "contact": agent(fields["contact"]),
+            "keywords": tuple(fields["keywords"]),
+            "sources": tuple(fields["sources"]),
         }
     )

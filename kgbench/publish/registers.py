@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The registers that catalogues refer to: IRIs of the EU, IANA and SPDX, and their classes.
+"""Registers that catalogues refer to: IRIs of the EU, IANA and SPDX, and their classes.
 
-SHACL engines do not fetch what a catalogue refers to. DCAT-AP 3 and MLDCAT-AP 3.1 demand a class of
-every media type, licence, language and address, so a catalogue states these classes itself.
+SHACL engines do not fetch references. DCAT-AP 3 and MLDCAT-AP 3.1 require a class for every media
+type, licence, language and address, so a catalogue states these classes itself.
 """
 
 from __future__ import annotations
@@ -69,13 +69,13 @@ _CLASSES: dict[str, tuple[str, ...]] = {
 
 
 def referred(quads: Iterable[ox.Quad]) -> Iterator[ox.Quad]:
-    """The classes of what ``quads`` refer to, labels of concepts, the EU's IRIs of licences."""
-    found: dict[ox.NamedNode, set[str]] = {}
+    """Yield the classes of what ``quads`` refer to, labels of concepts, and EU IRIs of licences."""
+    classes_by_node: dict[ox.NamedNode, set[str]] = {}
     for quad in quads:
         if isinstance(quad.object, ox.NamedNode):
-            demanded = _CLASSES.get(quad.predicate.value, ())
-            found.setdefault(quad.object, set()).update(demanded)
-    for subject, kinds in sorted(found.items(), key=lambda pair: pair[0].value):
+            classes = _CLASSES.get(quad.predicate.value, ())
+            classes_by_node.setdefault(quad.object, set()).update(classes)
+    for subject, kinds in sorted(classes_by_node.items(), key=lambda pair: pair[0].value):
         yield from typed(subject, *sorted(kinds))
         if subject.value in _LABELS:
             yield from said(subject, (SKOS.prefLabel, text(_LABELS[subject.value], "en")))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documents that rest on all runs: tables, figures, pages of things, and the front page.
+"""Documents that depend on all runs: tables, figures, pages of things, and the landing page.
 
-What one run reached and the figures are computed by worker processes, while this process writes
-the tables. Nothing here is asked of a dialogue, but by queries of the whole store.
+Worker processes compute the results of single runs and draw figures, while this process writes the
+tables. Everything is computed by queries of the whole store, not from single dialogues.
 """
 
 from __future__ import annotations
@@ -33,51 +33,57 @@ Progress = Callable[[int, int, str], None]
 
 
 class ResultWorkers(Protocol):
-    """Where the results of runs and figures are made."""
+    """A place where results of runs and figures are made."""
 
     def submit_result(self, run: str, counted: Mapping[str, int]) -> Callable[[], MeasuredRun]:
-        """Begin with what a run (published IRI) reached; the answer waits for it."""
+        """Start computing the results of a run (published IRI); the result waits for it."""
         ...
 
     def submit_figures(self, standing: Standing, state: str) -> Callable[[], list[Drawn]]:
-        """Begin with the figures of a suite; the answer waits for it."""
+        """Start drawing the figures of a suite; the result waits for it."""
         ...
 
 
 @dataclass
 class ResultDocuments:
-    """Writes the documents about what all runs reached.
+    """Writes the documents about the results of all runs.
 
-    ``documents`` are the places of things with what stands there (IRIs), ``units`` the parts that
-    were made, ``state`` is the digest of the data.
+    ``documents`` has the IRIs of things by document path, ``units`` the finished units; ``state``
+    is the digest of the data.
     """
 
     settings: Settings
     view: View
     parts: Parts
-    told: Progress
+    progress: Progress
     addresses: Addresses
     outgoing: Outgoing
     packing: Packing
     canaries: tuple[str, ...]
-    presenting: Presenting
+    renderer: Presenting
     documents: Mapping[str, list[str]]
     units: Mapping[str, Unit]
     versions: list[Version]
     state: str
     _texts: dict[str, str] = field(default_factory=dict)
 
-    def write(self, folder: Folder, at_work: ResultWorkers) -> None:
-        """All of them; ``at_work`` computes what does not depend on the rest."""
-        content = [unit.facts for unit in self.units.values()]
-        counts = {iri: one for facts in content for iri, one in facts.get("executions", {}).items()}
-        reached = self._reached(at_work)
-        whole = len(self.documents)
+    def write(self, folder: Folder, pool: ResultWorkers) -> None:
+        """Write all documents; ``pool`` computes independent results."""
+        facts_of_units = [unit.facts for unit in self.units.values()]
+        counts = {
+            iri: counts
+            for facts in facts_of_units
+            for iri, counts in facts.get("executions", {}).items()
+        }
+        run_results = self._start_run_results(pool)
+        total = len(self.documents)
         measuring = Measuring(self.view, self.parts, self.addresses, self.outgoing)
-        self.told(0, whole, "scores")
-        standings = list(measuring.standings(lambda what: self.told(0, whole, what)))
-        waiting = [(one, at_work.submit_figures(one, self.state)) for one in standings]
-        named = names(self.view, measuring)
+        self.progress(0, total, "scores")
+        standings = list(measuring.standings(lambda what: self.progress(0, total, what)))
+        pending_figures = [
+            (standing, pool.submit_figures(standing, self.state)) for standing in standings
+        ]
+        iris_by_name = names(self.view, measuring)
         publication = self._publication()
         publication.companions = [
             *cubes.write(folder, standings, self.view, publication, measuring.published),
@@ -86,14 +92,14 @@ class ResultDocuments:
         ]
 
         def results(run: str) -> dict[str, Any]:
-            found = reached.pop(run)()
-            self._texts |= found.texts
-            return found.context
+            standing = run_results.pop(run)()
+            self._texts |= standing.texts
+            return standing.context
 
         resources = Resources(
-            self.presenting,
+            self.renderer,
             standings=standings,
-            names=named,
+            names=iris_by_name,
             counts=counts,
             units=self.units,
             inner={
@@ -102,28 +108,37 @@ class ResultDocuments:
             },
             results=results,
         )
-        for number, (place, iris) in enumerate(self.documents.items()):
-            resources.write(folder, place, iris)
-            self.told(number + 1, whole, "pages")
-        drawn = {found.suite: _adopted(folder, figures()) for found, figures in waiting}
-        entry = front.Front(
-            folder, self.presenting, publication, standings, drawn, named, self.units
+        for number, (path, iris) in enumerate(self.documents.items()):
+            resources.write(folder, path, iris)
+            self.progress(number + 1, total, "pages")
+        figures_by_suite = {
+            standing.suite: _move_figures(folder, figures())
+            for standing, figures in pending_figures
+        }
+        front_files = front.Front(
+            folder,
+            self.renderer,
+            publication,
+            standings,
+            figures_by_suite,
+            iris_by_name,
+            self.units,
         )
-        entry.write(measuring.texts | self._texts)
+        front_files.write(measuring.texts | self._texts)
 
-    def _reached(self, at_work: ResultWorkers) -> dict[str, Callable[[], MeasuredRun]]:
-        """What each run (published IRI) reached, as it is waited for."""
-        found = {}
+    def _start_run_results(self, pool: ResultWorkers) -> dict[str, Callable[[], MeasuredRun]]:
+        """Start computing the results of all runs; return functions that wait, by published IRI."""
+        pending = {}
         for run in self.parts.runs:
             pairs = self.units[run.name].facts["executions"].values()
-            complete, whole, invalid = (sum(p[at] for p in pairs) for at in range(3))
-            counted = {"complete": complete, "open": whole - complete, "invalid": invalid}
+            complete, total, invalid = (sum(p[at] for p in pairs) for at in range(3))
+            counted = {"complete": complete, "open": total - complete, "invalid": invalid}
             iri = self.outgoing.node(run.run).value
-            found[iri] = at_work.submit_result(iri, counted)
-        return found
+            pending[iri] = pool.submit_result(iri, counted)
+        return pending
 
     def _publication(self) -> Publication:
-        shown = self.presenting.shown
+        site_graph = self.renderer.site_graph
         return Publication(
             self.settings.base,
             self.settings.about,
@@ -131,10 +146,10 @@ class ResultDocuments:
             packing=self.packing,
             level=self.settings.level,
             endpoint=self.settings.endpoint,
-            measured=front.measured(shown),
+            measured=front.measured(site_graph),
             canaries=self.canaries,
             collected=min(filter(None, map(self._began, self.parts.runs)), default=None),
-            things=measured_things(shown, self.addresses),
+            things=measured_things(site_graph, self.addresses),
             signed=self.settings.signer is not None,
         )
 
@@ -142,11 +157,11 @@ class ResultDocuments:
         return things.text(self.view, run.run, PROV.startedAtTime)
 
 
-def _adopted(folder: Folder, drawn: list[Drawn]) -> list[Drawn]:
-    """The figures of a suite, moved from where they were made to their places."""
+def _move_figures(folder: Folder, drawn: list[Drawn]) -> list[Drawn]:
+    """Move the figures of a suite from the work folder to their paths."""
     for figure in drawn:
         for path in (figure.svg, figure.numbers):
-            made = folder.work(path.rpartition("/")[2])
-            folder.write(path, made.read_bytes())
-            made.unlink()
+            work_file = folder.work(path.rpartition("/")[2])
+            folder.write(path, work_file.read_bytes())
+            work_file.unlink()
     return drawn

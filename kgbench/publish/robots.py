@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What crawlers may take: all of it for readers and search, nothing for training; canaries."""
+"""Rules for crawlers (everything may be read, nothing used for training), and canaries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kgbench.pages.snapshot import View
 from kgbench.tasks import canary
 from kgbench.vocab import KGB
 
-#: Crawlers that collect training texts, as their owners name them.
+#: User agents of crawlers that collect training texts.
 COLLECTORS = (
     *("GPTBot", "CCBot", "ClaudeBot", "anthropic-ai", "Google-Extended", "Applebot-Extended"),
     *(
@@ -26,11 +26,11 @@ COLLECTORS = (
 
 
 def text(base: str) -> str:
-    """The ``robots.txt`` of a site at ``base``; hosts read the one at their root alone."""
+    """Return ``robots.txt`` for a site at ``base``; crawlers read only the one at a host's root."""
     path = urlsplit(base).path or "/"
     lines = [
         "# Benchmark data: please keep prompts and cases out of training texts (see canary.txt).",
-        *(f"User-agent: {one}" for one in COLLECTORS),
+        *(f"User-agent: {agent}" for agent in COLLECTORS),
         f"Disallow: {path}",
         "",
         "User-agent: *",
@@ -42,14 +42,14 @@ def text(base: str) -> str:
     return "\n".join(lines)
 
 
-def canary_text(found: Iterable[str]) -> str:
-    """The file that says what canaries are, after them."""
+def canary_text(lines: Iterable[str]) -> str:
+    """Return the file that lists and explains canaries."""
     why = "These stand in all files with prompts or cases: leave such files out of training texts."
-    return "".join(f"{one}\n" for one in found) + f"\n{why}\n"
+    return "".join(f"{line}\n" for line in lines) + f"\n{why}\n"
 
 
 def canaries(view: View, suites: Iterable[str]) -> tuple[str, ...]:
-    """The canaries of suites; that of kgbench's own where they have none."""
-    own = (term for suite in sorted(suites) for term in things.values(view, suite, KGB.canary))
-    found = [term.value for term in own] or [canary.guid()]
-    return tuple(f"kgbench canary GUID {guid}" for guid in found)
+    """Return the canaries of suites; kgbench's own if they have none."""
+    declared = (term for suite in sorted(suites) for term in things.values(view, suite, KGB.canary))
+    guids = [term.value for term in declared] or [canary.guid()]
+    return tuple(f"kgbench canary GUID {guid}" for guid in guids)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Making what belongs to one run: pages and data of its dialogues, and its dumps.
+"""Output of a run: pages and data of its dialogues, and its dumps.
 
-A run that can be held in memory is made whole by one process, side by side with others. Of a large
-one the dialogues are made by a few processes, execution by execution, while this one writes the
-dumps.
+A run that fits into memory is made by one worker process. For a large run, worker processes make
+the executions while this process writes the dumps.
 """
 
 from __future__ import annotations
@@ -40,31 +39,31 @@ IN_DIALOGUES = frozenset(
 
 
 class MadeRun(NamedTuple):
-    """A run that was made: its unit, and how many files were changed."""
+    """The output of a run: its unit, and the number of changed files."""
 
     unit: Unit
     changed: int
 
 
 class Executions(Protocol):
-    """Where executions are made."""
+    """A place where executions are made."""
 
     def submit(self, execution: str, name: str) -> Callable[[], Done]:
-        """Begin with one, whose work files have this name; the answer waits for it."""
+        """Start an execution with work files of this name; the result waits for it."""
         ...
 
 
 class Workers(Executions, ResultWorkers, Protocol):
-    """Where runs, executions and results are made."""
+    """A place where runs, executions and results are made."""
 
     def submit_run(self, part: RunPart, key: str, earlier: Unit | None) -> Callable[[], MadeRun]:
-        """Begin with a run; the answer waits for it."""
+        """Start a run; the result waits for it."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Making:
-    """Makes runs: ``outgoing`` are the quads of dumps, ``original`` gives IRIs of the store."""
+    """Makes runs; ``outgoing`` gives the quads of dumps, ``original`` the IRIs in the store."""
 
     folder: Folder
     database: ox.Store
@@ -72,41 +71,45 @@ class Making:
     packing: Packing
     workers: Executions
     original: Callable[[str], str]
-    presenting: Presenting
+    renderer: Presenting
 
     def run(
-        self, part: RunPart, key: str, earlier: Unit | None, told: Callable[[int], None]
+        self, part: RunPart, key: str, earlier: Unit | None, progress: Callable[[int], None]
     ) -> Unit:
-        """One run; ``told`` hears of the dialogues that were made."""
-        waiting = [
+        """Make one run; ``progress`` is called with the number of dialogues made."""
+        pending = [
             (execution, self.workers.submit(execution, f"{part.name}-{number}"))
             for number, execution in enumerate(self._executions(part))
         ]
         before = {} if earlier is None else {dump.path: dump for dump in earlier.dumps}
         statistics = Statistics()
-        left: list[str] = []
+        other_trees: list[str] = []
         unused: list[str] = []
-        dumps = self._dump(part.name, self._subjects(part, left, unused), before, statistics)
-        done: list[tuple[str, Done]] = []
-        for execution, result in waiting:
-            made = result()
-            told(made.dialogues)
-            self.folder.changed += made.changed
-            self.folder.keep(made.files)
-            done.append((execution, made))
-        dumps.append(self._trees(part, [one.trees for _, one in done], left, before))
+        dumps = self._write_dumps(
+            part.name, self._subjects(part, other_trees, unused), before, statistics
+        )
+        results: list[tuple[str, Done]] = []
+        for execution, result in pending:
+            execution_result = result()
+            progress(execution_result.dialogues)
+            self.folder.changed += execution_result.changed
+            self.folder.keep(execution_result.files)
+            results.append((execution, execution_result))
+        dumps.append(
+            self._write_trees(part, [done.trees for _, done in results], other_trees, before)
+        )
         counts = {
-            self.outgoing.node(execution).value: (one.complete, one.dialogues, one.invalid)
-            for execution, one in done
+            self.outgoing.node(execution).value: (done.complete, done.dialogues, done.invalid)
+            for execution, done in results
         }
-        files = {path: sha256 for _, one in done for path, sha256 in one.files.items()}
+        files = {path: sha256 for _, done in results for path, sha256 in done.files.items()}
         pages = text_indexes.write(
-            self.folder, self.presenting, part.run, [one.texts for _, one in done], unused
+            self.folder, self.renderer, part.run, [done.texts for _, done in results], unused
         )
         files |= {path: self.folder.written[path] for path in pages}
         facts = {
             **statistics.facts(),
-            "dialogues": sum(one.dialogues for _, one in done),
+            "dialogues": sum(done.dialogues for _, done in results),
             "executions": counts,
         }
         return Unit(key, files | _sums(dumps), tuple(dumps), facts)
@@ -118,20 +121,20 @@ class Making:
         key: str,
         earlier: Unit | None,
     ) -> Unit:
-        """A part without dialogues, subject by subject: its dumps."""
+        """Make the dumps of a part without dialogues, given by subject."""
         before = {} if earlier is None else {dump.path: dump for dump in earlier.dumps}
         statistics = Statistics()
-        dumps = self._dump(name, subjects(), before, statistics)
+        dumps = self._write_dumps(name, subjects(), before, statistics)
         writer = Writer(self.folder, f"data/{name}.jsonld", self.packing)
         writer.write(framing.opening(self.packing.comment).encode())
         for quads in subjects():
             for tree in framing.node_trees(quads):
                 writer.write(f",\n{tree}".encode())
         writer.write(b"\n]}\n")
-        dumps.append(writer.finish(_of(before, "jsonld")))
+        dumps.append(writer.finish(_dump_in_format(before, "jsonld")))
         return Unit(key, _sums(dumps), tuple(dumps), statistics.facts())
 
-    def _dump(
+    def _write_dumps(
         self,
         name: str,
         subjects: Iterable[list[ox.Quad]],
@@ -145,35 +148,39 @@ class Making:
         return dumping.finish(before)
 
     def _subjects(
-        self, part: RunPart, left: list[str], unused: list[str]
+        self, part: RunPart, other_trees: list[str], unused: list[str]
     ) -> Iterator[list[ox.Quad]]:
-        """All of a run, subject by subject.
+        """Yield all quads of a run by subject.
 
-        Trees of what no dialogue has go to ``left``, the IRIs of texts among it to ``unused``.
+        Trees of subjects outside of dialogues are added to ``other_trees``, IRIs of texts among
+        them to ``unused``.
         """
         for graph in part.graphs:
             for quads in self.outgoing.graph(graph):
                 if self._is_alone(quads):
-                    left += framing.node_trees(quads)
+                    other_trees += framing.node_trees(quads)
                     if any(str(q.object) == f"<{KGB.Text}>" for q in quads):
                         unused.append(str(quads[0].subject).strip("<>"))
                 yield quads
 
     def _is_alone(self, quads: list[ox.Quad]) -> bool:
-        """Whether something stands neither at the level of the run, nor in a dialogue."""
+        """Return whether a subject belongs neither to the run level nor to a dialogue."""
         kinds = {str(getattr(q.object, "value", "")) for q in quads if q.predicate == _TYPE}
         if not kinds.isdisjoint(RUN_LEVEL):
             return False
         if KGB.Text in kinds:
             node = ox.NamedNode(self.original(str(quads[0].subject).strip("<>")))
-            used = (self.database.quads_for_pattern(None, one, node) for one in (*TEXTS, _USED))
-            return all(next(one, None) is None for one in used)
+            used = (
+                self.database.quads_for_pattern(None, predicate, node)
+                for predicate in (*TEXTS, _USED)
+            )
+            return all(next(predicate, None) is None for predicate in used)
         return kinds.isdisjoint(IN_DIALOGUES)
 
-    def _trees(
-        self, part: RunPart, files: list[str], left: list[str], before: dict[str, Dump]
+    def _write_trees(
+        self, part: RunPart, files: list[str], other_trees: list[str], before: dict[str, Dump]
     ) -> Dump:
-        """The run, then its dialogues, then what else there is, as one list of trees."""
+        """Write one list of trees: the run, its dialogues, then all other subjects."""
         writer = Writer(self.folder, f"data/{part.name}.jsonld", self.packing)
         writer.write(framing.opening(self.packing.comment).encode())
         for graph in part.graphs:
@@ -185,36 +192,36 @@ class Making:
                 while chunk := trees.read(_CHUNK):
                     writer.write(chunk)
             path.unlink()
-        for tree in left:
+        for tree in other_trees:
             writer.write(f",\n{tree}".encode())
         writer.write(b"\n]}\n")
-        return writer.finish(_of(before, "jsonld"))
+        return writer.finish(_dump_in_format(before, "jsonld"))
 
     def _executions(self, part: RunPart) -> list[str]:
         kind = ox.NamedNode(KGB.TaskExecution)
-        found: list[Any] = [
+        subjects: list[Any] = [
             quad.subject
             for quad in self.database.quads_for_pattern(
                 None, ox.NamedNode(RDF.type), kind, ox.NamedNode(part.graph)
             )
         ]
-        named = (node.value for node in found if isinstance(node, ox.NamedNode))
-        return sorted(named, key=lambda iri: self.outgoing.node(iri).value)
+        nodes = (node.value for node in subjects if isinstance(node, ox.NamedNode))
+        return sorted(nodes, key=lambda iri: self.outgoing.node(iri).value)
 
 
 def make_run(maker: Maker, part: RunPart, key: str, earlier: Unit | None) -> MadeRun:
-    """Make a run that can be held, in this process."""
-    holding = maker.holding(part.graphs)
-    folder = holding.folder()
+    """Make a run that fits into memory, in this process."""
+    run_maker = maker.holding(part.graphs)
+    folder = run_maker.folder()
     try:
         making = Making(
             folder,
-            holding.database,
-            holding.dumped,
+            run_maker.database,
+            run_maker.dump_outgoing,
             maker.setup.packing,
-            holding,
+            run_maker,
             maker.setup.addresses.original,
-            maker.presenting,
+            maker.renderer,
         )
         unit = making.run(part, key, earlier, lambda _: None)
     finally:
@@ -222,8 +229,8 @@ def make_run(maker: Maker, part: RunPart, key: str, earlier: Unit | None) -> Mad
     return MadeRun(unit, folder.changed)
 
 
-def _of(before: dict[str, Dump], form: str) -> Dump | None:
-    return next((one for path, one in before.items() if f".{form}." in path), None)
+def _dump_in_format(before: dict[str, Dump], form: str) -> Dump | None:
+    return next((dump for path, dump in before.items() if f".{form}." in path), None)
 
 
 def _sums(dumps: Iterable[Dump]) -> dict[str, str]:
@@ -231,13 +238,13 @@ def _sums(dumps: Iterable[Dump]) -> dict[str, str]:
 
 
 def code_digest() -> str:
-    """The SHA-256 over the code and templates that make pages: other code, other pages."""
+    """Return the SHA-256 over the code and templates of pages, which change with these."""
     import hashlib
 
     package = Path(__file__).resolve().parent.parent
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for part in ("publish", "pages"):
         for path in sorted((package / part).rglob("*")):
             if path.suffix in (".py", ".html", ".css", ".js") and "checks" not in path.parts:
-                found.update(path.name.encode() + path.read_bytes())
-    return found.hexdigest()
+                hasher.update(path.name.encode() + path.read_bytes())
+    return hasher.hexdigest()

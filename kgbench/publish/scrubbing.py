@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What no publication tells: keys, hosts, people's login names and paths of the machines at work.
+"""Removal of keys, hosts, login names and local paths from published texts.
 
-This concerns what kgbench and providers wrote (configurations, labels, error messages, notes), not
-what models were asked and answered; those texts are searched for keys only.
+It is applied to texts by kgbench and providers (configurations, labels, error messages, notes), not
+to prompts and answers; these are only searched for keys.
 
->>> nobody = Scrubber()
->>> nobody.text("no answer from http://gpu-7.lab:8000/v1 for /home/ann/run.yaml")
+>>> scrubber = Scrubber()
+>>> scrubber.text("no answer from http://gpu-7.lab:8000/v1 for /home/ann/run.yaml")
 'no answer from [address] for [path]'
->>> nobody.text("see https://api.openai.com/v1")
+>>> scrubber.text("see https://api.openai.com/v1")
 'see https://api.openai.com/v1'
 """
 
@@ -28,7 +28,7 @@ from kgbench.secrets.names import is_recorded_secret
 
 KEY = "[key]"
 
-#: Addresses that say nothing of who publishes: providers open to all, vocabularies, archives.
+#: Domains that do not identify the publisher: public providers, vocabularies, archives.
 PUBLIC = (
     *("openai.com", "anthropic.com", "generativelanguage.googleapis.com", "google.com", "groq.com"),
     *("mistral.ai", "together.xyz", "together.ai", "openrouter.ai", "deepseek.com", "fireworks.ai"),
@@ -45,8 +45,8 @@ PUBLIC = (
     ),
     *("example.org", "example.com", "example.net", "mlcommons.org", "rdfs.org", "aksw.org"),
 )
-# A look-behind with the characters that follow, a possessive repetition or a limit keeps each of
-# these linear: no search begins anew within what an earlier one has passed in vain.
+# Look-behinds, possessive repetitions and limits keep these patterns linear: no search restarts
+# within characters that an unsuccessful one has consumed.
 _URL = re.compile(r"(?<![a-zA-Z0-9+.-])[a-zA-Z0-9+.-]++://[^\s\"'<>\\)\]}|]*")
 _MAIL = re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]+(?:\.[\w-]+)++")
 _ADDRESS = re.compile(
@@ -97,39 +97,39 @@ _COMMON = frozenset(
     )
 )
 _SHORTEST = 3
-_WORDS = 60  # characters; keys of notes, kinds and labels, which each dialogue repeats
+_WORDS = 60  # characters; shorter texts, such as labels, recur in each dialogue and are cached
 _MOST_KNOWN = 5_000
 
 
 class Scrubber:
-    """Removes what is not published; ``names`` are hosts and people's names known from elsewhere.
+    """Removes what is not published; ``names`` are known names of hosts and people.
 
-    ``secrets`` are removed wherever they stand, and in whatever encoding they are recognised.
+    ``secrets`` are removed in every encoding in which they are recognised.
     """
 
     def __init__(self, names: Iterable[str] = (), secrets: Echoes | None = None) -> None:
-        kept = {n for n in names if len(n) >= _SHORTEST and n.lower() not in _COMMON}
-        self.names = frozenset(kept)
+        usable = {n for n in names if len(n) >= _SHORTEST and n.lower() not in _COMMON}
+        self.names = frozenset(usable)
         self.secrets = Echoes(()) if secrets is None else secrets
         self._names = _any_of(self.names)
         self._known: dict[str, str] = {}
 
     def text(self, value: str) -> str:
-        """``value`` without any of it."""
+        """Return ``value`` without secrets, hosts, names, addresses and paths."""
         if len(value) > _WORDS:
             return self._scrubbed(value)
-        found = self._known.get(value)
-        if found is None:
+        scrubbed = self._known.get(value)
+        if scrubbed is None:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
-            found = self._known[value] = self._scrubbed(value)
-        return found
+            scrubbed = self._known[value] = self._scrubbed(value)
+        return scrubbed
 
     def _scrubbed(self, value: str) -> str:
         value = self.secrets.hide(value, KEY)
         has_addresses = not _PLAIN.fullmatch(value)
         if has_addresses:
-            value = _URL.sub(lambda found: _address(found.group()), value)
+            value = _URL.sub(lambda match: _hide_private(match.group()), value)
         value = shapes.hide(value, KEY)
         if has_addresses:
             value = _MAIL.sub("[address]", value)
@@ -139,22 +139,25 @@ class Scrubber:
         return value if self._names is None else self._names.sub("[name]", value)
 
     def json(self, value: Json, name: str = "") -> Json:
-        """``value`` with all its texts scrubbed; one under the name of a secret goes whole."""
+        """Return ``value`` with all texts scrubbed, and texts in fields for secrets removed."""
         if isinstance(value, str):
             return KEY if value and is_recorded_secret(name) else self.text(value)
         if isinstance(value, list):
-            return [self.json(each, name) for each in value]
+            return [self.json(item, name) for item in value]
         if isinstance(value, dict):
-            return {self.text(key): self.json(each, key) for key, each in value.items()}
+            return {self.text(key): self.json(item, key) for key, item in value.items()}
         return value
 
     def tells(self, text: str) -> bool:
-        """Whether a text of a model holds one of the secrets."""
+        """Return whether a text of a model contains one of the secrets."""
         return self.secrets.tells(text)
 
 
 def is_public(iri: str) -> bool:
-    """Whether the address in ``iri`` is one that anyone may know; other schemes have none."""
+    """Return whether anybody may know the host in ``iri``.
+
+    IRIs of schemes without hosts are public, except those of files.
+    """
     try:
         parts = urlsplit(iri)
         host = (parts.hostname or "").rstrip(".")
@@ -164,11 +167,11 @@ def is_public(iri: str) -> bool:
         return parts.scheme not in ("file", "") and not host
     if parts.username or parts.password:
         return False
-    return any(host == one or host.endswith("." + one) for one in PUBLIC)
+    return any(host == domain or host.endswith("." + domain) for domain in PUBLIC)
 
 
 def is_private(iri: str) -> bool:
-    """Whether ``iri`` leads to a file or into a network that only its owner reaches."""
+    """Return whether ``iri`` names a file, or a host in a private network."""
     try:
         parts = urlsplit(iri)
         host = (parts.hostname or "").rstrip(".")
@@ -185,8 +188,8 @@ def is_private(iri: str) -> bool:
 
 
 def hosts_and_people(texts: Iterable[str]) -> set[str]:
-    """The hosts in the addresses, and the owners of the home folders, that ``texts`` name."""
-    found = set()
+    """Return the private hosts in URLs, and the owners of home folders, in ``texts``."""
+    names = set()
     for text in texts:
         for match in _URL.finditer(text):
             try:
@@ -194,26 +197,26 @@ def hosts_and_people(texts: Iterable[str]) -> set[str]:
                 host = parts.hostname
             except ValueError:
                 continue
-            found |= {n for n in (parts.username, parts.password) if n}
+            names |= {n for n in (parts.username, parts.password) if n}
             if host and not is_public(f"http://{host}/"):
-                found.add(host)
-                found |= _machine(host)
-        found |= set(_HOMES.findall(text))
-    return found
+                names.add(host)
+                names |= _machine(host)
+        names |= set(_HOMES.findall(text))
+    return names
 
 
 def _machine(host: str) -> set[str]:
-    """The name of a machine alone, where it looks like one: ``gpu-7``, not ``api`` or ``llama``."""
+    """Return the first label of a host if it looks like a machine: ``gpu-7``, not ``api``."""
     first = host.partition(".")[0]
     return {first} if re.search(r"[0-9-]", first) and not _is_address(host) else set()
 
 
 def here() -> set[str]:
-    """The names of this machine and of its user."""
-    found = {socket.gethostname(), socket.gethostname().partition(".")[0]}
-    with contextlib.suppress(KeyError, OSError):  # a user without an entry
-        found.add(getpass.getuser())
-    return found
+    """Return the names of this machine and its user."""
+    names = {socket.gethostname(), socket.gethostname().partition(".")[0]}
+    with contextlib.suppress(KeyError, OSError):  # the user has no entry in the user database
+        names.add(getpass.getuser())
+    return names
 
 
 def _any_of(words: Iterable[str]) -> re.Pattern[str] | None:
@@ -221,7 +224,7 @@ def _any_of(words: Iterable[str]) -> re.Pattern[str] | None:
     return re.compile(rf"(?<![\w-])(?:{choices})(?![\w-])") if choices else None
 
 
-def _address(url: str) -> str:
+def _hide_private(url: str) -> str:
     end = url.rstrip(".,;:")
     return url if is_public(end) else "[address]" + url[len(end) :]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a publication is told: where from and to, what to leave out, how it is described."""
+"""Settings of a publication: source and target, what is left out, how the data set is described."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _PROCESSES = 2
 
 
 class Signs(Protocol):
-    """Signs a publication (:class:`kgbench.publish.signing.Signer`)."""
+    """An object that signs a publication, such as :class:`kgbench.publish.signing.Signer`."""
 
     def sign(self, folder: Folder, manifest: Manifest) -> None:
-        """Write signed documents, before all files are listed with their checksums."""
+        """Write signed documents, before checksums of all files are listed."""
 
     def seal(self, folder: Folder, manifest: Manifest) -> None:
         """Sign the list of checksums."""
@@ -34,11 +34,11 @@ class Signs(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How one publication is made.
+    """The settings of one publication.
 
-    ``level`` is what is left out of the dumps; with a ``password`` the dumps are encrypted and
-    pages carry no texts at all. ``unprotected`` names the protected suites whose texts may be
-    published in the clear. ``runs`` are the runs to publish (IRI, id or label; all where empty).
+    ``level`` says what is left out of the dumps. With a ``password`` the dumps are encrypted and
+    pages have no texts at all. ``unprotected`` names the protected suites whose texts may be
+    published in the clear. ``runs`` are the runs to publish (IRI, id or label; all if empty).
     Without a ``signer`` the publication is not signed.
     """
 
@@ -56,15 +56,15 @@ class Settings:
     signer: Signs | None = None
 
     @property
-    def shown_level(self) -> Level:
-        """What is left out of pages."""
+    def page_level(self) -> Level:
+        """The level of what is left out of pages."""
         return self.level if self.password is None else Level.ANSWERS
 
 
 def checked_base(text: str) -> str:
-    """``text`` as the base of a publication: an absolute http(s) IRI that ends in ``/``.
+    """Return ``text`` as the base of a publication: an absolute http(s) IRI that ends in ``/``.
 
-    Raises :class:`~kgbench.errors.PublicationRefused` where it is none.
+    Raises :class:`~kgbench.errors.PublicationRefused` if it is not usable.
     """
     base = text if text.endswith("/") else text + "/"
     problem = _problem(base)
@@ -77,9 +77,9 @@ def checked_base(text: str) -> str:
 
 
 def checked_endpoint(text: str) -> str:
-    """``text`` as the address of a public SPARQL endpoint.
+    """Return ``text`` as the address of a public SPARQL endpoint.
 
-    Raises :class:`~kgbench.errors.PublicationRefused` where it is none.
+    Raises :class:`~kgbench.errors.PublicationRefused` if it is not usable.
     """
     problem = _problem(text)
     if problem is not None:

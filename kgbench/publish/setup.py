@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a process that makes a publication is given, and what it has open."""
+"""Configuration and open resources of a process that makes parts of a publication."""
 
 from __future__ import annotations
 
@@ -19,18 +19,17 @@ from kgbench.publish.parts import Parts
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What a process needs: where the snapshot and the shown things are, and the rules.
+    """The configuration of a worker process.
 
-    ``view_base`` is the base of IRIs in the snapshot. ``shown`` is a file with what is published
-    besides dialogues, as N-Quads. ``rules`` are those of pages, ``dumped`` those of dumps.
-    ``graphs`` are those of the published ``parts``, as the store names them; ``others`` are those
-    of no run, as they are published, and ``shared`` the same with the catalogue, as the store
-    names them.
+    ``view_base`` is the base of IRIs in the snapshot. ``site_graph`` is a file with the site graph
+    as N-Quads. ``rules`` apply to pages, ``dump_rules`` to dumps. ``graphs`` are the graphs of the
+    published ``parts``, as the store names them. ``others`` are the graphs that belong to no run,
+    as they are published; ``shared`` are these and the catalogue, as the store names them.
     """
 
     snapshot: str
     view_base: str
-    shown: str
+    site_graph: Path
     out: Path
     addresses: Addresses
     documents: frozenset[str]
@@ -39,15 +38,15 @@ class Setup:
     others: frozenset[str]
     shared: tuple[str, ...]
     rules: Rules
-    dumped: Rules
+    dump_rules: Rules
     packing: Packing
     canaries: tuple[str, ...]
 
 
 class Opened(NamedTuple):
-    """What a process has open: the snapshot, and how graphs are read.
+    """The open resources of a process: the snapshot, and a function that reads graphs.
 
-    ``recorded`` gives the statements of a graph in the order of its dump.
+    ``recorded`` yields the statements of a graph in the order of its dump.
     """
 
     view: View
@@ -55,7 +54,7 @@ class Opened(NamedTuple):
 
 
 def shown_by(setup: Setup) -> Memory:
-    """The shown things, in the same order in every process."""
-    loaded = ox.Store()
-    loaded.bulk_load(path=setup.shown, format=ox.RdfFormat.N_QUADS)
-    return Memory(loaded, setup.addresses.base)
+    """Load the site graph; the order of its quads is the same in every process."""
+    database = ox.Store()
+    database.bulk_load(path=str(setup.site_graph), format=ox.RdfFormat.N_QUADS)
+    return Memory(database, setup.addresses.base)

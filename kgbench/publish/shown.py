@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is published besides dialogues, in its published form: small enough to be held at once.
+"""The site graph: the published form of everything but dialogues, small enough for memory.
 
-The catalogue, and of every run the run itself with its sessions, configurations and executions, its
-passes with what people decided in them, and analyses and invalidations whole.
+It has the catalogue, and from every run the run itself with its sessions, configurations and
+executions, and its passes with the decisions of people; also all analyses and invalidations.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _REVIEWER, _JUDGED = ox.NamedNode(KGB.reviewer), ox.NamedNode(KGB.judgedItem)
 
 
 def shown(view: View, outgoing: Outgoing, parts: Parts) -> Memory:
-    """The published form of all that is no part of a dialogue."""
+    """Build the site graph."""
     database = ox.Store()
     database.bulk_extend(quad for quads in catalogue(outgoing, parts) for quad in quads)
     for run in parts.runs:
@@ -43,31 +43,40 @@ def shown(view: View, outgoing: Outgoing, parts: Parts) -> Memory:
 
 
 def catalogue(outgoing: Outgoing, parts: Parts) -> Iterator[list[ox.Quad]]:
-    """The catalogue graph, subject by subject, without what no published run needs.
+    """Yield the catalogue graph by subject, without what no published run needs.
 
-    Cases of suites without a published run stay here always: nobody was asked whether their texts
-    may be told.
+    Cases of suites without a published run are always left out, because nobody decided whether
+    their texts may be published.
     """
-    unasked = {outgoing.node(one).value for one in parts.unasked}
+    unused = {outgoing.node(iri).value for iri in parts.unused}
     for quads in outgoing.graph(parts.catalogue):
-        if str(quads[0].subject).strip("<>") not in unasked and _is_needed(outgoing, parts, quads):
+        if str(quads[0].subject).strip("<>") not in unused and _is_needed(outgoing, parts, quads):
             yield sorted([*quads, *_missing_text(quads)], key=str)
     yield from _missing_terms(outgoing, parts)
 
 
 def _missing_text(quads: list[ox.Quad]) -> Iterator[ox.Quad]:
-    """What a query lacks whose description was loaded before texts were."""
-    said = {quad.predicate.value: quad for quad in quads}
-    if SH.prefixes not in said or SH.select in said or SKOS.notation not in said:
+    """Yield the text of a query whose description was loaded by a version that stored no texts."""
+    by_predicate = {quad.predicate.value: quad for quad in quads}
+    if (
+        SH.prefixes not in by_predicate
+        or SH.select in by_predicate
+        or SKOS.notation not in by_predicate
+    ):
         return
-    name = str(getattr(said[SKOS.notation].object, "value", ""))
+    name = str(getattr(by_predicate[SKOS.notation].object, "value", ""))
     if name in queries.names():
-        for one in query_examples.stated(name):
-            yield ox.Quad(one.subject, one.predicate, one.object, quads[0].graph_name)
+        for quad_of_text in query_examples.stated(name):
+            yield ox.Quad(
+                quad_of_text.subject,
+                quad_of_text.predicate,
+                quad_of_text.object,
+                quads[0].graph_name,
+            )
 
 
 def _missing_terms(outgoing: Outgoing, parts: Parts) -> Iterator[list[ox.Quad]]:
-    """Declarations of terms that only publishing uses, where the store has an older vocabulary."""
+    """Yield declarations of terms that publications use, if the store's vocabulary is older."""
     vocabulary = shipped("ontology", "kgbench.ttl").graph
     graph = ox.NamedNode(parts.catalogue)
     for term in _TERMS:
@@ -80,59 +89,59 @@ def _missing_terms(outgoing: Outgoing, parts: Parts) -> Iterator[list[ox.Quad]]:
             )
 
 
-def documents(made: Memory, outgoing: Outgoing, parts: Parts) -> dict[str, list[str]]:
-    """The documents about what is shown: their places, and the IRIs that each is about."""
+def documents(site_graph: Memory, outgoing: Outgoing, parts: Parts) -> dict[str, list[str]]:
+    """Return the documents about the site graph: the IRIs of their subjects by document path."""
     bases = (outgoing.base, BASE, outgoing.store)
-    whole = {
+    described_things = {
         outgoing.node(graph).value: outgoing.node(thing).value for graph, thing in parts.others
     }
-    found: dict[str, list[str]] = {}
-    seen = set()
-    for quad in made.database:
+    documents_by_path: dict[str, list[str]] = {}
+    known = set()
+    for quad in site_graph.database:
         node: Any = quad.subject
-        if not isinstance(node, ox.NamedNode) or node.value in seen:
+        if not isinstance(node, ox.NamedNode) or node.value in known:
             continue
         graph: Any = quad.graph_name
-        if node.value.startswith(f"{whole.get(graph.value, node.value)}#"):
-            continue  # the rows of a table stand in the document of their analysis
-        seen.add(node.value)
-        kinds = {str(q.object) for q in made.database.quads_for_pattern(node, _TYPE, None)}
-        ours = any(KGB in kind or PROV.Association in kind for kind in kinds)
-        if ours or node.value.startswith(bases):
-            found.setdefault(outgoing.place(node.value), []).append(node.value)
-    return {place: sorted(found[place]) for place in sorted(found)}
+        if node.value.startswith(f"{described_things.get(graph.value, node.value)}#"):
+            continue  # rows of a table are part of the document of their analysis
+        known.add(node.value)
+        kinds = {str(q.object) for q in site_graph.database.quads_for_pattern(node, _TYPE, None)}
+        is_own = any(KGB in kind or PROV.Association in kind for kind in kinds)
+        if is_own or node.value.startswith(bases):
+            documents_by_path.setdefault(outgoing.document_path(node.value), []).append(node.value)
+    return {path: sorted(documents_by_path[path]) for path in sorted(documents_by_path)}
 
 
 def run_level(database: ox.Store, outgoing: Outgoing, graph: str) -> Iterator[ox.Quad]:
-    """What a graph of a run says of things that are no parts of dialogues."""
+    """Yield the quads in a graph of a run about subjects that are not parts of dialogues."""
     name = ox.NamedNode(graph)
     subjects: set[Any] = {
         quad.subject
         for kind in RUN_LEVEL
         for quad in database.quads_for_pattern(None, _TYPE, ox.NamedNode(kind), name)
     }
-    decided: list[Any] = [
+    verdicts: list[Any] = [
         quad.subject for quad in database.quads_for_pattern(None, _REVIEWER, None, name)
     ]
-    subjects.update(decided)
+    subjects.update(verdicts)
     subjects.update(
         quad.object
-        for verdict in decided
+        for verdict in verdicts
         for quad in database.quads_for_pattern(verdict, _JUDGED, None, name)
     )
-    found = (
+    published = (
         outgoing.subject(list(database.quads_for_pattern(s, None, None, name))) for s in subjects
     )
-    for quads in sorted(filter(None, found), key=lambda quads: str(quads[0].subject)):
+    for quads in sorted(filter(None, published), key=lambda quads: str(quads[0].subject)):
         yield from quads
 
 
 def _is_needed(outgoing: Outgoing, parts: Parts, quads: list[ox.Quad]) -> bool:
-    said = {(q.predicate.value, str(getattr(q.object, "value", ""))) for q in quads}
+    statements = {(q.predicate.value, str(getattr(q.object, "value", ""))) for q in quads}
     subject = str(quads[0].subject).strip("<>")
-    kinds = {value for name, value in said if name == RDF.type}
+    kinds = {value for name, value in statements if name == RDF.type}
     if KGB.Case in kinds:
-        return any(name == KGB.suite and value in parts.suites for name, value in said)
+        return any(name == KGB.suite and value in parts.suites for name, value in statements)
     if not parts.partial:
         return True
     if KGB.ResultGraph in kinds:
@@ -144,17 +153,17 @@ def _is_needed(outgoing: Outgoing, parts: Parts, quads: list[ox.Quad]) -> bool:
     return True
 
 
-def identity(made: Memory) -> str:
-    """The same for two stores that hold the same quads: the sum of their digests.
+def identity(site_graph: Memory) -> str:
+    """Return a digest that does not depend on the order of quads: the sum of their digests.
 
-    There is something for each execution among them, too many to be sorted as texts.
+    A sum needs no sorting; the graph has quads for each execution.
     """
-    digests = (hashlib.sha256(str(quad).encode()).digest() for quad in made.database)
-    return f"{sum(int.from_bytes(one, 'big') for one in digests):x}"
+    digests = (hashlib.sha256(str(quad).encode()).digest() for quad in site_graph.database)
+    return f"{sum(int.from_bytes(digest, 'big') for digest in digests):x}"
 
 
-def executions(made: Memory, addresses: Addresses) -> Iterator[str]:
-    """The places of the documents of task executions."""
+def executions(site_graph: Memory, addresses: Addresses) -> Iterator[str]:
+    """Yield the document paths of task executions."""
     kind = ox.NamedNode(KGB.TaskExecution)
-    for quad in made.database.quads_for_pattern(None, ox.NamedNode(RDF.type), kind):
-        yield addresses.place(str(quad.subject).strip("<>"))
+    for quad in site_graph.database.quads_for_pattern(None, ox.NamedNode(RDF.type), kind):
+        yield addresses.document_path(str(quad.subject).strip("<>"))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signing a publication: its keys, its claims, the canonical form of its graphs, and all files.
+"""Signing of a publication: its keys, its claims, its data in canonical form, and all files.
 
 ``keys.jsonld`` is the controller document, ``signed/`` has the claims with proofs, and
 ``signature.jsonld`` signs the SHA-256 of ``SHA256SUMS`` (and so of every file) together with the
-RDFC-1.0 digest of each part of the data. A document that has not changed keeps its proof.
+RDFC-1.0 digest of each part of the data. An unchanged document keeps its proof.
 """
 
 from __future__ import annotations
@@ -43,100 +43,100 @@ class Signer:
 
     @classmethod
     def read(cls, path: Path, out: Path, password: str | None = None) -> Self:
-        """The signer with the key file ``path``, for a publication in ``out``.
+        """Return the signer with the key file ``path``, for a publication in ``out``.
 
-        ``password`` is that of encrypted dumps. Raises
-        :class:`~kgbench.errors.SignatureError` for a key that cannot be used, and
-        :class:`~kgbench.errors.PublicationRefused` for one that would be published.
+        ``password`` is that of encrypted dumps. Raises :class:`~kgbench.errors.SignatureError` for
+        a key that cannot be used, and :class:`~kgbench.errors.PublicationRefused` for one in the
+        published folder.
         """
         if path.resolve().is_relative_to(out.resolve()):
             raise PublicationRefused(
-                f"the private key {path} lies in the folder that is published: move it elsewhere"
+                f"the private key {path} is in the folder to be published: move it elsewhere"
             )
         key = SigningKey.read(path)
         history = History.read(path)
         if key.public not in history.entries:
             raise SignatureError(f"{path.name}{SUFFIX} does not list the key {path}: restore it")
         if history.entries[key.public].revoked is not None:
-            raise SignatureError(f"the key {path} is revoked: sign with the one that follows it")
+            raise SignatureError(f"the key {path} is revoked: sign with its successor")
         return cls(key, history, password)
 
     def sign(self, folder: Folder, manifest: Manifest) -> None:
-        """Write the keys and the signed claims; the manifest gets a unit with all of our files."""
+        """Write the keys and the signed claims, and add a unit with these files to the manifest."""
         before = set(folder.written)
         keys = self._keys(manifest)
         self._write(folder, KEYS, self.history.document(keys), manifest)
         for path in sorted(folder.written):
             if path.startswith(f"{CLAIMS}/"):
                 name = path.removeprefix(CLAIMS).removesuffix(".ttl")
-                stated = ox.parse((folder.path / path).read_bytes(), ox.RdfFormat.TURTLE)
-                self._write(folder, f"{SIGNED}{name}.jsonld", _document(stated), manifest)
-        ours = {path: told for path, told in folder.written.items() if path not in before}
+                claim = ox.parse((folder.path / path).read_bytes(), ox.RdfFormat.TURTLE)
+                self._write(folder, f"{SIGNED}{name}.jsonld", _document(claim), manifest)
+        ours = {path: checksum for path, checksum in folder.written.items() if path not in before}
         manifest.units["signature"] = Unit("", {**ours, SIGNATURE: ""})
 
     def seal(self, folder: Folder, manifest: Manifest) -> None:
         """Sign the checksums of all files and the canonical form of the data."""
-        base, now = manifest.base, manifest.versions[-1]
-        whole = {
+        base, version = manifest.base, manifest.versions[-1]
+        content = {
             "id": base + SIGNATURE,
             "about": f"{base}#dataset",
-            "version": str(now.number),
+            "version": str(version.number),
             "keys": self._keys(manifest),
             "parts": [
                 {"id": base + SUMS, "sha256": folder.written[SUMS]},
                 *(
-                    {"id": base + path, "canonicalSha256": told}
-                    for path, told in self._canonical(folder, now.dumps).items()
+                    {"id": base + path, "canonicalSha256": digest}
+                    for path, digest in self._canonical(folder, version.dumps).items()
                 ),
             ],
         }
-        self._write(folder, SIGNATURE, proofs.document(whole), manifest)
+        self._write(folder, SIGNATURE, proofs.document(content), manifest)
 
     def _canonical(self, folder: Folder, dumps: tuple[Dump, ...]) -> Mapping[str, str]:
-        """The RDFC-1.0 digest of each part by its path; kept as long as the part is the same."""
+        """Return the RDFC-1.0 digest of each part of the data by path; digests are cached."""
         from kgbench.publish.checks import reading
 
         cache = folder.state / _CACHE
-        known: dict[str, Any] = {}
+        cached: dict[str, Any] = {}
         if cache.is_file():
-            known = json.loads(cache.read_text(encoding="utf-8"))
-        found, kept = {}, {}
+            cached = json.loads(cache.read_text(encoding="utf-8"))
+        digests, kept = {}, {}
         for dump in of_parts(dumps):
-            if dump.content not in known:
+            if dump.content not in cached:
                 with reading.opened(folder.path / dump.path, self.password) as content:
                     quads: Any = ox.parse(content, ox.RdfFormat.N_QUADS)
-                    known[dump.content] = canonical.digest(quads, folder.state)
-            kept[dump.content] = found[dump.path] = known[dump.content]
+                    cached[dump.content] = canonical.digest(quads, folder.state)
+            kept[dump.content] = digests[dump.path] = cached[dump.content]
         cache.write_text(json.dumps(kept), encoding="utf-8")
-        return found
+        return digests
 
     def _keys(self, manifest: Manifest) -> str:
         return manifest.base + KEYS
 
     def _write(self, folder: Folder, path: str, unsigned: Document, manifest: Manifest) -> None:
         method = f"{self._keys(manifest)}#{self.key.public}"
-        made = self._earlier(folder.path / path, unsigned, method)
-        if made is None:
-            made = proofs.secure(unsigned, self.key, method, datetime.now(UTC))
-        folder.write(path, proofs.written(made))
+        secured = self._earlier(folder.path / path, unsigned, method)
+        if secured is None:
+            secured = proofs.secure(unsigned, self.key, method, datetime.now(UTC))
+        folder.write(path, proofs.written(secured))
 
     def _earlier(self, path: Path, unsigned: Document, method: str) -> Document | None:
-        """The document as it stands, where it states the same and has a proof by this key."""
+        """Return the existing document if it has the same statements and a proof by this key."""
         try:
-            found = proofs.read(path.read_bytes())
-            if proofs.claimed(found).method != method:
+            document = proofs.read(path.read_bytes())
+            if proofs.claimed(document).method != method:
                 return None
-            same = proofs.verify(found, self.key.public) == unsigned
+            same = proofs.verify(document, self.key.public) == unsigned
         except (OSError, SignatureError):
             return None
-        return found if same else None
+        return document if same else None
 
 
 def of_parts(dumps: tuple[Dump, ...]) -> list[Dump]:
-    """The N-Quads of the parts of the data, each part once."""
-    found = [one for one in dumps if ".nq" in one.path]
-    return [one for one in found if not one.path.startswith("data/all.")]
+    """Return the N-Quads dumps of the parts of the data."""
+    n_quads = [dump for dump in dumps if ".nq" in dump.path]
+    return [dump for dump in n_quads if not dump.path.startswith("data/all.")]
 
 
-def _document(stated: Any) -> Document:
-    return proofs.of_quads(sorted(stated, key=str))
+def _document(triples: Any) -> Document:
+    return proofs.of_quads(sorted(triples, key=str))

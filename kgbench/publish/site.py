@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Publishing: a store becomes a folder, part by part; what has not changed stays as it is."""
+"""Publication of a store as a folder, unit by unit; unchanged units are kept."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _DECLARED = ox.NamedNode(KGB.declaredDigest)
 
 
 class Report(NamedTuple):
-    """What was published: numbers, and what a reader of the report should know."""
+    """The outcome of a publication: numbers, and notes for its publisher."""
 
     out: str
     base: str
@@ -53,36 +53,36 @@ class Report(NamedTuple):
     notes: tuple[str, ...]
 
 
-def publish(settings: Settings, told: Progress) -> Report:
-    """Publish a store as ``settings`` say; ``told`` hears (done, of, what).
+def publish(settings: Settings, progress: Progress) -> Report:
+    """Publish a store according to ``settings``; ``progress`` is called with (done, total, what).
 
-    Raises :class:`~kgbench.errors.PublicationRefused` before anything is written where the folder
-    is not ours, or texts of a protected suite would be published in the clear.
+    Raises :class:`~kgbench.errors.PublicationRefused`, before anything is written, if the folder is
+    not a published folder, or if texts of a protected suite would be published in the clear.
     """
     view = opened(settings.location)
-    wanted = parts(view, settings)
-    refuse_in_the_clear(view, settings, wanted.suites)
+    selected = parts(view, settings)
+    refuse_in_the_clear(view, settings, selected.suites)
     rules, addresses = prepared(
-        view, settings.location, settings.base, settings.shown_level, wanted.runs_of_passes
+        view, settings.location, settings.base, settings.page_level, selected.runs_of_passes
     )
-    dumped = Outgoing(view.database, addresses, rules._replace(level=settings.level))
+    dump_outgoing = Outgoing(view.database, addresses, rules._replace(level=settings.level))
     lock = claim(settings.out)
     try:
-        return Publishing(settings, view, wanted, told, rules, addresses, dumped).run()
+        return Publishing(settings, view, selected, progress, rules, addresses, dump_outgoing).run()
     finally:
         lock.close()
 
 
 def opened(location: str) -> View:
-    """The newest snapshot of the store in a folder.
+    """Open the newest snapshot of the store in a folder.
 
     Raises :class:`~kgbench.errors.PublicationRefused` for a store on a server.
     """
     with open_reader(location) as reader:
         if not isinstance(reader, SnapshotReader):
             raise PublicationRefused(
-                f"the store {location} is kept by a server, and publish reads a folder: "
-                "copy it first (kgbench store copy)"
+                f"the store {location} is on a server, but publish reads a folder: copy the store "
+                "first (kgbench store copy)"
             )
         base = reader.iris.base
     return snapshot.newest(Path(location) / "snapshots", base)
@@ -90,18 +90,19 @@ def opened(location: str) -> View:
 
 @dataclass
 class Publishing:
-    """One publication under way: ``rules`` are those of pages, ``for_dumps`` what dumps have.
+    """The publication of one store.
 
-    ``versions`` are those published before, where the folder does not say.
+    ``rules`` apply to pages, and ``dump_outgoing`` gives the quads of dumps. ``versions`` are the
+    earlier versions, for a folder without a manifest.
     """
 
     settings: Settings
     view: View
     parts: Parts
-    told: Progress
+    progress: Progress
     rules: Rules
     addresses: Addresses
-    for_dumps: Outgoing
+    dump_outgoing: Outgoing
     versions: tuple[Version, ...] = ()
 
     def __post_init__(self) -> None:
@@ -112,21 +113,23 @@ class Publishing:
         )
 
     def run(self) -> Report:
-        """All of it."""
+        """Publish everything."""
         folder = Folder(self.settings.out)
         try:
             earlier = manifest.read(folder.state)
             earlier.versions = earlier.versions or list(self.versions)
             earlier.forget_interrupted(folder)
-            made = shown.shown(self.view, self.outgoing, self.parts)
-            documents = shown.documents(made, self.outgoing, self.parts)
-            places = frozenset((*documents, *shown.executions(made, self.addresses)))
-            presenting = Presenting(made, self.addresses, places, self.view.database, self.canaries)
-            units, stale = self._stale(folder, earlier, presenting)
+            site_graph = shown.shown(self.view, self.outgoing, self.parts)
+            documents = shown.documents(site_graph, self.outgoing, self.parts)
+            places = frozenset((*documents, *shown.executions(site_graph, self.addresses)))
+            renderer = Presenting(
+                site_graph, self.addresses, places, self.view.database, self.canaries
+            )
+            units, stale = self._stale(folder, earlier, renderer)
             runs = [run for run, _ in stale.values()]
-            with self._workers(folder, presenting, runs) as (at_work, dialogues):
+            with self._workers(folder, renderer, runs) as (pool, dialogues):
                 units |= self._make(
-                    folder, earlier, presenting, at_work=at_work, stale=stale, whole=dialogues
+                    folder, earlier, renderer, pool=pool, stale=stale, total=dialogues
                 )
                 units = dict(sorted(units.items()))
                 dumps = self._joined(folder, earlier, units)
@@ -136,18 +139,18 @@ class Publishing:
                     settings=self.settings,
                     view=self.view,
                     parts=self.parts,
-                    told=self.told,
+                    progress=self.progress,
                     addresses=self.addresses,
                     outgoing=self.outgoing,
                     packing=self.packing,
                     canaries=self.canaries,
-                    presenting=presenting,
+                    renderer=renderer,
                     documents=documents,
                     units=units,
                     versions=versions,
                     state=digest(canonical_json(sorted(self._stamps()))),
                 )
-                units["things"] = self._things(folder, earlier, results, at_work)
+                units["things"] = self._things(folder, earlier, results, pool)
             return self._finish(folder, earlier, Manifest(self.settings.base, units, versions))
         finally:
             folder.close()
@@ -155,15 +158,22 @@ class Publishing:
     # --- runs, catalogue and the rest -------------------------------------------------------
 
     def _stale(
-        self, folder: Folder, earlier: Manifest, presenting: Presenting
+        self, folder: Folder, earlier: Manifest, renderer: Presenting
     ) -> tuple[dict[str, Unit], dict[str, tuple[RunPart, str]]]:
-        """The units of runs that stay as they are, and by name the runs to make with their keys."""
-        how = self._how()
-        made = presenting.shown
+        """Return the unchanged units of runs, and by name the changed runs with their new keys."""
+        common_digest = self._common_digest()
+        site_graph = renderer.site_graph
         kept, stale = {}, {}
         for part in self.parts.runs:
             key = digest(
-                canonical_json([how, self._named(made, part), list(part.stamps), self._invalid()])
+                canonical_json(
+                    [
+                        common_digest,
+                        self._context_of_run(site_graph, part),
+                        list(part.stamps),
+                        self._invalidations(),
+                    ]
+                )
             )
             if earlier.holds(folder, part.name, key):
                 kept[part.name] = earlier.units[part.name]
@@ -174,61 +184,61 @@ class Publishing:
 
     @contextmanager
     def _workers(
-        self, folder: Folder, presenting: Presenting, stale: Iterable[RunPart]
+        self, folder: Folder, renderer: Presenting, stale: Iterable[RunPart]
     ) -> Iterator[tuple[Workers, int]]:
-        """Where everything is made, and how many dialogues the ``stale`` runs have."""
+        """Start the workers; yield them with the number of dialogues of the ``stale`` runs."""
         path = folder.work("shown.nq")
-        presenting.shown.database.dump(str(path), ox.RdfFormat.N_QUADS)
+        renderer.site_graph.database.dump(str(path), ox.RdfFormat.N_QUADS)
         setup = Setup(
             snapshot=self.view.path,
             view_base=self.view.iris.base,
-            shown=str(path),
+            site_graph=path,
             out=self.settings.out,
             addresses=self.addresses,
-            documents=presenting.documents,
+            documents=renderer.documents,
             parts=self.parts,
             graphs=self.parts.graphs,
             others=frozenset(self.outgoing.node(graph).value for graph, _ in self.parts.others),
             shared=(self.parts.catalogue, *(graph for graph, _ in self.parts.others)),
             rules=self.rules,
-            dumped=self.for_dumps.rules,
+            dump_rules=self.dump_outgoing.rules,
             packing=self.packing,
             canaries=self.canaries,
         )
-        whole = sum(dialogues_in(self.view.database, part.graph) for part in stale)
-        opened = Opened(self.view, self.for_dumps.recorded)
-        with workers(setup, self.settings.processes, whole, opened) as at_work:
-            yield at_work, whole
+        number_of_dialogues = sum(dialogues_in(self.view.database, part.graph) for part in stale)
+        opened = Opened(self.view, self.dump_outgoing.recorded)
+        with workers(setup, self.settings.processes, number_of_dialogues, opened) as pool:
+            yield pool, number_of_dialogues
 
     def _make(
         self,
         folder: Folder,
         earlier: Manifest,
-        presenting: Presenting,
+        renderer: Presenting,
         *,
-        at_work: Workers,
+        pool: Workers,
         stale: Mapping[str, tuple[RunPart, str]],
-        whole: int,
+        total: int,
     ) -> dict[str, Unit]:
-        """The ``stale`` runs, with ``whole`` dialogues, and what is part of no run."""
+        """Make the units of ``stale`` runs (``total`` dialogues), and units without dialogues."""
         done = 0
 
-        def hear(dialogues: int) -> None:
+        def report(dialogues: int) -> None:
             nonlocal done
             done += dialogues
-            self.told(done, whole, "dialogues")
+            self.progress(done, total, "dialogues")
 
         making = Making(
             folder,
             self.view.database,
-            self.for_dumps,
+            self.dump_outgoing,
             self.packing,
-            at_work,
+            pool,
             self.addresses.original,
-            presenting,
+            renderer,
         )
         todo = [(part, key, earlier.units.get(name)) for name, (part, key) in stale.items()]
-        units = make_runs(at_work, making, todo, hear)
+        units = make_runs(pool, making, todo, report)
         for name, subjects in self._without_dialogues():
             units[name] = making.other(name, subjects, "", earlier.units.get(name))
         return units
@@ -236,33 +246,33 @@ class Publishing:
     def _without_dialogues(
         self,
     ) -> Iterator[tuple[str, Callable[[], Iterable[list[ox.Quad]]]]]:
-        yield "catalogue", lambda: shown.catalogue(self.for_dumps, self.parts)
+        yield "catalogue", lambda: shown.catalogue(self.dump_outgoing, self.parts)
         others = [graph for graph, _ in self.parts.others]
         if others:
-            yield "other", lambda: (q for g in others for q in self.for_dumps.graph(g))
+            yield "other", lambda: (q for g in others for q in self.dump_outgoing.graph(g))
 
     def _joined(self, folder: Folder, earlier: Manifest, units: dict[str, Unit]) -> list[Dump]:
-        """The dumps of everything, and after them those of the parts."""
+        """Return the dumps of everything, followed by those of the parts."""
         of_parts = [dump for unit in units.values() for dump in unit.dumps]
         before = {dump.path: dump for v in earlier.versions[-1:] for dump in v.dumps}
-        whole = []
+        joined = []
         for form in ("nq", "trig"):
             ending = f".{form}{self.packing.suffix}"
             chosen = [dump for dump in of_parts if dump.path.endswith(ending)]
             known = before.get(f"data/all{ending}")
-            whole.append(join(folder, f"data/all.{form}", chosen, self.packing, known))
-        return [*whole, *of_parts]
+            joined.append(join(folder, f"data/all.{form}", chosen, self.packing, known))
+        return [*joined, *of_parts]
 
     # --- things -----------------------------------------------------------------------------
 
     def _things(
-        self, folder: Folder, earlier: Manifest, documents: ResultDocuments, at_work: Workers
+        self, folder: Folder, earlier: Manifest, documents: ResultDocuments, pool: Workers
     ) -> Unit:
         key = digest(
             canonical_json(
                 [
-                    self._how(),
-                    shown.identity(documents.presenting.shown),
+                    self._common_digest(),
+                    shown.identity(documents.renderer.site_graph),
                     sorted(self._stamps()),
                     [unit.facts for unit in documents.units.values()],
                     [dump.sha256 for dump in documents.versions[-1].dumps],
@@ -276,7 +286,7 @@ class Publishing:
             folder.keep(earlier.units["things"].files)
             return earlier.units["things"]
         before = set(folder.written)
-        documents.write(folder, at_work)
+        documents.write(folder, pool)
         before -= {dump.path for dump in documents.versions[-1].dumps}
         return Unit(key, {path: s for path, s in folder.written.items() if path not in before})
 
@@ -289,37 +299,39 @@ class Publishing:
         if signer is not None:
             signer.sign(folder, done)
         manifest.write(folder, done)
-        now = done.versions[-1]
+        version = done.versions[-1]
         folder.write(
             recipe.FILE, recipe.written(self.settings, self.addresses.store, done.versions)
         )
-        further = [] if signer is None else [KEYS, SIGNATURE]
-        write_sitemap(folder, self.settings.base, further, without=done.units["moved"].files)
+        signature_files = [] if signer is None else [KEYS, SIGNATURE]
+        write_sitemap(
+            folder, self.settings.base, signature_files, without=done.units["moved"].files
+        )
         sums = sorted(folder.written.items())
-        folder.write("SHA256SUMS", "".join(f"{told}  {path}\n" for path, told in sums))
+        folder.write("SHA256SUMS", "".join(f"{checksum}  {path}\n" for path, checksum in sums))
         if signer is not None:
             signer.seal(folder, done)
-        gone = ours - set(folder.written)
-        for path in sorted(gone):
+        removed = ours - set(folder.written)
+        for path in sorted(removed):
             folder.remove(path)
         folder.finish()
         return Report(
             out=str(self.settings.out),
             base=self.settings.base,
-            version=now.number,
-            runs=now.runs,
-            dialogues=now.dialogues,
-            triples=now.triples,
+            version=version.number,
+            runs=version.runs,
+            dialogues=version.dialogues,
+            triples=version.triples,
             files=len(folder.written),
             changed=folder.changed,
-            removed=len(gone),
+            removed=len(removed),
             notes=self.settings.about.missing,
         )
 
     # --- what things depend on --------------------------------------------------------------
 
-    def _how(self) -> str:
-        """The digest of how things are published: settings, rules and code."""
+    def _common_digest(self) -> str:
+        """Return the digest of what all units depend on: settings, rules and code."""
         return digest(
             canonical_json(
                 [
@@ -327,7 +339,7 @@ class Publishing:
                     self.addresses.base,
                     dict(self.addresses.renamed),
                     int(self.rules.level),
-                    int(self.for_dumps.rules.level),
+                    int(self.dump_outgoing.rules.level),
                     sorted(self.rules.scrubber.names),
                     self.rules.scrubber.secrets.identity(),
                     self.rules.commitments.tag("state", ""),
@@ -339,18 +351,20 @@ class Publishing:
             )
         )
 
-    def _named(self, made: Memory, part: RunPart) -> list[str]:
-        """What pages of a run say of things outside it: declared ones, its models, its tasks."""
+    def _context_of_run(self, site_graph: Memory, part: RunPart) -> list[str]:
+        """Return what pages of a run say of other things: declarations, its models, its tasks."""
         graph = self.outgoing.node(part.graph)
-        found = {str(q) for q in made.database.quads_for_pattern(None, _DECLARED, None)}
+        descriptions = {
+            str(q) for q in site_graph.database.quads_for_pattern(None, _DECLARED, None)
+        }
         for predicate in (ox.NamedNode(KGB.model), ox.NamedNode(KGB.task)):
-            for quad in made.database.quads_for_pattern(None, predicate, None, graph):
+            for quad in site_graph.database.quads_for_pattern(None, predicate, None, graph):
                 thing: Any = quad.object
-                found.add(f"{thing.value} {things.label(made, thing.value)}")
-        return sorted(found)
+                descriptions.add(f"{thing.value} {things.label(site_graph, thing.value)}")
+        return sorted(descriptions)
 
-    def _invalid(self) -> list[tuple[str, str]]:
-        """What may change pages of runs from outside their graphs."""
+    def _invalidations(self) -> list[tuple[str, str]]:
+        """Return the invalidations, which may change pages of runs from outside their graphs."""
         return [
             (thing, self.parts.stamps.get(graph, ""))
             for graph, thing in self.parts.others

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was measured, suite by suite: leaderboard, scores by task, compasses, outcomes.
+"""Results by suite: leaderboard, scores by task, compasses, counts of outcomes.
 
-Everything is computed once for all models; pages show their part of it. Names in the tables are
-scrubbed like everything else, and each table knows the queries that it was made with.
+Tables are computed once for all models; pages show their rows of them. Names in tables are scrubbed
+like all published texts, and each table records the queries that it was computed from.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ BOARD, TASKS, _OUTCOMES, COMPASS = "leaderboard", "tasks", "outcomes", "compass-
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What was measured within one suite.
+    """The results within one suite.
 
-    ``tables`` by kind (``leaderboard``, ``tasks``, ``compass-NAME``), ``asked`` the paths of the
-    queries of each, with their names. ``outcomes`` counts answers by model and outcome.
+    ``tables`` are by kind (``leaderboard``, ``tasks``, ``compass-NAME``). ``queries`` has, for each
+    kind, the names of its queries by their paths. ``outcomes`` counts answers by model and outcome.
     """
 
     suite: str
@@ -52,7 +52,7 @@ class Standing:
     label: str
     selection: Selection
     tables: dict[str, Table] = field(default_factory=dict)
-    asked: dict[str, dict[str, str]] = field(default_factory=dict)
+    queries: dict[str, dict[str, str]] = field(default_factory=dict)
     outcomes: dict[str, dict[str, int]] = field(default_factory=dict)
 
     @property
@@ -61,16 +61,16 @@ class Standing:
         return slug(self.name)
 
     def document(self, base: str) -> str:
-        """The IRI of the document with the tables of the suite, and of its page."""
+        """Return the IRI of the document with the suite's tables, which is also its page."""
         return f"{base}leaderboard/{self.slug}"
 
     def cube(self, base: str, kind: str) -> str:
-        """The IRI of a table as a data cube."""
+        """Return the IRI of a table as a data cube."""
         return f"{self.document(base)}#{kind}"
 
 
 class Drawn(NamedTuple):
-    """A figure: its kind and title, and the paths of the SVG and of the numbers drawn."""
+    """A figure: its kind and title, and the paths of the SVG and of the plotted numbers."""
 
     kind: str
     title: str
@@ -79,7 +79,7 @@ class Drawn(NamedTuple):
 
 
 class Measuring:
-    """Takes the standings of the published runs."""
+    """Computes the results of the published runs."""
 
     def __init__(
         self,
@@ -96,200 +96,215 @@ class Measuring:
         self.texts: dict[str, str] = {}
 
     def standings(self, done: Callable[[str], None]) -> Iterator[Standing]:
-        """One for each suite that has scores; ``done`` is told what was finished."""
+        """Yield the results of each suite that has scores; ``done`` is called after each."""
         for suite in sorted(self._parts.suites):
             name = things.text(self._view, suite, SKOS.notation) or suite
             label = self._outgoing.clean(things.text(self._view, suite, RDFS.label) or name)
             try:
                 selection = self.selected(suite)
-            except QueryError:  # dialogues, and no pass yet
+            except QueryError:  # there are dialogues, but no pass yet
                 continue
-            found = Standing(suite, name, label, selection)
-            self._take(found, BOARD, leaders)
-            self._take(found, TASKS, task_scores)
-            for one in self._compasses():
-                self._take(found, f"{COMPASS}{one}", partial(_compass, one))
-            self._count(found)
+            results = Standing(suite, name, label, selection)
+            self._add_table(results, BOARD, leaders)
+            self._add_table(results, TASKS, task_scores)
+            for name_of_compass in self._compasses():
+                self._add_table(
+                    results, f"{COMPASS}{name_of_compass}", partial(_compass, name_of_compass)
+                )
+            self._count_outcomes(results)
             done(f"scores of {name}")
-            yield found
+            yield results
 
     def selected(self, suite: str, run: str | None = None) -> Selection:
-        """The scores that count, of the runs that are published, or of one ``run`` (IRI).
+        """Return the selected scores of the published runs, or of one ``run`` (IRI).
 
-        Raises :class:`~kgbench.errors.QueryError` where there are dialogues, and no pass yet.
+        Raises :class:`~kgbench.errors.QueryError` if there are dialogues, but no pass yet.
         """
-        found = select(self._view, suite, run=run)
+        selection = select(self._view, suite, run=run)
         graphs = self._parts.graphs
         return replace(
-            found,
-            pass_graphs=tuple(g for g in found.pass_graphs if g in graphs),
-            run_graphs=tuple(g for g in found.run_graphs if g in graphs),
+            selection,
+            pass_graphs=tuple(g for g in selection.pass_graphs if g in graphs),
+            run_graphs=tuple(g for g in selection.run_graphs if g in graphs),
         )
 
-    def _take(self, found: Standing, kind: str, make: Callable[[Any, Selection], Table]) -> None:
+    def _add_table(
+        self, results: Standing, kind: str, compute: Callable[[Any, Selection], Table]
+    ) -> None:
         recording = Recording(self.catalogue)
-        with contextlib.suppress(QueryError):  # a suite without the tasks that it asks for
-            table = make(recording.store(), found.selection)
+        with contextlib.suppress(QueryError):  # the suite lacks the tasks of this table
+            table = compute(recording.store(), results.selection)
             if table.rows:
-                found.tables[kind] = self.clean_table(table)
-                found.asked[kind] = self.filled(recording.asked)
+                results.tables[kind] = self.clean_table(table)
+                results.queries[kind] = self.filled(recording.queries)
 
-    def _count(self, found: Standing) -> None:
+    def _count_outcomes(self, results: Standing) -> None:
         recording = Recording(self.catalogue)
         for row in queries.run(
             recording.store(),
             "outcome-counts",
-            passGraph=list(found.selection.pass_graphs),
-            latest=found.selection.latest,
+            passGraph=list(results.selection.pass_graphs),
+            latest=results.selection.latest,
         ):
             if row["round"] is not None:
-                of_model = found.outcomes.setdefault(row["model"].value, {})
+                of_model = results.outcomes.setdefault(row["model"].value, {})
                 name = row["outcome"].value.removeprefix(OUTCOME)
                 of_model[name] = of_model.get(name, 0) + int(row["count"].value)
-        found.asked[_OUTCOMES] = self.filled(recording.asked)
+        results.queries[_OUTCOMES] = self.filled(recording.queries)
 
-    def filled(self, asked: dict[str, None]) -> dict[str, str]:
-        """The paths of the files with these queries, and their names; the site gets the files."""
-        files = filled(asked, self._addresses.published)
+    def filled(self, bound_queries: dict[str, None]) -> dict[str, str]:
+        """Return the names of bound queries by file path, and keep their texts for the site."""
+        files = filled(bound_queries, self._addresses.published)
         self.texts |= {path: text for path, (_, text) in files.items()}
         return {path: name for path, (name, _) in files.items()}
 
     def _compasses(self) -> list[str]:
-        found = things.instances(self._view, KGB.Compass)
-        return sorted(filter(None, (things.text(self._view, c, SKOS.notation) for c in found)))
+        compasses = things.instances(self._view, KGB.Compass)
+        return sorted(filter(None, (things.text(self._view, c, SKOS.notation) for c in compasses)))
 
     def clean_table(self, table: Table) -> Table:
-        """The table with all texts as they are published."""
-        clean = self.cleaned
+        """Return the table with all texts in their published form."""
+        cleaned = self.cleaned
         return replace(
             table,
-            rows=tuple(tuple(clean(v) if isinstance(v, str) else v for v in r) for r in table.rows),
+            rows=tuple(
+                tuple(cleaned(v) if isinstance(v, str) else v for v in r) for r in table.rows
+            ),
             notes=tuple(map(self._outgoing.clean, table.notes)),
             iris={
-                column: {clean(name): iri for name, iri in iris.items()}
+                column: {cleaned(name): iri for name, iri in iris.items()}
                 for column, iris in table.iris.items()
             },
         )
 
     def published(self, iri: str) -> str:
-        """The IRI in the publication of what the store calls ``iri``."""
+        """Return the published IRI of what the store calls ``iri``."""
         return self._outgoing.node(iri).value
 
     def cleaned(self, text: str) -> str:
-        """A name in a table; one that loses its host still differs from others."""
+        """Return the published form of a name in a table; different names stay different."""
         if text.startswith(self._addresses.store):
             return self._addresses.published(text)
         return self._outgoing.model_name(text)
 
 
 def names(view: View, measuring: Measuring) -> dict[str, str]:
-    """The IRIs of models and tasks by the names that tables show."""
+    """Return the IRIs of models and tasks by the names that tables show."""
     from kgbench.pages import contents
 
     return {measuring.cleaned(name): iri for name, iri in contents.names(view).items()}
 
 
 def part(table: Table | None, column: str, value: str) -> Table | None:
-    """The rows of one model or task; ``None`` where there are none."""
+    """Return the rows of one model or task, or ``None`` if there are none."""
     if table is None or column not in table.names:
         return None
-    place = table.names.index(column)
-    rows = tuple(row for row in table.rows if row[place] == value)
+    index = table.names.index(column)
+    rows = tuple(row for row in table.rows if row[index] == value)
     return replace(table, rows=rows) if rows else None
 
 
 def as_sheet(
-    found: Standing, kind: str, table: Table, named: Mapping[str, str], **how: str
+    results: Standing, kind: str, table: Table, iris_by_name: Mapping[str, str], **options: str
 ) -> Sheet:
-    """A table for a page, with the exact queries behind it."""
-    made = sheet(table, named, found.suite, **how)
-    return made._replace(queries=filled_links(found.asked[kind]))
+    """Return a table for a page, with the exact queries behind it."""
+    rendered = sheet(table, iris_by_name, results.suite, **options)
+    return rendered._replace(queries=filled_links(results.queries[kind]))
 
 
-def filled_links(asked: Mapping[str, str]) -> list[tuple[str, dict[str, str]]]:
-    """Queries (names by path) as pages link them: each with where it stands."""
-    return [(name, {"path": path}) for path, name in asked.items()]
+def filled_links(paths: Mapping[str, str]) -> list[tuple[str, dict[str, str]]]:
+    """Return queries (names by path) in the form that pages link: each name with its path."""
+    return [(name, {"path": path}) for path, name in paths.items()]
 
 
 def of_model(
-    found: Standing, name: str, iri: str, named: Mapping[str, str]
+    suite_results: Standing, name: str, iri: str, iris_by_name: Mapping[str, str]
 ) -> dict[str, Any] | None:
-    """What the card of a model says of one suite; ``None`` where it has no results in it."""
-    table = part(found.tables.get(TASKS), "model", name)
+    """Return the results of a model in one suite for its card, or ``None`` if it has none."""
+    table = part(suite_results.tables.get(TASKS), "model", name)
     if table is None:
         return None
-    whole = as_sheet(found, TASKS, table, named, hide="model")
+    scores = as_sheet(suite_results, TASKS, table, iris_by_name, hide="model")
     spokes = []
-    drawn = drawn_compass(found)
-    if drawn is not None:
-        axes = part(found.tables[drawn], "model", name)
+    compass_kind = drawn_compass(suite_results)
+    if compass_kind is not None:
+        axes = part(suite_results.tables[compass_kind], "model", name)
         records = [] if axes is None else axes.records()
         spokes = drawing.spokes([(str(r["label"]), _number(r["mean"])) for r in records])
-    whole_board = found.tables.get(BOARD)
-    outcomes = _outcomes(found.outcomes.get(iri, {}))
+    leaderboard = suite_results.tables.get(BOARD)
+    outcomes = _outcomes(suite_results.outcomes.get(iri, {}))
     return {
-        "suite": found.suite,
-        "label": found.label,
+        "suite": suite_results.suite,
+        "label": suite_results.label,
         "name": name,
-        "facts": [] if whole_board is None else list(_facts(whole_board, name)),
+        "facts": [] if leaderboard is None else list(_facts(leaderboard, name)),
         "results": results(table, {}, "task"),
-        "sheet": whole,
-        "boxes": [drawing.box(record) for record in whole.records],
+        "sheet": scores,
+        "boxes": [drawing.box(record) for record in scores.records],
         "spokes": spokes,
         "polygon": drawing.polygon(spokes),
-        "compass_queries": [] if drawn is None else list(found.asked[drawn].items()),
-        "outcomes": as_sheet(found, _OUTCOMES, outcomes, named) if outcomes.rows else None,
+        "compass_queries": []
+        if compass_kind is None
+        else list(suite_results.queries[compass_kind].items()),
+        "outcomes": as_sheet(suite_results, _OUTCOMES, outcomes, iris_by_name)
+        if outcomes.rows
+        else None,
     }
 
 
 def of_task(
-    found: Standing, name: str, named: Mapping[str, str], shown: Mapping[str, str]
+    suite_results: Standing, name: str, iris_by_name: Mapping[str, str], display: Mapping[str, str]
 ) -> dict[str, Any] | None:
-    """The results of one task in one suite; ``shown`` has the display names of models."""
-    table = part(found.tables.get(TASKS), "task", name)
+    """Return the results of one task in one suite; ``display`` has the display names of models."""
+    table = part(suite_results.tables.get(TASKS), "task", name)
     if table is None:
         return None
-    made = exercises.of_suite(table, shown, found.suite, found.label)
-    return {**made, "sheet": as_sheet(found, TASKS, table, named, hide="task")}
+    context = exercises.of_suite(table, display, suite_results.suite, suite_results.label)
+    return {**context, "sheet": as_sheet(suite_results, TASKS, table, iris_by_name, hide="task")}
 
 
-def of_suite(found: Standing | None, view: View, suite: str) -> dict[str, Any]:
-    """What the page of a suite shows, with the exact queries behind its results."""
-    table = None if found is None else found.tables.get(TASKS)
-    made = exercises.of_tasks(view, suite, table, fetch.tasks(view).values())
-    if found is not None and made["heat"] is not None:
-        made["heat"] = made["heat"]._replace(queries=filled_links(found.asked[TASKS]))
-    return {**made, "board": None if found is None else f"leaderboard/{found.slug}/"}
+def of_suite(suite_results: Standing | None, view: View, suite: str) -> dict[str, Any]:
+    """Return the context of a suite's page, with the exact queries behind its results."""
+    table = None if suite_results is None else suite_results.tables.get(TASKS)
+    context = exercises.of_tasks(view, suite, table, fetch.tasks(view).values())
+    if suite_results is not None and context["heat"] is not None:
+        context["heat"] = context["heat"]._replace(
+            queries=filled_links(suite_results.queries[TASKS])
+        )
+    return {
+        **context,
+        "board": None if suite_results is None else f"leaderboard/{suite_results.slug}/",
+    }
 
 
-def figures(found: Standing, folder: Path, addresses: Addresses, state: str) -> Iterator[Drawn]:
-    """Figures of a suite.
+def figures(results: Standing, folder: Path, addresses: Addresses, state: str) -> Iterator[Drawn]:
+    """Draw the figures of a suite into ``folder``.
 
-    They are made in ``folder``; paths there are the last parts of those that are given.
+    The paths in the results are relative to the site; their last parts are the names in ``folder``.
     """
     from kgbench.plots.compasses import compass_figure
     from kgbench.plots.figures import save
     from kgbench.plots.standings import standings_figure
 
-    for kind, table in found.tables.items():
+    for kind, table in results.tables.items():
         if kind == TASKS:
             continue
-        name = f"{found.slug}-{kind}"
-        drawn = _drawable(table)
+        name = f"{results.slug}-{kind}"
+        drawable = _drawable(table)
         with warnings.catch_warnings():
-            # A reader of the file has fonts for more letters than this machine.
+            # Readers of the SVG may have fonts for characters that this machine lacks.
             warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
-            figure = standings_figure(drawn) if kind == BOARD else compass_figure(drawn)
+            figure = standings_figure(drawable) if kind == BOARD else compass_figure(drawable)
             svg, numbers = save(figure, folder, name, formats=["svg"], tables=[table], state=state)
-        said = json.loads(numbers.read_text(encoding="utf-8"))
-        said["filled"] = found.asked[kind]
-        text = json.dumps(_published(said, addresses), indent=2, ensure_ascii=False)
+        content = json.loads(numbers.read_text(encoding="utf-8"))
+        content["filled"] = results.queries[kind]
+        text = json.dumps(_published(content, addresses), indent=2, ensure_ascii=False)
         numbers.write_text(text + "\n", encoding="utf-8")
         yield Drawn(kind, table.title, f"figures/{svg.name}", f"figures/{numbers.name}")
 
 
 def _drawable(table: Table) -> Table:
-    """The table with names that can be drawn: nothing in them steers."""
+    """Return the table with names that are safe to draw: short, and without control characters."""
     from kgbench.characters import one_line
 
     def name(value: Value) -> Value:
@@ -298,10 +313,10 @@ def _drawable(table: Table) -> Table:
     return replace(table, rows=tuple(tuple(map(name, row)) for row in table.rows))
 
 
-def drawn_compass(found: Standing) -> str | None:
-    """The compass that cards draw: that of the suite, or else any that has results."""
-    kinds = [kind for kind in found.tables if kind.startswith(COMPASS)]
-    preferred = f"{COMPASS}{compass_of(found.selection.suite).name}"
+def drawn_compass(results: Standing) -> str | None:
+    """Return the compass that cards show: that of the suite, or else any that has results."""
+    kinds = [kind for kind in results.tables if kind.startswith(COMPASS)]
+    preferred = f"{COMPASS}{compass_of(results.selection.suite).name}"
     return preferred if preferred in kinds else next(iter(kinds), None)
 
 
@@ -313,29 +328,29 @@ def _published(value: Any, addresses: Addresses) -> Any:
     if isinstance(value, str):
         return addresses.published(value)
     if isinstance(value, list):
-        return [_published(one, addresses) for one in value]
+        return [_published(item, addresses) for item in value]
     if isinstance(value, dict):
         return {_published(k, addresses): _published(v, addresses) for k, v in value.items()}
     return value
 
 
-def _facts(whole: Table, name: str) -> Iterator[tuple[str, str]]:
-    """What the leaderboard says of a model (name), by what it is called."""
-    made = board(whole, {}, None)
-    place = next((one for one in made.places if one.name == name), None)
-    if place is None or place.score is None:
+def _facts(table: Table, name: str) -> Iterator[tuple[str, str]]:
+    """Yield titles and values of what the leaderboard says about a model."""
+    leaderboard = board(table, {}, None)
+    entry = next((row for row in leaderboard.places if row.name == name), None)
+    if entry is None or entry.score is None:
         return
-    ranked = sum(one.rank is not None for one in made.places)
-    yield "Rank", "none" if place.rank is None else f"{place.rank} of {ranked}"
-    yield "Score", f"{place.score:.3f}"
-    if place.low is not None and place.high is not None:
-        about = "" if made.about is None else f" ({made.about})"
-        yield "95 % interval", f"{place.low:.3f} to {place.high:.3f}{about}"
-    yield "Tasks", f"{place.tasks} of {made.tasks}"
-    yield "Scores", f"{place.n:,}"
-    if place.unreadable is not None:
-        yield "Unreadable", f"{100 * place.unreadable:.1f} %"
-    for title, count in (("Failed", place.failed), ("Not judged", place.not_judged)):
+    ranked = sum(row.rank is not None for row in leaderboard.places)
+    yield "Rank", "none" if entry.rank is None else f"{entry.rank} of {ranked}"
+    yield "Score", f"{entry.score:.3f}"
+    if entry.low is not None and entry.high is not None:
+        about = "" if leaderboard.about is None else f" ({leaderboard.about})"
+        yield "95 % interval", f"{entry.low:.3f} to {entry.high:.3f}{about}"
+    yield "Tasks", f"{entry.tasks} of {leaderboard.tasks}"
+    yield "Scores", f"{entry.n:,}"
+    if entry.unreadable is not None:
+        yield "Unreadable", f"{100 * entry.unreadable:.1f} %"
+    for title, count in (("Failed", entry.failed), ("Not judged", entry.not_judged)):
         if count:
             yield title, f"{count:,}"
 

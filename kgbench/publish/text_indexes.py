@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The index of the texts of a run: in which dialogues each stands, in sixteen pages.
+"""The index of a run's texts: the dialogues in which each occurs, on sixteen pages.
 
-Equal texts are one text of the run, and so a part of no single dialogue. The published IRI of a
-text is a place in one of these pages, the one of the last digit of its digest
+Equal texts are one resource of the run, and so are not part of a single dialogue. The published IRI
+of a text is a fragment of one of these pages, selected by the last digit of its digest
 (:mod:`kgbench.store.fragments`).
 """
 
@@ -19,49 +19,49 @@ from kgbench.vocab import PROV
 
 
 class Entry(NamedTuple):
-    """A text: the place of the first dialogue that it stands in, and how many others it does."""
+    """A text: a link to its first dialogue, and the number of its other occurrences."""
 
     name: str
     link: str | None
     more: int
 
 
-def noted(found: Gathered, place: str) -> Iterator[str]:
-    """Lines that say which texts stand in a dialogue, which is on the page at ``place``."""
-    for iri in (*found.prompts, *found.answers, *found.tool_calls, *found.tool_results):
-        used = (PROV.used,) if iri in found.tool_calls else ()
-        for predicate in (*(one.value for one in TEXTS), *used):
-            for text in found.said[iri].get(predicate, ()):
-                yield f"{text.value}\t{place}\t{iri.partition('#')[2]}\n"
+def noted(dialogue: Gathered, page: str) -> Iterator[str]:
+    """Yield lines that list the texts of a dialogue, which is on ``page``."""
+    for iri in (*dialogue.prompts, *dialogue.answers, *dialogue.tool_calls, *dialogue.tool_results):
+        used = (PROV.used,) if iri in dialogue.tool_calls else ()
+        for predicate in (*(node.value for node in TEXTS), *used):
+            for text in dialogue.said[iri].get(predicate, ()):
+                yield f"{text.value}\t{page}\t{iri.partition('#')[2]}\n"
 
 
 def write(
     folder: Folder,
-    presenting: Presenting,
+    renderer: Presenting,
     run: str,
     lists: Sequence[str],
     unused: Sequence[str],
 ) -> list[str]:
-    """Write the index of a run (IRI) from the work files in ``lists``; the paths of its pages.
+    """Write the index of a run (IRI) from the work files in ``lists``; return its page paths.
 
-    ``unused`` are texts that stand in no dialogue. The work files are read once for each page, so
-    that the texts of a large run are never held at once.
+    ``unused`` are texts that occur in no dialogue. The work files are read once for each page, so
+    that the texts of a large run are never in memory together.
     """
     pages = []
-    whole = f"{presenting.addresses.moved(run)}/text/"
+    base = f"{renderer.addresses.moved(run)}/text/"
     for digit in "0123456789abcdef":
-        about = f"{whole}{digit}"
-        found: dict[str, list[Any]] = {
-            iri.partition("#")[2]: [None, 0] for iri in unused if iri.startswith(f"{about}#")
+        page_iri = f"{base}{digit}"
+        occurrences: dict[str, list[Any]] = {
+            iri.partition("#")[2]: [None, 0] for iri in unused if iri.startswith(f"{page_iri}#")
         }
-        for name, place, fragment in _lines(folder, lists, f"{about}#"):
-            known = found.get(name)
-            if known is None:
-                found[name] = [(place, fragment), 0]
+        for name, page, fragment in _lines(folder, lists, f"{page_iri}#"):
+            occurrence = occurrences.get(name)
+            if occurrence is None:
+                occurrences[name] = [(page, fragment), 0]
             else:
-                known[1] += 1
-        if found:
-            pages.append(_page(folder, presenting, about, run, found))
+                occurrence[1] += 1
+        if occurrences:
+            pages.append(_page(folder, renderer, page_iri, run, occurrences))
     for name in lists:
         folder.work(name).unlink()
     return pages
@@ -72,20 +72,20 @@ def _lines(folder: Folder, lists: Iterable[str], start: str) -> Iterator[tuple[s
         with folder.work(name).open(encoding="utf-8") as lines:
             for line in lines:
                 if line.startswith(start):
-                    iri, place, fragment = line.rstrip("\n").split("\t")
-                    yield iri[len(start) :], place, fragment
+                    iri, page, fragment = line.rstrip("\n").split("\t")
+                    yield iri[len(start) :], page, fragment
 
 
 def _page(
-    folder: Folder, presenting: Presenting, iri: str, run: str, found: dict[str, list[Any]]
+    folder: Folder, renderer: Presenting, iri: str, run: str, occurrences: dict[str, list[Any]]
 ) -> str:
-    place = presenting.addresses.place(iri)
-    path = f"{place}/index.html"
-    root = "../" * (place.count("/") + 1)
+    document_path = renderer.addresses.document_path(iri)
+    path = f"{document_path}/index.html"
+    root = "../" * (document_path.count("/") + 1)
     entries = [
-        Entry(name, None if at is None else url(at[0], root, fragment=at[1]), more)
-        for name, (at, more) in sorted(found.items())
+        Entry(name, None if first is None else url(first[0], root, fragment=first[1]), more)
+        for name, (first, more) in sorted(occurrences.items())
     ]
-    context = {"iri": iri, "run": presenting.addresses.published(run), "entries": entries}
-    folder.write(path, presenting.page("texts.html", path, context))
+    context = {"iri": iri, "run": renderer.addresses.published(run), "entries": entries}
+    folder.write(path, renderer.page("texts.html", path, context))
     return path

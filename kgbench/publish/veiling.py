@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replacing digests of what is left out, where IRIs hold them.
+"""Replacement of digests in IRIs that would give away what is left out.
 
-An IRI that is made from the digest of a text, or of things one of which is left out, gives that
-back as the digest itself would: guesses can be compared with it. In a publication that leaves
-anything out, such digests are veiled under the key of the store: those of dialogues, configurations
-and texts that are left out are replaced by digits of which only the key can tell the original. A
-``w`` before the digits says so.
+An IRI may contain the digest of a text, or of data with parts that are left out. Guesses can be
+compared with it, as with the digest itself. In a publication that leaves anything out, such digests
+are therefore veiled: those of dialogues, configurations and texts that are left out are encrypted
+under the key of the store. A ``w`` before the digits marks them.
 
-Cases have other digits, too, where part of their data is left out: the digest of the part that is
-published. So equal cases of several groups keep equal IRIs. Where a store has several cases that
-differ only in what is left out, their digits depend on the key, and no other group has the same.
+Cases with data that are left out in part get the digest of the published part. So equal cases of
+several groups keep equal IRIs. If several cases of a store differ only in what is left out, their
+digits depend on the key, and differ from those of other groups.
 """
 
 from __future__ import annotations
@@ -33,19 +32,19 @@ _VEILED_DIALOGUE = re.compile(rf"(\d+-){VEILED}([0-9a-f]{{8}})(\.\d+)?")
 _IN_TEXT = re.compile(r"(?<=/)(\d+-)([0-9a-f]{8})(?![0-9A-Za-z-])")
 _TEXT = re.compile(r"/text/[0-9a-f]{64}\Z")
 _DIGITS = re.compile(r"(?:[0-9a-f]{2}){4,32}")
-_PLACE = 4  # of a dialogue in the path below the base: run/ID/MODEL/LABEL/DIALOGUE
+_PLACE = 4  # index of a dialogue in the path below the base: run/ID/MODEL/LABEL/DIALOGUE
 _CASE_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Veil:
-    """Veils digests in paths below the base of a store; ``cases`` are paths and their new ones."""
+    """Veils digests in paths below the base of a store; ``cases`` has new paths of cases."""
 
     commitments: Commitments
     cases: Mapping[str, str] = field(default_factory=dict)
 
     def path(self, rest: str) -> str:
-        """A path with the digests of cases, dialogues and configurations veiled."""
+        """Return a path with the digests of cases, dialogues and configurations veiled."""
         if rest in self.cases:
             return self.cases[rest]
         rest, hash_, fragment = rest.partition("#")
@@ -53,41 +52,41 @@ class Veil:
         if parts[0] == "run" and len(parts) == _PLACE and parts[2] == "configuration":
             parts[3] = self.digits(parts[3])
         elif parts[0] in ("run", "pass") and len(parts) > _PLACE:
-            found = _DIALOGUE.fullmatch(parts[_PLACE])
-            if found is not None:
-                first, digits, again = found.groups(default="")
+            match = _DIALOGUE.fullmatch(parts[_PLACE])
+            if match is not None:
+                first, digits, again = match.groups(default="")
                 parts[_PLACE] = f"{first}{self.digits(digits)}{again}"
         return "/".join(parts) + hash_ + fragment
 
     def text(self, iri: str) -> str:
-        """The IRI of a text that is left out, with its digest veiled."""
+        """Return the IRI of a text that is left out, with its digest veiled."""
         start, slash, digits = iri.rpartition("/")
         return f"{start}{slash}{self.digits(digits)}"
 
     @staticmethod
     def names_text(iri: str) -> bool:
-        """Whether an IRI may be that of a text: it ends with a digest."""
+        """Return whether an IRI may be that of a text: it ends with a digest."""
         return _TEXT.search(iri) is not None
 
     def within(self, text: str) -> str:
-        """A text with the digests of dialogues veiled that it names by their paths."""
-        return _IN_TEXT.sub(lambda found: found[1] + self.digits(found[2]), text)
+        """Return a text in which the digests in paths of dialogues are veiled."""
+        return _IN_TEXT.sub(lambda match: match[1] + self.digits(match[2]), text)
 
     def original(self, rest: str) -> str:
-        """The path of a run or pass that became ``rest``."""
+        """Return the path of a run or pass that was veiled as ``rest``."""
         rest, hash_, fragment = rest.partition("#")
         parts = rest.split("/")
         if parts[0] == "run" and len(parts) == _PLACE and parts[2] in ("configuration", "text"):
             parts[3] = self._unveiled(parts[3])
         elif parts[0] in ("run", "pass") and len(parts) > _PLACE:
-            found = _VEILED_DIALOGUE.fullmatch(parts[_PLACE])
-            if found is not None:
-                first, digits, again = found.groups(default="")
+            match = _VEILED_DIALOGUE.fullmatch(parts[_PLACE])
+            if match is not None:
+                first, digits, again = match.groups(default="")
                 parts[_PLACE] = f"{first}{self._unveiled(VEILED + digits)}{again}"
         return "/".join(parts) + hash_ + fragment
 
     def digits(self, digits: str) -> str:
-        """What stands for ``digits``; what is no digest stays."""
+        """Return the veiled form of ``digits``; anything but a digest is returned unchanged."""
         return VEILED + _veiled(self.commitments, digits) if _DIGITS.fullmatch(digits) else digits
 
     def _unveiled(self, digits: str) -> str:
@@ -101,28 +100,35 @@ def _veiled(commitments: Commitments, digits: str) -> str:
 
 
 def cases(database: ox.Store, level: Level, commitments: Commitments) -> dict[str, str]:
-    """The paths of cases that are left out in part at ``level``, below our base, and new ones."""
+    """Return the new paths of cases that are left out in part at ``level``, by their paths."""
     if level is Level.NONE:
         return {}
     published: dict[str, str] = {}
-    for iri, said in _cases(database):
-        data = parsed(said.get(KGB.caseData, "{}"))
+    for iri, properties in _cases(database):
+        data = parsed(properties.get(KGB.caseData, "{}"))
         kept = public(data, level)
         if not isinstance(data, dict) or len(kept) < len(data):
-            content = [iri.rpartition("/")[0], said.get(KGB.parameters, "{}"), canonical_json(kept)]
+            content = [
+                iri.rpartition("/")[0],
+                properties.get(KGB.parameters, "{}"),
+                canonical_json(kept),
+            ]
             published[iri] = digest(canonical_json(content))
-    alike = Counter(published.values())
-    found = {}
-    for iri, told in published.items():
-        own = told if alike[told] == 1 else commitments.tag("case", iri)
+    counts = Counter(published.values())
+    new_paths = {}
+    for iri, digest_ in published.items():
+        own = digest_ if counts[digest_] == 1 else commitments.tag("case", iri)
         path = iri.removeprefix(BASE)
-        found[path] = f"{path.rpartition('/')[0]}/{VEILED}{own[:_CASE_DIGITS]}"
-    return found
+        new_paths[path] = f"{path.rpartition('/')[0]}/{VEILED}{own[:_CASE_DIGITS]}"
+    return new_paths
 
 
 def _cases(database: ox.Store) -> Iterator[tuple[str, Mapping[str, str]]]:
     kind = ox.NamedNode(KGB.Case)
     for quad in database.quads_for_pattern(None, ox.NamedNode(RDF.type), kind):
-        found: Any = database.quads_for_pattern(quad.subject, None, None)
-        said = {one.predicate.value: str(getattr(one.object, "value", "")) for one in found}
-        yield str(getattr(quad.subject, "value", "")), said
+        quads: Any = database.quads_for_pattern(quad.subject, None, None)
+        properties = {
+            described.predicate.value: str(getattr(described.object, "value", ""))
+            for described in quads
+        }
+        yield str(getattr(quad.subject, "value", "")), properties

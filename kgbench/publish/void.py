@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The publication as VoID: how much of what there is, in all and run by run."""
+"""The publication in VoID: statistics of the whole data set and of each run."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Statistics:
                 self._classes[str(getattr(quad.object, "value", ""))] += 1
 
     def facts(self) -> dict[str, Any]:
-        """The counts, as a manifest keeps them."""
+        """Return the counts in the form of the manifest."""
         return {
             "triples": self.triples,
             "classes": dict(sorted(self._classes.items())),
@@ -47,7 +47,7 @@ class Statistics:
 def void(
     publication: Publication, units: Mapping[str, Unit], runs: Mapping[str, str]
 ) -> list[ox.Quad]:
-    """The data set with its partitions; ``runs`` are the IRIs of runs by their units."""
+    """Return the data set with its partitions; ``runs`` has the IRIs of runs by unit name."""
     base = publication.base
     quads = [
         *typed(node(base + "void.ttl"), VOID.DatasetDescription),
@@ -68,17 +68,17 @@ def void(
             (VOID.feature, _FORMATS + "JSON-LD"),
         ),
     ]
-    whole = _sum(unit.facts for unit in units.values())
+    totals = _sum(unit.facts for unit in units.values())
     used = {
         prefix
         for prefix, space in PREFIXES.items()
-        if any(name.startswith(space) for name in (*whole["classes"], *whole["properties"]))
+        if any(name.startswith(space) for name in (*totals["classes"], *totals["properties"]))
     }
     quads += said(publication.dataset, *((VOID.vocabulary, str(PREFIXES[p])) for p in sorted(used)))
     dumps = publication.now.dumps if publication.packing.password is None else ()
     quads += said(publication.dataset, *((VOID.dataDump, base + dump.path) for dump in dumps))
-    quads += counts(publication.dataset, whole)
-    quads += partitions(publication.dataset, whole, base + "void.ttl#")
+    quads += counts(publication.dataset, totals)
+    quads += partitions(publication.dataset, totals, base + "void.ttl#")
     for name, iri in runs.items():
         subset = node(f"{base}void.ttl#{name}")
         quads += said(publication.dataset, (VOID.subset, subset))
@@ -96,9 +96,9 @@ def void(
 
 
 def _sum(facts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    whole: dict[str, Any] = {"triples": 0, "classes": Counter(), "properties": Counter()}
-    for one in facts:
-        whole["triples"] += one["triples"]
-        whole["classes"].update(one["classes"])
-        whole["properties"].update(one["properties"])
-    return whole
+    totals: dict[str, Any] = {"triples": 0, "classes": Counter(), "properties": Counter()}
+    for unit_facts in facts:
+        totals["triples"] += unit_facts["triples"]
+        totals["classes"].update(unit_facts["classes"])
+        totals["properties"].update(unit_facts["properties"])
+    return totals

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leaving texts out of a publication: which, at which level, and what stays in their places.
+"""Redaction levels: which texts a publication leaves out, and what replaces them.
 
 The levels build on each other: ``none`` leaves out nothing, ``gold`` reference answers, ``prompts``
-also what models were asked, ``answers`` also what they answered. In place of a text stays a
-commitment to it (:mod:`kgbench.secrets.commitments`), so that the text can be disclosed later and
-nobody can guess it until then.
+also the prompts, ``answers`` also the answers. A text is replaced by a commitment to it
+(:mod:`kgbench.secrets.commitments`), so that the text can be disclosed later and cannot be guessed
+until then.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kgbench.secrets.commitments import Commitments
 
 
 class Level(IntEnum):
-    """How much is left out."""
+    """How much is left out of a publication."""
 
     NONE = 0
     GOLD = 1
@@ -27,8 +27,8 @@ class Level(IntEnum):
     ANSWERS = 3
 
 
-# What case data hold that is no reference answer. All else is taken for one: task classes of other
-# packages have names of their own.
+# Fields of case data that are not reference answers. All other fields count as reference answers,
+# because task classes of other packages have field names that are not known here.
 _IDENTITY = frozenset(
     (*("uid", "taskUid", "graphFormat", "kgInfoFormat", "kgInfoType", "graphName", "version"),)
 )
@@ -50,7 +50,7 @@ _ASKED = _IDENTITY | frozenset(
         *("tools", "multishotLimit", "multishotResultLimit", "multishotSyntaxLimit"),
     )
 )
-# What judges note that comes from the answer alone. Numbers and truth values are always kept.
+# Fields of judges' notes that derive from the answer only. Numbers and booleans are always kept.
 _JUDGED = frozenset(("testUid", "taskUid", "limit"))
 _ANSWERED = _JUDGED | frozenset(
     (
@@ -59,31 +59,31 @@ _ANSWERED = _JUDGED | frozenset(
         "EvaluationException",
     )
 )
-_LONG = 8  # characters; what is shorter occurs by chance
+_LONG = 8  # characters; shorter texts occur by chance
 
 
 class Seal(NamedTuple):
-    """Makes what stands for the values that are left out in one place."""
+    """Makes the replacements for the values that are left out at one place."""
 
     commitments: Commitments
     place: str
 
     def within(self, name: str) -> Seal:
-        """The seal of a part of this place."""
+        """Return the seal of a part of this place."""
         return Seal(self.commitments, f"{self.place} {name}")
 
     def value(self, value: Json) -> Json:
-        """What stands for a value: a commitment to a text as it is, else to its canonical JSON."""
+        """Return the replacement of a value: a commitment to the text, or to the canonical JSON."""
         text = value if isinstance(value, str) else canonical_json(value)
         return {"commitment": self.commitments.commit(self.place, text)}
 
     def text(self, text: str) -> str:
-        """What stands for a part of a text."""
+        """Return the replacement of a part of a text."""
         return f"[commitment:{self.commitments.commit(self.place, text)}]"
 
 
 def case_data(data: Json, level: Level, seal: Seal) -> Json:
-    """The data of a case as they are published at ``level``."""
+    """Return the data of a case as published at ``level``."""
     if level is Level.NONE:
         return data
     if not isinstance(data, dict):
@@ -96,7 +96,7 @@ def case_data(data: Json, level: Level, seal: Seal) -> Json:
 
 
 def public(data: Json, level: Level) -> dict[str, Json]:
-    """What is published in the clear, at ``level``, of the data of a case."""
+    """Return the fields of case data that are published in the clear at ``level``."""
     if not isinstance(data, dict):
         return {}
     if level is Level.NONE:
@@ -106,11 +106,11 @@ def public(data: Json, level: Level) -> dict[str, Json]:
 
 
 def infos(value: Json, level: Level, gold: frozenset[str], seal: Seal, name: str = "") -> Json:
-    """What a judge noted, as published at ``level``; ``gold`` are reference answers of the case."""
+    """Return a judge's notes as published at ``level``; ``gold`` are reference answers."""
     if level is Level.NONE or value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, dict):
-        return {key: infos(each, level, gold, seal.within(key), key) for key, each in value.items()}
+        return {key: infos(part, level, gold, seal.within(key), key) for key, part in value.items()}
     kept = _JUDGED if level is Level.ANSWERS else _ANSWERED
     if name not in kept or holds(value, gold):
         return seal.value(value)
@@ -118,33 +118,33 @@ def infos(value: Json, level: Level, gold: frozenset[str], seal: Seal, name: str
 
 
 def gold_texts(data: Json) -> frozenset[str]:
-    """The texts among the reference answers in the data of a case that are long enough to tell."""
-    asked = _ASKED if isinstance(data, dict) else ()
-    told = data.items() if isinstance(data, dict) else [("", data)]
+    """Return the texts of reference answers in case data that are long enough to be recognised."""
+    asked_fields = _ASKED if isinstance(data, dict) else ()
+    fields = data.items() if isinstance(data, dict) else [("", data)]
     return frozenset(
         text
-        for name, value in told
-        if name not in asked
+        for name, value in fields
+        if name not in asked_fields
         for text in _texts(value)
         if len(text) >= _LONG
     )
 
 
 def holds(value: Json, gold: frozenset[str]) -> bool:
-    """Whether a reference answer stands in ``value``."""
-    return any(one in text for text in _texts(value) for one in gold)
+    """Return whether ``value`` contains a reference answer."""
+    return any(gold_text in text for text in _texts(value) for gold_text in gold)
 
 
 def without(text: str, gold: frozenset[str], seal: Seal) -> str:
-    """``text`` with commitments to reference answers in their places."""
-    for one in sorted(gold, key=len, reverse=True):
-        if one in text:
-            text = text.replace(one, seal.text(one))
+    """Return ``text`` with reference answers replaced by commitments."""
+    for gold_text in sorted(gold, key=len, reverse=True):
+        if gold_text in text:
+            text = text.replace(gold_text, seal.text(gold_text))
     return text
 
 
 def parsed(text: str) -> Json:
-    """JSON from a literal; what is no JSON is a text."""
+    """Parse the JSON of a literal; a text that is not JSON is returned unchanged."""
     try:
         value: Json = json.loads(text)
     except (ValueError, RecursionError):
@@ -156,7 +156,7 @@ def _texts(value: Json) -> list[str]:
     if isinstance(value, str):
         return [value]
     if isinstance(value, dict):
-        return [text for each in value.values() for text in _texts(each)]
+        return [text for item in value.values() for text in _texts(item)]
     if isinstance(value, list):
-        return [text for each in value for text in _texts(each)]
+        return [text for item in value for text in _texts(item)]
     return []

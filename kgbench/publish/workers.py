@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The processes that make runs, their executions and results, and figures."""
+"""Worker processes for runs, executions, results and figures."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from kgbench.publish.running import MadeRun, Making, Workers, make_run
 from kgbench.publish.setup import Opened, Setup
 from kgbench.publish.standing import Drawn, Measuring, Standing, figures
 
-_FEW = 300  # dialogues; for fewer it does not pay to start processes
+_FEW = 300  # dialogues; starting processes does not pay off for fewer
 
 
 class _Worker:
-    """What one process makes."""
+    """The work of one process."""
 
     def __init__(self, maker: Maker) -> None:
         self._setup = maker.setup
@@ -54,11 +54,11 @@ class _Worker:
     def _runs(self) -> MeasuredRuns:
         view, addresses = self._maker.view, self._setup.addresses
         measuring = Measuring(view, self._setup.parts, addresses, self._maker.outgoing)
-        return MeasuredRuns(view, self._maker.presenting.shown, addresses, measuring)
+        return MeasuredRuns(view, self._maker.renderer.site_graph, addresses, measuring)
 
 
-class _Here:
-    """Makes everything in this process, when it is waited for."""
+class _InProcess:
+    """Does all work in this process, when its result is requested."""
 
     def __init__(self, setup: Setup, opened: Opened) -> None:
         self._worker = _Worker(Maker(setup, "here", opened))
@@ -76,63 +76,64 @@ class _Here:
         return lambda: self._worker.figures(standing, state)
 
 
-class _Apart:
-    """Makes everything in processes of their own."""
+class _ProcessPool:
+    """Does all work in a pool of processes."""
 
     def __init__(self, pool: ProcessPoolExecutor) -> None:
         self._pool = pool
 
     def submit(self, execution: str, name: str) -> Callable[[], Done]:
-        with _uninterrupted():
+        with _sigint_blocked():
             future: Future[Done] = self._pool.submit(_make, execution, name)
         return future.result
 
     def submit_run(self, part: RunPart, key: str, earlier: Unit | None) -> Callable[[], MadeRun]:
-        with _uninterrupted():
+        with _sigint_blocked():
             future: Future[MadeRun] = self._pool.submit(_make_run, part, key, earlier)
         return future.result
 
     def submit_result(self, run: str, counted: Mapping[str, int]) -> Callable[[], MeasuredRun]:
-        with _uninterrupted():
+        with _sigint_blocked():
             future: Future[MeasuredRun] = self._pool.submit(_make_result, run, counted)
         return future.result
 
     def submit_figures(self, standing: Standing, state: str) -> Callable[[], list[Drawn]]:
-        with _uninterrupted():
+        with _sigint_blocked():
             future: Future[list[Drawn]] = self._pool.submit(_make_figures, standing, state)
         return future.result
 
 
 @contextlib.contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Ctrl-C waits until this is over, and a process that is begun here never hears it.
+def _sigint_blocked() -> Iterator[None]:
+    """Delay Ctrl-C, and start worker processes with SIGINT blocked.
 
-    It would otherwise reach one that has not yet come to ignore it, or come in the middle of
-    telling one what to do; both end with a traceback of that process.
+    A worker process that receives SIGINT before it ignores the signal, or while it is sent a task,
+    ends with a traceback.
     """
-    if threading.current_thread() is not threading.main_thread():  # no signal is handled there
+    # Only the main thread receives signals.
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
-    waiting: list[int] = []
-    handler = signal.signal(signal.SIGINT, lambda number, _: waiting.append(number))
+    received: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda number, _: received.append(number))
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         signal.signal(signal.SIGINT, handler)
-        if waiting:
+        if received:
             signal.raise_signal(signal.SIGINT)
 
 
 @contextlib.contextmanager
 def workers(setup: Setup, processes: int, dialogues: int, opened: Opened) -> Iterator[Workers]:
-    """Workers for this many dialogues; none of them outlives the context.
+    """Provide workers for this many dialogues; their processes end with the context.
 
-    ``opened`` is for this process; others open the snapshot themselves.
+    ``opened`` has the resources of this process; worker processes open the snapshot themselves.
     """
     if processes <= 1 or dialogues <= _FEW:
-        yield _Here(setup, opened)
+        yield _InProcess(setup, opened)
         return
     before = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(
@@ -142,11 +143,10 @@ def workers(setup: Setup, processes: int, dialogues: int, opened: Opened) -> Ite
         initargs=(setup,),
     )
     try:
-        yield _Apart(pool)
+        yield _ProcessPool(pool)
     except BrokenProcessPool as error:
         raise PublicationRefused(
-            "a process that makes pages was ended from outside (out of memory?): publish again "
-            "with --processes 1"
+            "a worker process was killed (out of memory?): publish again with --processes 1"
         ) from error
     except BaseException:
         for process in set(multiprocessing.active_children()) - before:
@@ -157,14 +157,14 @@ def workers(setup: Setup, processes: int, dialogues: int, opened: Opened) -> Ite
 
 
 def make_runs(
-    at_work: Workers,
+    pool: Workers,
     making: Making,
     todo: Iterable[tuple[RunPart, str, Unit | None]],
-    told: Callable[[int], None],
+    progress: Callable[[int], None],
 ) -> dict[str, Unit]:
-    """Make runs, given with their keys and what was made of them before: their units by name.
+    """Make runs, given with their keys and earlier units; return their units by name.
 
-    ``told`` hears of the dialogues that were made.
+    ``progress`` is called with the number of dialogues made.
     """
     large, waiting, units = [], [], {}
     for part, key, earlier in todo:
@@ -172,15 +172,15 @@ def make_runs(
         if dialogues > MOST_DIALOGUES:
             large.append((part, key, earlier))
         else:
-            waiting.append((part, dialogues, at_work.submit_run(part, key, earlier)))
+            waiting.append((part, dialogues, pool.submit_run(part, key, earlier)))
     for part, key, earlier in large:
-        units[part.name] = making.run(part, key, earlier, told)
+        units[part.name] = making.run(part, key, earlier, progress)
     for part, dialogues, result in waiting:
         unit, changed = result()
         units[part.name] = unit
         making.folder.keep(unit.files)
         making.folder.changed += changed
-        told(dialogues)
+        progress(dialogues)
     return units
 
 
@@ -188,26 +188,26 @@ _WORKER: dict[str, _Worker] = {}
 
 
 def _start(setup: Setup) -> None:
-    """Begin a process: open what it reads once. Ctrl-C is for the process that started it."""
+    """Initialise a worker process; Ctrl-C is handled by its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _WORKER["this"] = _Worker(Maker(setup, f"process-{os.getpid()}"))
 
 
 def _make(execution: str, name: str) -> Done:
-    """One execution, as a process is asked for it."""
+    """Make one execution in a worker process."""
     return _WORKER["this"].execution(execution, name)
 
 
 def _make_run(part: RunPart, key: str, earlier: Unit | None) -> MadeRun:
-    """One run, as a process is asked for it."""
+    """Make one run in a worker process."""
     return _WORKER["this"].run(part, key, earlier)
 
 
 def _make_result(run: str, counted: Mapping[str, int]) -> MeasuredRun:
-    """What a run reached, as a process is asked for it."""
+    """Compute the results of one run in a worker process."""
     return _WORKER["this"].result(run, counted)
 
 
 def _make_figures(standing: Standing, state: str) -> list[Drawn]:
-    """The figures of a suite, as a process is asked for them."""
+    """Draw the figures of a suite in a worker process."""
     return _WORKER["this"].figures(standing, state)

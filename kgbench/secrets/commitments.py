@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commitments to values that a publication leaves out.
 
-A digest of a value that can be guessed gives the value back. A commitment does not: it is the
-HMAC-SHA-256 (RFC 2104) of the value under a nonce that nobody can guess. Whoever is later told the
-nonce and the value can compute the commitment, and nobody can find another value that fits it.
+The digest of a value confirms a correct guess of the value. A commitment does not: it is the
+HMAC-SHA-256 (RFC 2104) of the value under a secret nonce. Readers who later receive the nonce and
+the value can verify the commitment, and no other value can be found that fits it.
 
-The nonce of a value is the HMAC-SHA-256, under the key of the store, of the place and the value. So
-publishing again gives the same commitments, and equal values in different places have different
-ones: otherwise a model could put a guess into its answer and see whether it is a reference answer.
+The nonce of a value is the HMAC-SHA-256, under the key of the store, of its place and the value.
+Publishing again therefore gives the same commitments, and equal values in different places have
+different ones: otherwise a model could put a guess into its answer and so test whether it is a
+reference answer.
 
->>> made = Commitments(bytes(32)).open("case/1 answer", "42")
->>> made.commitment == commitment(made.nonce, "42")
+>>> opening = Commitments(bytes(32)).open("case/1 answer", "42")
+>>> opening.commitment == commitment(opening.nonce, "42")
 True
 """
 
@@ -35,11 +36,11 @@ VEILED: Final = "w"
 """The mark before veiled digits in an IRI."""
 
 _BYTES: Final = 32
-_ROUNDS: Final = 10  # as many as NIST SP 800-38G asks of FF1
+_ROUNDS: Final = 10  # the number of rounds of FF1 in NIST SP 800-38G
 
 
 class Opening(NamedTuple):
-    """What discloses a value: its commitment, nonce (both in hexadecimal digits) and the value."""
+    """The disclosure of a value: its commitment and nonce (hexadecimal digits), and the value."""
 
     commitment: str
     nonce: str
@@ -48,36 +49,36 @@ class Opening(NamedTuple):
 
 @dataclass(frozen=True)
 class Commitments:
-    """Commits to values under one key of 32 bytes; with a ``record``, openings are noted there."""
+    """Makes commitments under a key of 32 bytes; ``record``, if given, collects their openings."""
 
     key: bytes = field(repr=False)
     record: dict[str, Opening] | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def unkept(cls) -> Self:
-        """Commitments under a key that nobody keeps: they can never be opened."""
+        """Return commitments under a random key that is not stored: they can never be opened."""
         return cls(secrets.token_bytes(_BYTES))
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Those with the key in ``folder``; a new key is written where there is none.
+        """Load the key in ``folder``, or write a new key if there is none.
 
-        Raises :class:`~kgbench.errors.StoreError` where the key is damaged or cannot be written.
+        Raises :class:`~kgbench.errors.StoreError` if the key is damaged or cannot be written.
         """
         path = folder / FILE
         try:
             try:
-                noted = path.read_text(encoding="utf-8")
+                text = path.read_text(encoding="utf-8")
             except FileNotFoundError:
                 cls(secrets.token_bytes(_BYTES)).keep(folder, replace=False)
-                noted = path.read_text(encoding="utf-8")
-            key = bytes.fromhex(json.loads(noted)["key"])
+                text = path.read_text(encoding="utf-8")
+            key = bytes.fromhex(json.loads(text)["key"])
             if len(key) != _BYTES:
                 raise ValueError(f"the key has {len(key)} bytes")  # noqa: TRY301 - one message
         except OSError as error:
             raise StoreError(
-                f"{path} cannot be used ({error.strerror}): it holds the key of what publications "
-                "leave out, so make the folder of the store writable"
+                f"{path} cannot be used ({error.strerror}): it holds the key to what publications "
+                "leave out, so make the store's folder writable"
             ) from error
         except (ValueError, KeyError, TypeError) as error:
             raise StoreError(
@@ -87,7 +88,7 @@ class Commitments:
         return cls(key)
 
     def keep(self, folder: Path, *, replace: bool = True) -> None:
-        """Write the key to ``folder``, readable for its owner only, whole or not at all."""
+        """Write the key to ``folder`` atomically, readable by its owner only."""
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = folder / FILE
         unfinished = folder / f".{FILE}.{os.getpid()}"
@@ -99,31 +100,31 @@ class Commitments:
         if replace:
             unfinished.replace(path)
             return
-        with contextlib.suppress(FileExistsError):  # another process was faster: its key holds
+        with contextlib.suppress(FileExistsError):  # another process was faster: its key is used
             os.link(unfinished, path)
         unfinished.unlink()
 
     def open(self, place: str, value: str) -> Opening:
-        """The opening of ``value`` in ``place``, which is any text that says where it stands."""
+        """Return the opening of ``value`` in ``place``, a text that identifies its position."""
         nonce = self._mac("nonce", json.dumps([place, value]).encode()).hex()
         return Opening(commitment(nonce, value), nonce, value)
 
     def commit(self, place: str, value: str) -> str:
-        """The commitment to ``value`` in ``place``, in hexadecimal digits."""
-        made = self.open(place, value)
+        """Return the commitment to ``value`` in ``place``, in hexadecimal digits."""
+        opening = self.open(place, value)
         if self.record is not None:
-            self.record[made.commitment] = made
-        return made.commitment
+            self.record[opening.commitment] = opening
+        return opening.commitment
 
     def tag(self, what: str, value: str) -> str:
-        """Digits that stand for a value that is never disclosed."""
+        """Return keyed digits that stand for a value that is never disclosed."""
         return self._mac(f"tag {what}", _encoded(value)).hex()
 
     def veil(self, digits: str) -> str:
-        """Other hexadecimal digits in the place of ``digits``, an even number of them.
+        """Encrypt an even number of hexadecimal digits into as many others.
 
-        A permutation that only the key can compute, and :meth:`unveil` inverts: a balanced Feistel
-        network (Luby and Rackoff, 1988) with HMAC-SHA-256 for its rounds.
+        This is a permutation that needs the key, and :meth:`unveil` inverts it: a balanced Feistel
+        network (Luby and Rackoff, 1988) with HMAC-SHA-256 as its round function.
         """
         left, right = _halves(digits)
         for number in range(_ROUNDS):
@@ -131,15 +132,15 @@ class Commitments:
         return _joined(left, right, len(digits))
 
     def unveil(self, digits: str) -> str:
-        """The digits that :meth:`veil` replaced."""
+        """Return the digits that :meth:`veil` encrypted."""
         left, right = _halves(digits)
         for number in reversed(range(_ROUNDS)):
             left, right = right ^ self._round(number, left, len(digits)), left
         return _joined(left, right, len(digits))
 
     def _round(self, number: int, half: int, length: int) -> int:
-        found = self._mac("veil", f"{length}/{number}/{half:x}".encode())
-        return int.from_bytes(found, "big") & ((1 << 2 * length) - 1)
+        mac = self._mac("veil", f"{length}/{number}/{half:x}".encode())
+        return int.from_bytes(mac, "big") & ((1 << 2 * length) - 1)
 
     def _mac(self, purpose: str, content: bytes) -> bytes:
         return hmac.digest(self._keys[purpose], content, "sha256")
@@ -150,7 +151,7 @@ class Commitments:
 
 
 class _Derived(dict[str, bytes]):
-    """A key for each purpose, so that what serves one tells nothing for another."""
+    """A derived key for each purpose, so that uses for different purposes are independent."""
 
     def __init__(self, key: bytes) -> None:
         super().__init__()
@@ -162,12 +163,12 @@ class _Derived(dict[str, bytes]):
 
 
 def commitment(nonce: str, value: str) -> str:
-    """The commitment to a value under a nonce (both digits hexadecimal): its HMAC-SHA-256."""
+    """Compute the commitment to a value: its HMAC-SHA-256 under a nonce (hexadecimal digits)."""
     return hmac.new(bytes.fromhex(nonce), _encoded(value), hashlib.sha256).hexdigest()
 
 
 def is_withheld(value: Json) -> bool:
-    """Whether ``value`` stands in published JSON for one that was left out.
+    """Return whether ``value`` in published JSON replaces a value that was left out.
 
     Early publications have its SHA-256, unsalted, instead of a commitment.
     """

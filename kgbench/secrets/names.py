@@ -16,11 +16,11 @@ _FIELD = re.compile(
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _RECORDED = re.compile(r"(?i)api.?key|authorization|password|passwd|secret|access.?token|cookie")
 _VARIABLE = re.compile(r"(?i)(?:api|access|secret|auth).*(?:key|token)|(?:key|token|secret)$|passw")
-_SHORTEST: Final = 8  # characters of a secret; a shorter value would hide words that are none
+_SHORTEST: Final = 8  # characters; hiding shorter values would hide ordinary words
 
 
 def is_for_a_secret(name: str) -> bool:
-    """Whether a field of a configuration called ``name`` is for a secret.
+    """Return whether a configuration field called ``name`` is meant for a secret.
 
     >>> is_for_a_secret("openaiApiKey"), is_for_a_secret("max_tokens")
     (True, False)
@@ -29,15 +29,15 @@ def is_for_a_secret(name: str) -> bool:
 
 
 def is_recorded_secret(name: str) -> bool:
-    """Whether a field of recorded JSON called ``name`` holds a secret.
+    """Return whether a field of recorded JSON called ``name`` contains a secret.
 
-    Narrower than :func:`is_for_a_secret`: what judges note may well be called ``key``.
+    Narrower than :func:`is_for_a_secret`, because judges may legitimately record a ``key``.
     """
     return _RECORDED.search(name) is not None
 
 
 def of_environment(environment: Mapping[str, str] | None = None) -> frozenset[str]:
-    """The values of the variables that hold secrets by their names; by default of this process."""
-    given = os.environ if environment is None else environment
-    secrets = {value.strip() for name, value in given.items() if _VARIABLE.search(name)}
-    return frozenset(one for one in secrets if len(one) >= _SHORTEST)
+    """Return the values of variables whose names suggest secrets; by default of this process."""
+    variables = os.environ if environment is None else environment
+    secrets = {value.strip() for name, value in variables.items() if _VARIABLE.search(name)}
+    return frozenset(secret for secret in secrets if len(secret) >= _SHORTEST)

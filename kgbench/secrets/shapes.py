@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts that look like keys of known providers, whoever's they are.
+"""Patterns of the keys of known providers.
 
-One table of shapes serves three purposes, which differ in how much of a key must be there:
+One table of patterns serves three purposes, which differ in how much of a key must be present:
 
-* ``hide`` removes what may be a key, or what is left of one that a provider has half masked;
-* ``is_pasted`` refuses a configuration that holds one;
-* ``published`` finds those that a publication tells, also in what models wrote, where words that
-  only begin like a key are frequent.
+* ``hide`` removes possible keys, including those that a provider has partly masked;
+* ``is_pasted`` detects keys in a configuration, which is then refused;
+* ``published`` finds keys in publications, including the texts of models, where words that only
+  begin like a key are frequent.
 
 >>> hide("the key sk-proj-****wxyz of https://me:pw@host/v1?key=1 is wrong", "[hidden]")
 'the key [hidden] of https://[hidden]@host/v1?key=[hidden] is wrong'
@@ -26,10 +26,10 @@ _CAPITALS = r"[A-Z0-9]"
 
 
 class _Shape(NamedTuple):
-    """Keys that begin alike: the characters that follow, and how many at least.
+    """A pattern of keys with common prefixes, and the minimum numbers of characters after these.
 
-    ``pasted`` and ``published`` count the characters behind the prefix. What ``hide`` removes may
-    be masked, and so has ``_MASKED`` characters of any kind that keys and masks have.
+    ``pasted`` and ``published`` are these minimums. ``hide`` must also match masked keys, so it
+    accepts ``_MASKED``: any characters that occur in keys and masks.
     """
 
     prefixes: tuple[str, ...]
@@ -52,8 +52,9 @@ _SHAPES: Final = (
     _Shape(("AKIA", "ASIA"), _CAPITALS, 12, 16),
 )
 
-# No repetition below can begin anew within what it has already passed: a look-behind excludes its
-# own characters, or its length is limited. Otherwise a long text of beginnings takes the square.
+# To keep searches linear, no repetition below can restart within characters that it has consumed: a
+# look-behind excludes its own characters, or its length is limited. Otherwise a long text of key
+# prefixes would take quadratic time.
 _JWT = r"eyJ(?<![\w-]eyJ)[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}"
 _BEARER = r"(?i:(?<=bearer\s)[A-Za-z0-9._~+/*-]{%d,}=*)"
 _PEM = r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----"
@@ -65,7 +66,7 @@ _PARAMETER = (
     r"(?i:(?<=[?&]key=)|(?<=api[-_]key=))[^\s&\"'<>]+"
     r"|(?i:(?<=token=)|(?<=password=))[^\s&\"'<>]{6,}"
 )
-# A password in an address; a port and the parameters behind it are none.
+# A password in a URL; a port, and parameters after it, must not match.
 _IN_ADDRESS = (
     r"(?<=://)(?:[^\s/?#@'\":]{0,200}:[^\s/?#@'\"]{0,400}"
     r"|(?!\[)[^\s/:?#@'\"]{0,200}:(?!\d{1,5}\?[^\s@'\"=]{1,400}=)[^\s/@'\"]{0,400})(?=@)"
@@ -85,8 +86,8 @@ _PASTED = re.compile(
     "|".join(
         (
             *(
-                rf"(?<![A-Za-z0-9])(?:{_any_prefix(one)}){one.alphabet}{{{one.pasted},}}"
-                for one in _SHAPES
+                rf"(?<![A-Za-z0-9])(?:{_any_prefix(shape)}){shape.alphabet}{{{shape.pasted},}}"
+                for shape in _SHAPES
             ),
             _JWT,
             _BEARER % 12,
@@ -98,26 +99,26 @@ _PASTED = re.compile(
 
 
 class _Finder(NamedTuple):
-    """Finds a shape in texts that hold its hint; to look for that first costs next to nothing."""
+    """A pattern with a literal hint: searching for the hint first makes most searches cheap."""
 
     hint: str
     pattern: re.Pattern[str]
 
 
-def _beginning(prefix: str, rest: str, *, beside: str = "A-Za-z0-9") -> re.Pattern[str]:
-    """What begins with ``prefix``, and not in the middle of a word.
+def _starting_with(prefix: str, rest: str, *, beside: str = "A-Za-z0-9") -> re.Pattern[str]:
+    """Return a pattern for ``prefix`` and ``rest`` that does not match in the middle of a word.
 
-    What a pattern begins with is found quickest; so what comes before is looked at last.
+    The look-behind comes after the prefix, because patterns that start with a literal are fastest.
     """
     return re.compile(rf"{prefix}(?<![{beside}]{prefix}){rest}")
 
 
-_MAY_BE: Final = (  # hints are in lower case
+_POSSIBLE_KEYS: Final = (  # hints are in lower case
     *(_Finder(hint, re.compile(_HEADER)) for hint in ("authorization", "api-key")),
     _Finder("bearer", re.compile(_BEARER % 6)),
     _Finder("eyj", re.compile(_JWT)),
     *(
-        _Finder(prefix.lower(), _beginning(prefix, _MASKED))
+        _Finder(prefix.lower(), _starting_with(prefix, _MASKED))
         for shape in _SHAPES
         for prefix in shape.prefixes
     ),
@@ -125,11 +126,11 @@ _MAY_BE: Final = (  # hints are in lower case
     _Finder("@", re.compile(_USER)),
     _Finder("private key", re.compile(_PEM)),
 )
-_PUBLISHED: Final = (
+_CERTAIN_KEYS: Final = (
     *(
         _Finder(
             prefix,
-            _beginning(
+            _starting_with(
                 prefix,
                 rf"{shape.alphabet}{{{shape.published},}}"
                 + (r"(?![A-Za-z0-9_-])" if shape.alphabet == _CAPITALS else ""),
@@ -147,37 +148,37 @@ _SHORTEST: Final = 17  # characters of the shortest key that ``published`` finds
 
 
 def hide(text: str, mark: str) -> str:
-    """``text`` with ``mark`` in the place of whatever may be a key, a password or a header of it.
+    """Return ``text`` with ``mark`` in place of possible keys, passwords and authorisation headers.
 
-    The parameters ``key``, ``api_key``, ``token`` and ``password`` of addresses lose their values,
-    and addresses their users.
+    The values of the parameters ``key``, ``api_key``, ``token`` and ``password`` of URLs are
+    replaced, and so are the user names in URLs.
     """
     lowered = text.lower()
-    for finder in _MAY_BE:
+    for finder in _POSSIBLE_KEYS:
         if finder.hint in lowered:
             text = finder.pattern.sub(mark, text)
     return text
 
 
 def bare_addresses(text: str) -> str:
-    """``text``, the addresses in it without user, password, query and fragment."""
+    """Return ``text`` with its URLs stripped of user, password, query and fragment."""
     return _URL.sub(r"\1\2", text)
 
 
 def is_pasted(text: str) -> bool:
-    """Whether ``text``, which a person wrote, holds a key or an address with a password."""
+    """Return whether a text from a user contains a key, or a URL with a password."""
     return _PASTED.search(text) is not None
 
 
 def hide_pasted(text: str, mark: str) -> str:
-    """``text`` with ``mark`` in the place of what :func:`is_pasted` looks for."""
+    """Return ``text`` with ``mark`` in place of what :func:`is_pasted` detects."""
     return _PASTED.sub(mark, text)
 
 
 def published(text: str) -> Iterator[str]:
-    """The keys in a text that is published, at most one of each shape."""
+    """Yield the keys in a published text, at most one of each pattern."""
     if len(text) < _SHORTEST:
         return
-    for finder in _PUBLISHED:
+    for finder in _CERTAIN_KEYS:
         if finder.hint in text and (key := finder.pattern.search(text)):
             yield key.group()

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The history of a signer's keys: which key follows which, and which were revoked.
+"""The history of a signer's keys: their order of succession and revocations.
 
-A key that follows another has its endorsement: a proof by the earlier key that says so. So readers
-who know the earlier key trust the later one. ``KEYFILE.keys`` holds the history up to a key. A
-publication has it as a controller document (W3C Controlled Identifiers 1.0), signed by the newest
-key.
+The private key that a new key replaces endorses it with a proof. Readers who know the earlier key
+can therefore trust the later one. ``KEYFILE.keys`` holds the history up to a key. A publication
+contains it as a controller document (W3C Controlled Identifiers 1.0), signed by the newest key.
 """
 
 from __future__ import annotations
@@ -24,12 +23,15 @@ from kgbench.signing.proofs import Document, Proof, Stated
 from kgbench.vocab import DCTERMS, KGB, PROV, RDFS, SEC
 
 SUFFIX: Final = ".keys"
-_MOST: Final = 1_000  # keys of one signer
+_MOST: Final = 1_000  # keys that a document may list
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A public key (Multikey): since when, after which, and since when and why it is revoked."""
+    """A public key (Multikey) with its times of creation and revocation (ISO 8601).
+
+    ``follows`` is the key that it replaces, and ``endorsement`` the proof by that key.
+    """
 
     key: str
     created: str
@@ -39,76 +41,77 @@ class Entry:
     reason: str | None = None
 
     def revoked_at(self, when: datetime) -> bool:
-        """Whether the key was revoked by then."""
+        """Return whether the key was revoked at ``when`` or earlier."""
         return self.revoked is not None and proofs.moment(self.revoked) <= when
 
 
 class History:
-    """The keys of one signer, the newest last."""
+    """The keys of one signer, oldest first."""
 
     def __init__(self, entries: Collection[Entry]) -> None:
         self.entries = {entry.key: entry for entry in entries}
 
     @classmethod
     def begun(cls, key: str, now: datetime) -> History:
-        """The history of a first key."""
+        """Start a history with a first key."""
         return cls([Entry(key, _text(now))])
 
     @classmethod
     def read(cls, path: Path) -> History:
-        """The history of the key file ``path``.
+        """Read the history beside the key file ``path``.
 
-        Raises :class:`~kgbench.errors.SignatureError` where it cannot be read.
+        Raises :class:`~kgbench.errors.SignatureError` if it cannot be read.
         """
-        place = path.with_name(path.name + SUFFIX)
+        history_path = path.with_name(path.name + SUFFIX)
         try:
-            found = json.loads(place.read_text(encoding="utf-8"))
-            return cls([Entry(**one) for one in found])
+            items = json.loads(history_path.read_text(encoding="utf-8"))
+            return cls([Entry(**item) for item in items])
         except (OSError, ValueError, TypeError, RecursionError) as error:
             why = error.strerror if isinstance(error, OSError) else "it is damaged"
             raise SignatureError(
-                f"{place} cannot be read ({why}): it lists the keys that {path} follows, so name "
-                "another key, or restore it from a copy"
+                f"{history_path} cannot be read ({why}): it lists the predecessors of {path}, so "
+                "name another key, or restore the file from a copy"
             ) from None
 
     def keep(self, path: Path) -> None:
-        """Write the history beside the key file ``path``, in one step."""
-        place = path.with_name(path.name + SUFFIX)
-        unfinished = place.with_name(f".{place.name}.unfinished")
+        """Write the history beside the key file ``path``, atomically."""
+        history_path = path.with_name(path.name + SUFFIX)
+        unfinished = history_path.with_name(f".{history_path.name}.unfinished")
         text = json.dumps([asdict(entry) for entry in self.entries.values()], indent=1)
         try:
             unfinished.write_text(text + "\n", encoding="utf-8")
-            unfinished.replace(place)
+            unfinished.replace(history_path)
         except OSError as error:
-            raise SignatureError(f"{place} cannot be written: {error.strerror}") from None
+            raise SignatureError(f"{history_path} cannot be written: {error.strerror}") from None
 
     def followed(self, old: SigningKey, new: str, now: datetime) -> History:
-        """The history in which ``new`` follows ``old``, whose private key endorses it."""
+        """Return the history in which ``new`` replaces ``old``, whose private key endorses it."""
         created = _text(now)
-        endorsed = proofs.secure(_succession(old.public, new), old, _own_method(old.public), now)
-        entry = Entry(new, created, old.public, endorsed["proof"]["proofValue"])
+        secured = proofs.secure(_succession(old.public, new), old, _own_method(old.public), now)
+        entry = Entry(new, created, old.public, secured["proof"]["proofValue"])
         return History([*self.entries.values(), entry])
 
     def revoking(self, key: str, reason: str, now: datetime) -> History:
-        """The history in which ``key`` is revoked.
+        """Return the history in which ``key`` is revoked.
 
-        Raises :class:`~kgbench.errors.SignatureError` for an unknown key and for the newest one.
+        Raises :class:`~kgbench.errors.SignatureError` for an unknown, already revoked or newest
+        key.
         """
         if key not in self.entries:
             raise SignatureError(f"the history has no key {key}")
         if key == list(self.entries)[-1]:
             raise SignatureError(
-                f"the key {key} is the newest: make another that follows it, and revoke it there"
+                f"the key {key} is the newest: make its successor first, and revoke it there"
             )
         if self.entries[key].revoked is not None:
-            raise SignatureError(f"the key {key} is revoked already")
-        changed = replace(self.entries[key], revoked=_text(now), reason=reason)
-        return History([{**self.entries, key: changed}[one] for one in self.entries])
+            raise SignatureError(f"the key {key} is already revoked")
+        revoked_entry = replace(self.entries[key], revoked=_text(now), reason=reason)
+        return History([{**self.entries, key: revoked_entry}[name] for name in self.entries])
 
     # --- published ---------------------------------------------------------------------------
 
     def document(self, iri: str) -> Document:
-        """The controller document with the IRI ``iri``."""
+        """Return the controller document with the IRI ``iri``."""
         usable = [f"{iri}#{e.key}" for e in self.entries.values() if e.revoked is None]
         return proofs.document(
             {
@@ -120,42 +123,44 @@ class History:
 
     @classmethod
     def trusted(cls, secured: Document, iri: str, keys: Collection[str]) -> History:
-        """The keys in a controller document, where one of ``keys`` vouches for them.
+        """Return the keys of a signed controller document, if it can be trusted.
 
-        The key that signed it is among ``keys``, or follows one of them by endorsements. Without
-        ``keys`` the document vouches for itself. Raises :class:`~kgbench.errors.SignatureError`.
+        The key that signed it must be among ``keys``, or replace one of them through endorsements.
+        Without ``keys`` any valid signature by a listed key suffices. Raises
+        :class:`~kgbench.errors.SignatureError`.
         """
         unsigned = {name: part for name, part in secured.items() if name != "proof"}
-        found = cls(list(_entries(Stated(unsigned), iri)))
+        history = cls(list(_entries(Stated(unsigned), iri)))
         proof = proofs.claimed(secured)
-        signer = found.signer(proof, iri)
+        signer = history.signer(proof, iri)
         proofs.verify(secured, signer.key)
-        if keys and not found._reached(signer.key).intersection(keys):
+        if keys and not history._endorsement_chain(signer.key).intersection(keys):
             raise SignatureError(
-                f"it is signed by the key {signer.key}, which is none that you trust, and follows "
-                "none by endorsement"
+                f"it is signed by the key {signer.key}, which is not trusted and which no trusted "
+                "key endorsed"
             )
-        return found
+        return history
 
     def signer(self, proof: Proof, iri: str) -> Entry:
-        """The key that a proof names, which was not revoked at its time.
+        """Return the entry of the key that a proof names.
 
-        Raises :class:`~kgbench.errors.SignatureError`.
+        Raises :class:`~kgbench.errors.SignatureError` if the key is unknown, or was revoked when
+        the proof was made.
         """
         start, _, key = proof.method.partition("#")
         entry = self.entries.get(key)
         if start != iri or entry is None:
-            raise SignatureError(f"it is signed by {proof.method}, which is no key of {iri}")
+            raise SignatureError(f"it is signed by {proof.method}, which is not a key of {iri}")
         if entry.revoked_at(proof.created):
             why = f" ({entry.reason})" if entry.reason else ""
             raise SignatureError(
-                f"it was signed at {_text(proof.created)} by the key {key}, which is revoked since "
+                f"it was signed at {_text(proof.created)} by the key {key}, which was revoked at "
                 f"{entry.revoked}{why}"
             )
         return entry
 
-    def _reached(self, key: str) -> set[str]:
-        """The key, and those before it that endorsed what follows them."""
+    def _endorsement_chain(self, key: str) -> set[str]:
+        """Return ``key`` and all earlier keys that lead to it by endorsements."""
         reached: set[str] = set()
         current: str | None = key
         while current is not None and current not in reached:
@@ -168,17 +173,17 @@ class History:
 def _entries(stated: Stated, iri: str) -> Iterator[Entry]:
     methods = stated.all(iri, SEC.verificationMethod)
     if not methods or len(methods) > _MOST:
-        raise SignatureError(f"the document of keys lists {len(methods)} keys")
-    found = []
+        raise SignatureError(f"the document of keys lists {len(methods)} keys, not 1 to {_MOST}")
+    entries = []
     for method in methods:
         key = stated.one(method, SEC.publicKeyMultibase)
         created = stated.one(method, DCTERMS.created)
         if key is None or created is None or method != f"{iri}#{key}":
-            raise SignatureError(f"the key {method} in the document of keys is not as it should be")
+            raise SignatureError(f"the key {method} in the document of keys is malformed")
         public_bytes(key)
         proofs.moment(created)
         follows = stated.one(method, PROV.wasRevisionOf)
-        found.append(
+        entries.append(
             Entry(
                 key,
                 created,
@@ -188,11 +193,11 @@ def _entries(stated: Stated, iri: str) -> Iterator[Entry]:
                 stated.one(method, RDFS.comment),
             )
         )
-    return iter(sorted(found, key=lambda entry: proofs.moment(entry.created)))
+    return iter(sorted(entries, key=lambda entry: proofs.moment(entry.created)))
 
 
 def _method(iri: str, entry: Entry) -> Mapping[str, str]:
-    said = {
+    fields = {
         "id": f"{iri}#{entry.key}",
         "type": "Multikey",
         "controller": iri,
@@ -203,19 +208,19 @@ def _method(iri: str, entry: Entry) -> Mapping[str, str]:
         "revoked": entry.revoked,
         "reason": entry.reason,
     }
-    return {name: value for name, value in said.items() if value is not None}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _succession(old: str, new: str) -> Document:
-    """That one key follows another, wherever both are used."""
+    """Return the statement that one key replaces another, independent of any publication."""
     return proofs.document({"id": f"did:key:{new}", "follows": f"did:key:{old}"})
 
 
 def _endorsed(entry: Entry) -> bool:
-    """Whether the key that an entry follows has endorsed it."""
+    """Return whether the replaced key has endorsed this entry."""
     if entry.follows is None or entry.endorsement is None:
         return False
-    said = {
+    proof = {
         "id": f"did:key:{entry.key}#proof",
         "type": "DataIntegrityProof",
         "cryptosuite": "eddsa-rdfc-2022",
@@ -225,14 +230,14 @@ def _endorsed(entry: Entry) -> bool:
         "proofValue": entry.endorsement,
     }
     try:
-        proofs.verify({**_succession(entry.follows, entry.key), "proof": said}, entry.follows)
+        proofs.verify({**_succession(entry.follows, entry.key), "proof": proof}, entry.follows)
     except SignatureError:
         return False
     return True
 
 
 def _own_method(key: str) -> str:
-    """The verification method of a key that stands for itself (did:key)."""
+    """Return the verification method of a key as its own controller (did:key)."""
     return f"did:key:{key}#{key}"
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Key files: private Ed25519 keys that only their owner can read, and public keys beside them.
+"""Key files: private Ed25519 keys that only their owner can read, and their public keys.
 
 ``KEYFILE`` is the private key (PKCS #8 in PEM), ``KEYFILE.pub`` the public key as one line of
-Multikey text. No message and no ``repr`` holds anything of a private key.
+Multikey text. No message and no ``repr`` reveals any part of a private key.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kgbench.signing.multibase import multikey, public_bytes
 
 PUBLIC: Final = ".pub"
 _PUBLIC_BEGINS: Final = "z6Mk"  # Ed25519, as Multikey text
-_OTHERS: Final = 0o077
+_OTHERS: Final = 0o077  # permissions of the group and of all other users
 _LARGEST: Final = 10_000  # bytes of a key file
 _EXPONENT: Final = 65_537
 _RSA_BITS: Final = 2048  # what the network of nanopublications uses
@@ -38,19 +38,19 @@ class SigningKey:
 
     @classmethod
     def new(cls) -> Self:
-        """A fresh key."""
+        """Generate a key."""
         return cls._of(Ed25519PrivateKey.generate())
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The key in a file.
+        """Read the key in a file.
 
-        Raises :class:`~kgbench.errors.SignatureError` where there is none, or where others than
-        its owner may read it.
+        Raises :class:`~kgbench.errors.SignatureError` if the file holds no Ed25519 key, or if users
+        other than its owner may read it.
         """
         private = private_key(path)
         if not isinstance(private, Ed25519PrivateKey):
-            raise SignatureError(_none(path))
+            raise SignatureError(_no_key_message(path))
         return cls._of(private)
 
     @classmethod
@@ -58,9 +58,9 @@ class SigningKey:
         return cls(multikey(private.public_key().public_bytes_raw()), private)
 
     def keep(self, path: Path) -> None:
-        """Write the key, readable for its owner only, and the public key beside it.
+        """Write the key, readable by its owner only, and the public key beside it.
 
-        Raises :class:`~kgbench.errors.SignatureError` where one of the files exists already.
+        Raises :class:`~kgbench.errors.SignatureError` if one of the files already exists.
         """
         content = self._private.private_bytes(
             pem.Encoding.PEM, pem.PrivateFormat.PKCS8, pem.NoEncryption()
@@ -69,15 +69,15 @@ class SigningKey:
         _create(path.with_name(path.name + PUBLIC), f"{self.public}\n".encode(), 0o644)
 
     def sign(self, data: bytes) -> bytes:
-        """The signature over ``data``, 64 bytes (RFC 8032, section 5.1.6)."""
+        """Return the signature over ``data``, 64 bytes (RFC 8032, section 5.1.6)."""
         return self._private.sign(data)
 
 
 def private_key(path: Path) -> Any:
-    """The private key in a PEM file, of whatever kind.
+    """Read the private key of any type in a PEM file.
 
-    Raises :class:`~kgbench.errors.SignatureError` where there is none, or where others than its
-    owner may read it.
+    Raises :class:`~kgbench.errors.SignatureError` if there is none, or if users other than its
+    owner may read the file.
     """
     try:
         with path.open("rb") as file:
@@ -86,12 +86,12 @@ def private_key(path: Path) -> Any:
             return pem.load_pem_private_key(file.read(_LARGEST), password=None)
     except OSError as error:
         raise SignatureError(f"the key {path} cannot be read: {error.strerror}") from None
-    except (ValueError, TypeError):  # their messages may quote the file
-        raise SignatureError(_none(path)) from None
+    except (ValueError, TypeError):  # not chained: their messages may quote the file
+        raise SignatureError(_no_key_message(path)) from None
 
 
 def new_rsa_key(path: Path) -> None:
-    """Write a new RSA key for nanopublications, readable for its owner only."""
+    """Write a new RSA key for nanopublications, readable by its owner only."""
     private = rsa.generate_private_key(_EXPONENT, _RSA_BITS)
     content = private.private_bytes(pem.Encoding.PEM, pem.PrivateFormat.PKCS8, pem.NoEncryption())
     public = private.public_key().public_bytes(
@@ -102,7 +102,7 @@ def new_rsa_key(path: Path) -> None:
 
 
 def verifies(key: str, signature: bytes, data: bytes) -> bool:
-    """Whether ``signature`` over ``data`` was made by the private key of ``key`` (Multikey)."""
+    """Return whether the private key of ``key`` (Multikey) made ``signature`` over ``data``."""
     try:
         Ed25519PublicKey.from_public_bytes(public_bytes(key)).verify(signature, data)
     except (InvalidSignature, ValueError):
@@ -110,22 +110,22 @@ def verifies(key: str, signature: bytes, data: bytes) -> bool:
     return True
 
 
-def public_key(given: str) -> str:
-    """The public key that a user names: Multikey text, or a file with it.
+def public_key(name_or_text: str) -> str:
+    """Return the public key that a user names: Multikey text, or a file that contains it.
 
     Raises :class:`~kgbench.errors.SignatureError` for anything else.
     """
-    text = given
-    if not given.startswith(_PUBLIC_BEGINS):
+    text = name_or_text
+    if not name_or_text.startswith(_PUBLIC_BEGINS):
         try:
-            with Path(given).open(encoding="ascii") as file:
+            with Path(name_or_text).open(encoding="ascii") as file:
                 text = file.read(_LARGEST).strip()
         except (OSError, ValueError):
             text = ""
         if not text.startswith(_PUBLIC_BEGINS):
             raise SignatureError(
-                f"'{given}' is no public key: give the text that begins with z6Mk, or the file "
-                f"that ends in {PUBLIC}"
+                f"'{name_or_text}' is not a public key: give the text that begins with z6Mk, or "
+                f"the file that ends in {PUBLIC}"
             )
     public_bytes(text)
     return text
@@ -134,17 +134,17 @@ def public_key(given: str) -> str:
 def _refuse_public(path: Path, begins: bytes) -> None:
     if begins.startswith(_PUBLIC_BEGINS.encode()):
         raise SignatureError(
-            f"{path} is a public key, which signs nothing: name the private one that it belongs to"
+            f"{path} is a public key, which cannot sign: name the private key that belongs to it"
         )
 
 
 def _refuse_shared(path: Path, state: os.stat_result) -> None:
     if not stat.S_ISREG(state.st_mode):
-        raise SignatureError(f"the key {path} is no file")
+        raise SignatureError(f"the key {path} is not a regular file")
     if state.st_mode & _OTHERS:
         raise SignatureError(
             f"the key {path} may be read by others (mode {stat.S_IMODE(state.st_mode):04o}), so "
-            f"it is not used: make a new one if others had access, else chmod 600 {path}"
+            f"it is not used: make a new key if others had access, otherwise run chmod 600 {path}"
         )
 
 
@@ -161,5 +161,5 @@ def _create(path: Path, content: bytes, mode: int) -> None:
         os.fsync(file.fileno())
 
 
-def _none(path: Path) -> str:
-    return f"{path} holds no private Ed25519 key in PEM: make one with kgbench keys new"
+def _no_key_message(path: Path) -> str:
+    return f"{path} contains no private Ed25519 key in PEM: make one with kgbench keys new"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Data Integrity proofs of the suite ``eddsa-rdfc-2022`` (W3C, Data Integrity EdDSA 1.0, 3.2).
 
-A document is JSON-LD under the one context that kgbench knows, so that nobody can change what it
-states by another context, and nothing is fetched. Its statements are what is signed, so readers
-take values from them (:class:`Stated`), never from the JSON, which may hold more. The signature is
-over the SHA-256 of the canonical options of the proof, followed by that of the canonical document.
+A document is JSON-LD under the single context that kgbench knows: no other context can change its
+meaning, and none is fetched. Signatures cover RDF statements, so readers take values from these
+(:class:`Stated`) and never from the JSON, which may contain more. The signed bytes are the SHA-256
+of the canonical proof options, followed by the SHA-256 of the canonical document.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from kgbench.vocab import XSD
 LARGEST: Final = 1 << 20
 """The most bytes of a signed document."""
 
-_DEEPEST: Final = 12
+_DEEPEST: Final = 12  # levels of nesting
 _KIND: Final = {"type": "DataIntegrityProof", "cryptosuite": "eddsa-rdfc-2022"}
 _PURPOSE: Final = "assertionMethod"
 Document = dict[str, Any]
 
 
 class Proof(NamedTuple):
-    """Who signed a document and when, as its proof says."""
+    """The verification method and time that a proof claims."""
 
     method: str
     created: datetime
@@ -43,18 +43,18 @@ class Proof(NamedTuple):
 
 @cache
 def context() -> dict[str, Any]:
-    """The context of all signed documents."""
-    found: dict[str, Any] = json.loads(resources.text("ontology", "signed.jsonld"))["@context"]
-    return found
+    """Return the JSON-LD context of all signed documents."""
+    loaded: dict[str, Any] = json.loads(resources.text("ontology", "signed.jsonld"))["@context"]
+    return loaded
 
 
 def document(content: Mapping[str, Any]) -> Document:
-    """A document with the context, to be signed."""
+    """Return a document with the context, ready for signing."""
     return {"@context": context(), **content}
 
 
 def of_quads(quads: Iterable[ox.Quad]) -> Document:
-    """A document that states what ``quads`` of the default graph do, all about one subject.
+    """Return a document that states the given quads of the default graph.
 
     Raises :class:`~kgbench.errors.SignatureError` for several subjects and for blank nodes.
     """
@@ -64,99 +64,101 @@ def of_quads(quads: Iterable[ox.Quad]) -> Document:
         subjects.add(_name(quad.subject))
         values.setdefault(quad.predicate.value, []).append(_object(quad.object))
     if len(subjects) != 1:
-        raise SignatureError("a document to be signed is about one subject")
+        raise SignatureError("a document for signing must have exactly one subject")
     return document({"id": subjects.pop(), **values})
 
 
 def secure(unsigned: Document, key: SigningKey, method: str, now: datetime) -> Document:
-    """The document with a proof by ``key``, whose verification method is the IRI ``method``."""
-    said = {
+    """Return the document with a proof by ``key``; ``method`` is its verification method (IRI)."""
+    options = {
         "id": f"{unsigned['id'].partition('#')[0]}#proof",
         **_KIND,
         "created": now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "verificationMethod": method,
         "proofPurpose": _PURPOSE,
     }
-    value = encode(key.sign(_hashed(unsigned, said)))
-    return {**unsigned, "proof": {**said, "proofValue": value}}
+    value = encode(key.sign(_signed_bytes(unsigned, options)))
+    return {**unsigned, "proof": {**options, "proofValue": value}}
 
 
 def claimed(secured: Document) -> Proof:
-    """What the proof of a document says, true or not.
+    """Return what the proof of a document claims, without verifying it.
 
-    Raises :class:`~kgbench.errors.SignatureError` where there is no proof of this suite.
+    Raises :class:`~kgbench.errors.SignatureError` if there is no proof of this suite.
     """
-    said = secured.get("proof")
-    if not isinstance(said, dict) or any(said.get(name) != _KIND[name] for name in _KIND):
+    proof = secured.get("proof")
+    if not isinstance(proof, dict) or any(proof.get(name) != _KIND[name] for name in _KIND):
         raise SignatureError("the document has no proof of the suite eddsa-rdfc-2022")
-    method, created = said.get("verificationMethod"), said.get("created")
-    if said.get("proofPurpose") != _PURPOSE or not isinstance(method, str):
+    method, created = proof.get("verificationMethod"), proof.get("created")
+    if proof.get("proofPurpose") != _PURPOSE or not isinstance(method, str):
         raise SignatureError("the proof is not an assertion by a named key")
     return Proof(method, moment(created))
 
 
 def verify(secured: Document, key: str) -> Document:
-    """The document without its proof, which ``key`` (Multikey) has made.
+    """Verify that ``key`` (Multikey) signed a document, and return the document without its proof.
 
-    Raises :class:`~kgbench.errors.SignatureError` where it has not, or something was changed since.
+    Raises :class:`~kgbench.errors.SignatureError` if it did not, or if the document was changed.
     """
     claimed(secured)
-    said = dict(secured["proof"])
-    value = said.pop("proofValue", None)
+    options = dict(secured["proof"])
+    value = options.pop("proofValue", None)
     unsigned = {name: part for name, part in secured.items() if name != "proof"}
-    if not isinstance(value, str) or not verifies(key, decode(value), _hashed(unsigned, said)):
+    if not isinstance(value, str) or not verifies(
+        key, decode(value), _signed_bytes(unsigned, options)
+    ):
         raise SignatureError("the signature does not fit: the document was changed, or forged")
     return unsigned
 
 
 def read(content: bytes) -> Document:
-    """A signed document from its bytes, which may be anything.
+    """Parse a signed document from untrusted bytes.
 
-    Raises :class:`~kgbench.errors.SignatureError` for what is no document under our context.
+    Raises :class:`~kgbench.errors.SignatureError` for anything but a document under our context.
     """
     if len(content) > LARGEST:
-        raise SignatureError("the document is larger than any that is signed")
+        raise SignatureError(f"the document has more than {LARGEST} bytes")
     try:
-        found = json.loads(content)
+        parsed = json.loads(content)
     except (ValueError, RecursionError):
-        raise SignatureError("the document is no JSON") from None
-    if not isinstance(found, dict) or found.get("@context") != context():
-        raise SignatureError("the document is not under the context of kgbench's signed documents")
-    _refuse_nested({name: part for name, part in found.items() if name != "@context"}, _DEEPEST)
-    return found
+        raise SignatureError("the document is not JSON") from None
+    if not isinstance(parsed, dict) or parsed.get("@context") != context():
+        raise SignatureError("the document does not use the context of kgbench's signed documents")
+    _refuse_nested({name: part for name, part in parsed.items() if name != "@context"}, _DEEPEST)
+    return parsed
 
 
 def written(secured: Document) -> str:
-    """A signed document as text."""
+    """Serialise a signed document as text."""
     return json.dumps(secured, indent=1, ensure_ascii=False) + "\n"
 
 
 def quads(unsigned: Document) -> list[ox.Quad]:
-    """What a document states."""
+    """Return the statements of a document."""
     try:
         return list(ox.parse(json.dumps(unsigned).encode(), ox.RdfFormat.JSON_LD))
     except SyntaxError as error:
-        raise SignatureError(f"the document is no JSON-LD: {error.msg}") from None
+        raise SignatureError(f"the document is not valid JSON-LD: {error.msg}") from None
 
 
 class Stated:
-    """The statements of a document, for reading value by value."""
+    """The statements of a document, indexed by subject and predicate."""
 
     def __init__(self, unsigned: Document) -> None:
         self._values: dict[tuple[str, str], list[str]] = {}
         for quad in quads(unsigned):
             if isinstance(quad.subject, ox.NamedNode) and not isinstance(quad.object, ox.Triple):
-                place = (quad.subject.value, quad.predicate.value)
-                self._values.setdefault(place, []).append(quad.object.value)
+                key = (quad.subject.value, quad.predicate.value)
+                self._values.setdefault(key, []).append(quad.object.value)
 
     def all(self, subject: str, predicate: str) -> list[str]:
-        """All values, sorted."""
+        """Return all values, sorted."""
         return sorted(self._values.get((subject, predicate), []))
 
     def one(self, subject: str, predicate: str) -> str | None:
-        """The only value; ``None`` where there is none.
+        """Return the only value, or ``None`` if there is none.
 
-        Raises :class:`~kgbench.errors.SignatureError` where there are several.
+        Raises :class:`~kgbench.errors.SignatureError` if there are several.
         """
         values = self.all(subject, predicate)
         if len(values) > 1:
@@ -165,37 +167,39 @@ class Stated:
 
 
 def moment(text: object) -> datetime:
-    """A time with its zone; raises :class:`~kgbench.errors.SignatureError` for anything else."""
+    """Parse a time with its zone.
+
+    Raises :class:`~kgbench.errors.SignatureError` for anything else.
+    """
     try:
-        found = datetime.fromisoformat(str(text))
+        parsed = datetime.fromisoformat(str(text))
     except ValueError:
-        found = None
-    if found is None or found.tzinfo is None:
+        parsed = None
+    if parsed is None or parsed.tzinfo is None:
         raise SignatureError(f"the time '{str(text)[:40]}' in a signed document cannot be read")
-    return found
+    return parsed
 
 
-def _hashed(unsigned: Document, said: Mapping[str, Any]) -> bytes:
-    """What is signed (section 3.2.4)."""
+def _signed_bytes(unsigned: Document, said: Mapping[str, Any]) -> bytes:
+    """Return the bytes that are signed (section 3.2.4)."""
     options = {"@context": unsigned["@context"], **said}
-    parts = (hashlib.sha256(canonical(quads(one))).digest() for one in (options, unsigned))
-    return b"".join(parts)
+    return b"".join(hashlib.sha256(canonical(quads(part))).digest() for part in (options, unsigned))
 
 
 def _refuse_nested(value: Any, levels: int) -> None:
     if not isinstance(value, dict | list):
         return
     if levels == 0:
-        raise SignatureError("the document is nested more deeply than any that is signed")
+        raise SignatureError(f"the document is nested more than {_DEEPEST} levels deep")
     if isinstance(value, dict) and "@context" in value:
-        raise SignatureError("the document changes its context inside")
+        raise SignatureError("the document has a second context inside")
     for part in value.values() if isinstance(value, dict) else value:
         _refuse_nested(part, levels - 1)
 
 
 def _name(term: Any) -> str:
     if not isinstance(term, ox.NamedNode):
-        raise SignatureError("a document to be signed has a blank node")
+        raise SignatureError("a document for signing must not have blank nodes")
     return term.value
 
 

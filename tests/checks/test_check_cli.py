@@ -81,8 +81,8 @@ def test_many_faults_of_a_kind_are_counted(dump: Path) -> None:
         (["--check"], 2, "--out and --base are needed"),
         (["here"], 2, "checked only"),
         (["--check", "nowhere"], 1, "nothing to check at nowhere"),
-        (["--check", str(PAGE)], 1, "is no RDF file by its name"),
-        (["--check", str(PAGE.parent)], 1, "is no publication: it has none of SHA256SUMS"),
+        (["--check", str(PAGE)], 1, "is not an RDF file by its name"),
+        (["--check", str(PAGE.parent)], 1, "is not a publication: it has none of SHA256SUMS"),
         (
             ["--check", str(PAGE), str(PAGE.parent)],
             1,

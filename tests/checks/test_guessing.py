@@ -104,7 +104,7 @@ def test_digests_that_nobody_guesses_are_told(quads: ox.Store, tmp_path: Path) -
     )
     assert sorted(found) == sorted(
         [
-            f"unsalted-digest {node} The unsalted digest of what was left out is told: guesses can "
+            f"unsalted-digest {node} An unsalted digest of what was left out is public: guesses can "
             f"be compared with {what}."
             for node, what in (
                 (text, "its kgb:digest"),
@@ -147,7 +147,7 @@ def test_values_are_disclosed_and_compared(site: Path, tmp_path: Path) -> None:
     assert "nothing is left out at urn:nothing" in str(done.exception)
     file.write_text("oops")
     done = CliRunner().invoke(app, ["publish", "--check", str(site), "--disclosed", str(file)])
-    assert "is no disclosure" in str(done.exception)
+    assert "is not a disclosure" in str(done.exception)
 
 
 def test_targets_are_those_of_the_publication(site: Path) -> None:

@@ -79,7 +79,7 @@ def test_downloads_are_held_to_what_is_said_of_them(folder: Path) -> None:
     assert told(report, "distribution-checksum") == []
     assert told(report, "distribution-size") == []
     assert told(report, "media-type") == []
-    lost = (CATALOG, f"Leads to {BASE}data/lost.nq, and there is no such file.")
+    lost = (CATALOG, f"It refers to {BASE}data/lost.nq, but there is no such file.")
     assert [one for one in told(report, "dead-link") if one[0] == CATALOG] == [lost]
 
 
@@ -116,7 +116,7 @@ def test_catalogue_of_nothing(folder: Path) -> None:
     """A catalogue must have an IRI: that of the publication follows from it."""
     (folder / CATALOG).write_text(f"[] <{DCAT.dataset}> <{BASE}#dataset> .")
     found = told(check(folder, names=NAMES), "catalogue")
-    assert found == [(CATALOG, "No catalogue that has an IRI has a data set.")]
+    assert found == [(CATALOG, "No catalogue with an IRI has a data set.")]
 
 
 def test_private_addresses_are_told(tmp_path: Path) -> None:

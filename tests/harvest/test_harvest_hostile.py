@@ -86,7 +86,7 @@ def test_an_address_without_a_publication_is_told_from_an_unsigned_one(groups, t
     (groups["ada"].site / "signature.jsonld").unlink()
     nothing, unsigned = harvested([tmp_path / "folder", groups["ada"].site], tmp_path / "s")
 
-    assert "no publication of kgbench" in nothing.refused
+    assert "not a publication of kgbench" in nothing.refused
     assert "it is not signed" in unsigned.refused
 
 
@@ -109,7 +109,7 @@ def test_the_command_says_what_came(groups, tmp_path):
     tampered(groups["bob"])
     told = command("harvest", groups["bob"].site, groups["ada"].site, "--into", into, code=1)
     lines = told.splitlines()
-    assert lines[0].startswith(f"refused  {groups['bob'].site}: its SHA256SUMS is not the one")
+    assert lines[0].startswith(f"refused  {groups['bob'].site}: its SHA256SUMS differs from the signed")
     assert lines[1] == "there    ada: version 1"
 
 

@@ -54,7 +54,7 @@ def addresses(location, level=Level.GOLD):
 def left_out(location):
     """The IRIs in the catalogue of a store that nothing published needs."""
     view = snapshot.newest(Path(location) / "snapshots", STORE)
-    return parts(view, Settings(str(location), Path(location), base=BASE)).unasked
+    return parts(view, Settings(str(location), Path(location), base=BASE)).unused
 
 
 @pytest.fixture(scope="session")

@@ -50,8 +50,8 @@ def test_json_report(recorded, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ([], ["no licence is given", "nobody is named as the creator, nor as the publisher"]),
-        (["--publisher", "Ada"], ["no licence is given", "nobody is named as the creator:"]),
+        ([], ["no licence is given", "no creator or publisher is named"]),
+        (["--publisher", "Ada"], ["no licence is given", "no creator is named:"]),
         (["--creator", "Ada", "--licence", "CC0-1.0"], []),
     ],
 )
@@ -73,7 +73,7 @@ def test_what_is_missing_is_told_before_it_begins(recorded, tmp_path, arguments,
         (["--base", "https://a b/"], "is not an IRI"),
         (["--base", "https://example.org/?x=1"], "has a user, a query or a fragment"),
         (["--licence", "free for all"], "neither the IRI nor the SPDX identifier"),
-        (["--creator", "<https://example.org/>"], "names nobody"),
+        (["--creator", "<https://example.org/>"], "has no name"),
         (["--endpoint", "localhost"], "is not an IRI"),
         (["--about", "nowhere.ttl"], "cannot be read"),
         (["--encrypt"], "at least 8 characters in KGBENCH_PUBLISH_PASSWORD"),
@@ -92,7 +92,7 @@ def test_servers_are_refused(recorded, tmp_path, monkeypatch):
     """A store that a server keeps has no snapshot to read; the message says what to do."""
     monkeypatch.setattr(site, "SnapshotReader", type("Other", (), {}))
     given = ("publish", "--store", recorded, "--out", tmp_path / "site", "--base", BASE)
-    assert "copy it first (kgbench store copy)" in _refused(*given)
+    assert "copy the store first (kgbench store copy)" in _refused(*given)
 
 
 def test_a_description_of_ones_own(recorded, tmp_path):

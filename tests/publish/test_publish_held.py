@@ -156,6 +156,6 @@ def test_the_catalogue_is_asked_once():
         recording = Recording(catalogue)
         assert queries.rows(recording.store(), "list-metrics") == []
         assert list(queries.run(recording.store(), "list-tasks")) == []
-        noted.append([text.name for text in recording.asked])
+        noted.append([text.name for text in recording.queries])
     assert noted == [["list-metrics", "list-tasks"]] * 2
     assert asked == ["list-metrics", "list-tasks"]

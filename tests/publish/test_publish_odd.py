@@ -103,7 +103,7 @@ def test_what_nobody_may_see_is_nowhere(odd_site, text):
 
 def test_things_of_others_have_no_page(odd, odd_site):
     """What others describe, and what is no part of a dialogue, is in the data alone."""
-    place = Addresses(STORE, BASE).place("https://elsewhere.example/thing")
+    place = Addresses(STORE, BASE).document_path("https://elsewhere.example/thing")
     assert not (odd_site / place).exists()
     assert _holding(odd_site, "PLANTED-THING")
     assert all(path.startswith("data/") for path in _holding(odd_site, "PLANTED-THING"))

@@ -59,7 +59,7 @@ def test_options_describe_a_data_set():
 @pytest.mark.parametrize("text", ["https://a b/", "https://<x>/"])
 def test_licences_that_are_no_iris_are_refused(text):
     """An address that cannot be an IRI is told, with what it should have been."""
-    with pytest.raises(PublicationRefused, match="is no IRI of a licence"):
+    with pytest.raises(PublicationRefused, match="is not the IRI of a licence"):
         about.licence(text)
 
 
@@ -174,7 +174,9 @@ def test_files_are_the_same_by_content(tmp_path):
 def test_files_in_the_place_of_folders_are_told(folder):
     """Where someone put a file, no folder can be made, and the message names it."""
     (folder.path / "run").write_text("mine")
-    with pytest.raises(PublicationRefused, match=r"run should be a folder .* is a file: remove"):
+    with pytest.raises(
+        PublicationRefused, match=r"run is a file, but the publication needs a folder there: remove"
+    ):
         folder.write("run/1/index.html", "x")
 
 

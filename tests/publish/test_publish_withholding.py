@@ -202,7 +202,7 @@ def test_a_key_that_cannot_be_used_is_told(tmp_path):
     with pytest.raises(StoreError, match="is damaged"):
         Commitments.read(tmp_path)
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="make the folder of the store writable"):
+    with pytest.raises(StoreError, match="make the store's folder writable"):
         Commitments.read(tmp_path / "file")
 
 

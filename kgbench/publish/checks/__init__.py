@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checking what was published: a checklist of a folder, or of single files of one.
+"""Checks of a publication: a checklist for a folder, or for single files of one.
 
-:func:`check` reads the files alone, never the store that they were made from, and changes nothing.
+:func:`check` reads only the published files, never the store, and changes nothing.
 """
 
 from kgbench.publish.checks.checking import check

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checklist: what is looked at, in which order."""
+"""The checklist: all checks in their order."""
 
 from __future__ import annotations
 
@@ -41,12 +41,11 @@ def check(
     """Check a published folder, or RDF files of one.
 
     ``password`` opens encrypted dumps; without it they are not checked. ``mldcat_shapes`` is a file
-    of shapes for the catalogue, which come before ours. ``unprotected`` are the notations of
-    protected suites that may be told. ``names`` are names of machines and users to look for; those
-    of this machine where nothing is said. ``disclosed`` is a file of values that were left
-    out, to be compared. ``keys`` are public keys (Multikeys) of which one must vouch for the
-    signatures. Raises :class:`~kgbench.errors.ResourceError` where there is nothing to
-    check.
+    of shapes for the catalogue, which are checked before our own. ``unprotected`` are the notations
+    of protected suites whose texts may be published. ``names`` are names of machines and users to
+    search for; by default those of this machine. ``disclosed`` is a file of disclosed values to
+    verify. ``keys`` are public keys (Multikeys), one of which must vouch for the signatures. Raises
+    :class:`~kgbench.errors.ResourceError` if there is nothing to check.
     """
     report = Report(", ".join(map(str, paths)))
     with Published(list(paths), password) as published:
@@ -72,14 +71,14 @@ def _entries(
     names: Iterable[str] | None,
 ) -> Iterator[Entry]:
     file_of = published.file_of
-    yield _entry("readable", "files can be read", published.problems, _read(published))
+    yield _entry("readable", "files can be read", published.problems, _read_note(published))
     if not published.unread or len(published.quads) > 0:
         quads = published.quads
         yield _entry(
             "results", "results conform to their shapes", graphs.results(published.data, file_of)
         )
-        yield _entry("terms", "terms are declared, references lead somewhere", _terms(published))
-        yield _entry("provenance", "provenance is possible", provenance.check(quads, file_of))
+        yield _entry("terms", "terms are declared, references have targets", _terms(published))
+        yield _entry("provenance", "provenance is consistent", provenance.check(quads, file_of))
         yield _cubes(published)
         yield _entry(
             "withheld", "protected suites are withheld", withheld.check(published, unprotected)
@@ -89,7 +88,7 @@ def _entries(
         entry.note = f"{attack.guesses} guesses at {len(attack.attacked)} values"
         yield entry
     yield _entry(
-        "privacy", "no keys, hosts, users or paths are told", privacy.check(published, names)
+        "privacy", "no keys, hosts, users or paths are revealed", privacy.check(published, names)
     )
     if published.root is None:
         return
@@ -99,15 +98,15 @@ def _entries(
         "claims, change feed, keys and signatures conform to their shapes",
         graphs.companions(published),
     )
-    yield _entry("files", "checksums, sizes and media types are true", files.check(published))
+    yield _entry("files", "checksums, sizes and media types are correct", files.check(published))
     yield _entry("dumps", "dumps agree with each other", files.agreement(published))
     yield _recomputed(published)
     links = Links(published)
-    entry = _entry("links", "links lead somewhere", links.check())
+    entry = _entry("links", "links have targets", links.check())
     entry.note = f"{links.followed} links"
     yield entry
     subjects = Subjects(published, links)
-    entry = _entry("subjects", "what is described is found", subjects.check())
+    entry = _entry("subjects", "IRIs of described things resolve to files", subjects.check())
     entry.note = f"{subjects.followed} subjects"
     yield entry
     yield _entry("marks", "canaries and rules for crawlers", withheld.marks(published))
@@ -120,11 +119,11 @@ def _entry(name: str, title: str, faults: Iterable[Fault], note: str = "") -> En
     return entry
 
 
-def _read(published: Published) -> str:
-    said = f"{len(published.quads)} quads"
+def _read_note(published: Published) -> str:
+    note = f"{len(published.quads)} quads"
     if published.unread:
-        said += f"; encrypted, and not checked: {', '.join(published.unread)}"
-    return said
+        note += f"; encrypted, and not checked: {', '.join(published.unread)}"
+    return note
 
 
 def _terms(published: Published) -> Iterator[Fault]:
@@ -141,13 +140,13 @@ def _cubes(published: Published) -> Entry:
 
 
 def _recomputed(published: Published) -> Entry:
-    entry = Entry("recomputed", "everything follows from the dumps")
+    entry = Entry("recomputed", "all files follow from the dumps")
     if published.unread or published.password is not None:
-        entry.note = "encrypted dumps: pages cannot be made from them"
+        entry.note = "not checked: the dumps are encrypted"
         return entry
     try:
-        with recomputing.anew(published) as (made, alike):
-            entry.add(recomputing.check(published, made, alike=alike))
+        with recomputing.anew(published) as (rebuilt, alike):
+            entry.add(recomputing.check(published, rebuilt, alike=alike))
     except KgbenchError as error:
         message = f"The documents cannot be made from the dumps: {error}."
         entry.add([Fault("recomputed", "", recipe.FILE, message, "Publish again.")])
@@ -155,7 +154,9 @@ def _recomputed(published: Published) -> Entry:
     entry.note = "made again by the same software"
     if not alike:
         entry.note = ""
-        message = "The publication was made by other software: pages and figures are not compared."
+        message = (
+            "The publication was made with other software: pages and figures are not compared."
+        )
         remedy = "Check it with the versions that publication.json names."
         entry.add([Fault("other-software", "", recipe.FILE, message, remedy, advice=True)])
     return entry
@@ -180,7 +181,7 @@ def _catalogue(published: Published, shapes: Path | None) -> Entry:
         message = "There is no catalogue."
         entry.add([Fault("catalogue", "", "catalog.ttl", message, "Publish again.")])
     elif published.base is None:
-        message = "No catalogue that has an IRI has a data set."
+        message = "No catalogue with an IRI has a data set."
         entry.add([Fault("catalogue", "", "catalog.ttl", message, "Add dcat:dataset to it.")])
     if shapes is not None:
         entry.note = f"MLDCAT-AP by {shapes.name}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The constraints that ``shapes/constraints/`` declares: queries whose answers are the faults."""
+"""The constraints declared in ``shapes/constraints/``: queries that find faults."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CONSTRAINTS = f"{BASE}constraint/"
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A declared constraint; ``?found`` in its message is what its query has found."""
+    """A declared constraint; ``?found`` in its message stands for a value of the query."""
 
     name: str
     label: str
@@ -36,8 +36,8 @@ class Constraint:
         return query(self.name)
 
     def fault(self, node: Any, found: Any, file: str) -> Fault:
-        """The fault that a row of the answer stands for."""
-        value = "" if found is None else _read(found)
+        """Return the fault for a row of the query's result."""
+        value = "" if found is None else _text(found)
         return Fault(
             self.name,
             getattr(node, "value", ""),
@@ -48,26 +48,28 @@ class Constraint:
         )
 
     def faults(self, store: ox.Store, file_of: Callable[[Any], str]) -> Iterator[Fault]:
-        """What breaks the constraint, over all graphs of ``store`` as one."""
+        """Yield violations of the constraint, over the union of all graphs of ``store``."""
         rows: Any = store.query(self.text, use_default_graph_as_union=True)
         names = [variable.value for variable in rows.variables]
         for row in rows:
-            node, found = row["node"], row["found"] if "found" in names else None
-            yield self.fault(node, found, file_of(node) or file_of(found))
+            node, value = row["node"], row["found"] if "found" in names else None
+            yield self.fault(node, value, file_of(node) or file_of(value))
 
 
 def query(name: str) -> str:
-    """The text of ``shapes/constraints/NAME.rq``."""
+    """Return the text of ``shapes/constraints/NAME.rq``."""
     return resources.text(*FOLDER, f"{name}.rq")
 
 
 @cache
 def group(name: str) -> dict[str, Constraint]:
-    """The constraints of one group, by name, in the order of their declaration."""
+    """Return the constraints of one group by name, in order."""
     declared = shipped(*FOLDER, f"{name}.ttl")
-    whole = ox.NamedNode(_CONSTRAINTS + name)
-    found = [_constraint(declared, node) for node in declared.subjects(DCTERMS.isPartOf, whole)]
-    return {constraint.name: constraint for constraint in sorted(found, key=_order)}
+    group_iri = ox.NamedNode(_CONSTRAINTS + name)
+    constraints = [
+        _constraint(declared, node) for node in declared.subjects(DCTERMS.isPartOf, group_iri)
+    ]
+    return {constraint.name: constraint for constraint in sorted(constraints, key=_order)}
 
 
 def _order(constraint: Constraint) -> tuple[str, int]:
@@ -85,5 +87,5 @@ def _constraint(declared: Declared, node: Any) -> Constraint:
     )
 
 
-def _read(term: Any) -> str:
+def _text(term: Any) -> str:
     return term.value if isinstance(term, ox.Literal) else shown(term)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The published graphs against the shapes of results, and the catalogue against its own."""
+"""Validation of the published graphs, and of the catalogue, with SHACL shapes."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _COMPANIONS = (f"{CLAIMS}.ttl", f"{CHANGES}.ttl", KEYS, SIGNATURE)
 _FileOf = Callable[[Any], str]
 _REMEDIES = {
     "MinCount": "Add what is missing.",
-    "MaxCount": "Keep the value that is true.",
+    "MaxCount": "Keep only the right value.",
     "Closed": "Remove it, or correct its name.",
-    "Class": "Publish what it refers to as well, or correct the reference.",
+    "Class": "Publish the target of the reference as well, or correct the reference.",
     "Pattern": "Correct the value.",
     "Datatype": "Correct the value or its datatype.",
     "MinInclusive": "Correct the value, or the range that is declared.",
@@ -34,22 +34,22 @@ _REMEDIES = {
     "LessThanOrEquals": "Correct the order.",
     "HasValue": "Add the value that is missing.",
 }
-_OTHERWISE = "Correct what the shape says."
+_OTHERWISE = "Correct it as the shape requires."
 
 
 def results(data: Data, file_of: _FileOf) -> Iterator[Fault]:
-    """What the shapes of results complain about."""
+    """Yield violations of the shapes of results."""
     for complaint in complaints(data, result_shapes(data)):
         yield _fault(complaint, file_of(complaint.focus))
 
 
 def catalogue(quads: Iterable[ox.Quad], file_of: _FileOf) -> Iterator[Fault]:
-    """What our shapes of a published catalogue complain about."""
+    """Yield violations of our shapes of a published catalogue."""
     yield from _declared("published", quads, file_of)
 
 
 def companions(published: Published) -> Iterator[Fault]:
-    """What our shapes of claims, change feeds, keys and signatures complain about."""
+    """Yield violations of our shapes of claims, change feeds, keys and signatures."""
 
     def file_of(node: Any) -> str:
         path = published.path(getattr(node, "value", ""))
@@ -73,9 +73,9 @@ def _declared(which: str, quads: Iterable[ox.Quad], file_of: _FileOf) -> Iterato
 
 
 def official(quads: Iterable[ox.Quad], shapes: Path, file_of: _FileOf) -> Iterator[Fault]:
-    """What shapes in a file, such as the official ones of MLDCAT-AP, complain about.
+    """Yield violations of the shapes in a file, such as the official ones of MLDCAT-AP.
 
-    Raises :class:`~kgbench.errors.ResourceError` where the file holds no shapes that can be used.
+    Raises :class:`~kgbench.errors.ResourceError` if the file has no usable shapes.
     """
     import pyshacl
     import rdflib
@@ -85,42 +85,44 @@ def official(quads: Iterable[ox.Quad], shapes: Path, file_of: _FileOf) -> Iterat
     from kgbench.vocab import compact
 
     graph = rdflib.Graph()
-    # What parsers, patterns and queries in shapes raise has no base in common.
+    # The exceptions of parsers, patterns and queries in shapes have no common base class.
     try:
         graph.parse(shapes)
     except Exception as error:
         raise ResourceError(f"the shapes in {shapes} cannot be read: {error}") from error
     stated = rdflib_graph(quads)
     try:
-        _, found, text = pyshacl.validate(stated, shacl_graph=graph)
+        _, results_graph, text = pyshacl.validate(stated, shacl_graph=graph)
     except Exception as error:
         raise ResourceError(f"the shapes in {shapes} cannot be used: {error}") from error
-    if not isinstance(found, rdflib.Graph):
+    if not isinstance(results_graph, rdflib.Graph):
         raise ResourceError(f"the shapes in {shapes} cannot be used: {text}")
-    for result in found.subjects(rdflib.RDF.type, SH.ValidationResult):
-        focus = found.value(result, SH.focusNode)
-        path = found.value(result, SH.resultPath)
-        message = found.value(result, SH.resultMessage)
-        component = str(found.value(result, SH.sourceConstraintComponent)).rpartition("#")[2]
+    for result in results_graph.subjects(rdflib.RDF.type, SH.ValidationResult):
+        focus = results_graph.value(result, SH.focusNode)
+        path = results_graph.value(result, SH.resultPath)
+        message = results_graph.value(result, SH.resultMessage)
+        component = str(results_graph.value(result, SH.sourceConstraintComponent)).rpartition("#")[
+            2
+        ]
         yield Fault(
             f"{shapes.name} {component.removesuffix('ConstraintComponent')}",
             str(focus),
             file_of(ox.NamedNode(str(focus))) if isinstance(focus, rdflib.URIRef) else "",
             f"{'' if path is None else compact(str(path)) + ': '}{message}",
             _OTHERWISE,
-            found.value(result, SH.resultSeverity) != SH.Violation,
+            results_graph.value(result, SH.resultSeverity) != SH.Violation,
         )
 
 
 def _fault(complaint: Complaint, file: str) -> Fault:
-    place = "" if complaint.path is None else f"{complaint.path} "
-    found = "" if complaint.value is None else f" (found: {complaint.value})"
-    said = complaint.message.rstrip(".")
+    path = "" if complaint.path is None else f"{complaint.path} "
+    value = "" if complaint.value is None else f" (found: {complaint.value})"
+    message = complaint.message.rstrip(".")
     return Fault(
         f"{complaint.shape} {complaint.component}",
         getattr(complaint.focus, "value", str(complaint.focus)),
         file,
-        f"{place}{said}{found}.",
+        f"{path}{message}{value}.",
         _REMEDIES.get(complaint.component, _OTHERWISE),
         complaint.severity != "Violation",
     )

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An attack on what a publication left out: whether guesses give it back.
+"""A guessing attack on what a publication left out.
 
-Whatever stands in the place of a value may be its SHA-256, whatever it is called. So everything
-that anyone might try first is digested and compared: small numbers, all texts of the dumps and the
-words in them, and the short lists that can be made of the words of one text. Besides, digests that
-stand where commitments should are told without a guess, whole or in IRIs: another attacker has
-other guesses.
+The replacement of a value may be its SHA-256, whatever it is called. So likely values are digested
+and compared: small numbers, all texts of the dumps and the words in them, and the short lists of
+words of one text. In addition, digests in place of commitments are reported without a guess,
+whether in values or in IRIs, because other attackers may have other guesses.
 """
 
 from __future__ import annotations
@@ -31,12 +30,12 @@ _HEX = re.compile(r"(?<![0-9A-Za-z])w?([0-9a-f]{64})(?![0-9A-Za-z])")
 _PLAIN_END = re.compile(r"[/-][0-9a-f]{8,64}(?:\.\d+)?\Z")
 _WORD = re.compile(r"[^\s\"'<>(){}\[\],;|]+")
 _NUMBERS = 20_000
-_SHORT_LIST = 6  # words of which all lists are tried
-_SETS, _LISTS = 50_000, 500_000  # so many sets of words, and lists of these, are tried at most
-_LONGEST = 100_000  # characters of a text that is taken apart
+_SHORT_LIST = 6  # most words of which all lists are tried
+_SETS, _LISTS = 50_000, 500_000  # most sets of words, and lists of these, that are tried
+_LONGEST = 100_000  # characters of a text that are split into words
 _SHOWN = 60
 _AGAIN = (
-    "Publish again with this version of kgbench, and take the value for known: it was published."
+    "Publish again with this version of kgbench, and regard the value as known: it was published."
 )
 _TYPE, _VALUE = ox.NamedNode(RDF.type), ox.NamedNode(PROV.value)
 _CASE, _CASE_DATA = ox.NamedNode(KGB.case), ox.NamedNode(KGB.caseData)
@@ -48,21 +47,21 @@ _HOLDING = tuple(map(ox.NamedNode, (KGB.caseData, KGB.infos, SCHEMA.error, PROV.
 
 
 def disclosed(published: Published, openings: Iterable[Opening], file: str) -> Iterator[Fault]:
-    """What a disclosure in ``file`` says that does not fit the publication."""
+    """Yield the openings in ``file`` that do not fit the publication."""
     attack = Attack(published)
-    there = {digest for digest, _ in attack.targets()}
+    digests = {digest for digest, _ in attack.targets()}
     remedy = "Ask the publisher for the right disclosure."
-    for one in openings:
-        if not disclosing.holds(one):
-            message = f"The value and the nonce do not give the commitment {one.commitment}."
+    for opening in openings:
+        if not disclosing.holds(opening):
+            message = f"The value and the nonce do not give the commitment {opening.commitment}."
             yield Fault("disclosed", "", file, message, remedy)
-        elif bytes.fromhex(one.commitment) not in there:
-            message = f"The commitment {one.commitment} is not in the publication."
+        elif bytes.fromhex(opening.commitment) not in digests:
+            message = f"The commitment {opening.commitment} is not in the publication."
             yield Fault("disclosed", "", file, message, remedy)
 
 
 class Attack:
-    """Attacks the dumps of a publication; ``guesses`` counts those made at what is ``attacked``."""
+    """An attack on the dumps; ``guesses`` counts the guesses at the values ``attacked``."""
 
     def __init__(self, published: Published) -> None:
         self._published = published
@@ -71,34 +70,34 @@ class Attack:
         self.attacked: dict[bytes, Any] = {}
 
     def faults(self) -> Iterator[Fault]:
-        """What can be guessed, and what could be."""
+        """Yield values that were guessed, and values that could be guessed."""
         self.attacked = dict(self.targets())
         yield from self._unsalted()
         if not self.attacked:
             return
-        found: set[bytes] = set()
+        guessed: set[bytes] = set()
         for guess in self._candidates():
             self.guesses += 1
             digest = hashlib.sha256(guess.encode("utf-8", "surrogatepass")).digest()
-            if digest in self.attacked and digest not in found:
-                found.add(digest)
+            if digest in self.attacked and digest not in guessed:
+                guessed.add(digest)
                 node = self.attacked[digest]
                 if self._is_published(node, guess):
                     continue
-                told = guess if len(guess) <= _SHOWN else f"{guess[:_SHOWN]}..."
-                message = f"A value that was left out came back by guessing: {told!r}."
+                shown = guess if len(guess) <= _SHOWN else f"{guess[:_SHOWN]}..."
+                message = f"A value that was left out came back by guessing: {shown!r}."
                 yield self._fault("guessed", node, message)
 
     def _is_published(self, node: Any, value: str) -> bool:
-        """Whether a digest is that of a value which stands beside it, or of a case's prompt."""
+        """Return whether a digest belongs to a value published beside it, or to a case's prompt."""
         pattern = self._quads.quads_for_pattern
         derived = (quad.subject for quad in pattern(None, _DERIVED, node))
         texts: Iterator[Any] = (
-            quad.object for one in derived for quad in pattern(one, _TEXT, None)
+            quad.object for prompt in derived for quad in pattern(prompt, _TEXT, None)
         )
         prompts = (quad for text in texts for quad in pattern(text, _VALUE, None))
-        said = chain(pattern(node, None, None), prompts)
-        return any(getattr(quad.object, "value", None) == value for quad in said)
+        quads = chain(pattern(node, None, None), prompts)
+        return any(getattr(quad.object, "value", None) == value for quad in quads)
 
     def _fault(self, constraint: str, node: Any, message: str) -> Fault:
         name = getattr(node, "value", "")
@@ -107,7 +106,7 @@ class Attack:
     # --- what is attacked -------------------------------------------------------------------
 
     def targets(self) -> Iterator[tuple[bytes, Any]]:
-        """Digests in places of values, each with a node that has it."""
+        """Yield digests in place of values, each with the node that has it."""
         pattern = self._quads.quads_for_pattern
         for predicate in _HOLDING:
             for quad in pattern(None, predicate, None):
@@ -127,16 +126,16 @@ class Attack:
             yield bytes.fromhex(digits), node
 
     def _unsalted(self) -> Iterator[Fault]:
-        """Digests of what was left out, whether or not anyone guesses it."""
+        """Yield unsalted digests of what was left out, whether they were guessed or not."""
         pattern = self._quads.quads_for_pattern
-        message = "The unsalted digest of what was left out is told: guesses can be compared with "
+        message = "An unsalted digest of what was left out is public: guesses can be compared with "
         partial = set()
         for quad in pattern(None, _CASE_DATA, None):
             data = parsed(str(getattr(quad.object, "value", "")))
-            said = data.values() if isinstance(data, dict) else ()
-            if any(isinstance(value, dict) and value.keys() == {"sha256"} for value in said):
+            values = data.values() if isinstance(data, dict) else ()
+            if any(isinstance(value, dict) and value.keys() == {"sha256"} for value in values):
                 yield self._fault("unsalted-digest", quad.subject, f"{message}it.")
-            if is_withheld(data) or any(map(is_withheld, said)):
+            if is_withheld(data) or any(map(is_withheld, values)):
                 partial.add(quad.subject)
                 yield from self._names_digest(quad.subject, message)
         for case in partial:
@@ -158,11 +157,11 @@ class Attack:
         yield from ("", "true", "false", "null", "[]", "{}")
         yield from map(str, range(_NUMBERS))
         yield from (f"{number / 100:g}" for number in range(101))
-        yield from chain.from_iterable(map(_alone, self._words()))
+        yield from chain.from_iterable(map(_spellings, self._words()))
         yield from islice(self._lists(), _LISTS)
 
     def _texts(self) -> Iterator[str]:
-        """The texts of the dumps, and what is in those that are JSON."""
+        """Yield the texts of the dumps, and the texts in their JSON."""
         for quad in self._quads:
             value: Any = quad.object
             if isinstance(value, ox.Literal):
@@ -184,25 +183,25 @@ class Attack:
                         yield form
 
     def _lists(self) -> Iterator[str]:
-        """The lists that can be made of the words of short texts, and of the names in long ones."""
-        found: set[frozenset[str]] = set()
+        """Yield lists of the words of short texts, and of the names in long ones."""
+        word_sets: set[frozenset[str]] = set()
         for text in self._texts():
             words = [word.strip(".:!?*`_-") for word in _WORD.findall(text[:_LONGEST])]
-            for chosen in (words, [word for word in words if word[:1].isupper()]):
-                few = frozenset(filter(None, islice(chosen, 10 * _SHORT_LIST)))
-                if 1 < len(few) <= _SHORT_LIST:
-                    found.add(few)
-            if len(found) >= _SETS:
+            for candidates in (words, [word for word in words if word[:1].isupper()]):
+                word_set = frozenset(filter(None, islice(candidates, 10 * _SHORT_LIST)))
+                if 1 < len(word_set) <= _SHORT_LIST:
+                    word_sets.add(word_set)
+            if len(word_sets) >= _SETS:
                 break
-        for few in sorted(found, key=lambda words: (len(words), sorted(words))):
-            for length in range(1, len(few) + 1):
-                for listed in permutations(sorted(few), length):
+        for word_set in sorted(word_sets, key=lambda words: (len(words), sorted(words))):
+            for length in range(1, len(word_set) + 1):
+                for listed in permutations(sorted(word_set), length):
                     yield canonical_json(list(listed))
                     yield ", ".join(listed)
 
 
-def _alone(word: str) -> Iterator[str]:
-    """A word as it may stand for itself, as JSON, and as the only one of a list."""
+def _spellings(word: str) -> Iterator[str]:
+    """Yield a word as plain text, as JSON, and as the only item of a list."""
     yield word
     if len(word) <= _SHOWN:
         yield json.dumps(word)
@@ -215,5 +214,5 @@ def _strings(value: Any) -> Iterator[str]:
     elif isinstance(value, dict | list):
         if len(text := canonical_json(value)) <= _LONGEST:
             yield text
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _strings(each)
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _strings(item)

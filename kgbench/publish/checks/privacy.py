@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What no publication may tell: keys, hosts, names of users, paths of machines.
+"""Search for private data in a publication: keys, hosts, names of users, local paths.
 
-Keys are looked for everywhere. Hosts, users and paths are looked for in what kgbench and providers
-wrote, not in what models were asked and answered, where they are part of what was measured.
+Keys are searched for in all texts. Hosts, users and paths are searched for in texts by kgbench and
+providers, but not in prompts and answers, where they may be part of a task.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from kgbench.vocab import KGB
 
 
 class _Finder(NamedTuple):
-    """Finds a pattern, in texts that hold one of some words; to look for those takes no time."""
+    """A pattern with literal hints: searching for these first makes most searches cheap."""
 
     what: str
     hints: tuple[str, ...]
     pattern: re.Pattern[str]
 
     def find(self, text: str) -> str | None:
-        """The first occurrence."""
+        """Return the first match."""
         if not any(hint in text for hint in self.hints):
             return None
-        found = self.pattern.search(text)
-        return None if found is None else found.group()
+        match = self.pattern.search(text)
+        return None if match is None else match.group()
 
 
-_is_private = cache(is_private)  # of the beginning of an IRI, up to the path
+_is_private = cache(is_private)  # for the part of an IRI before the path
 _PLACES = (
     _Finder(
         "a local path",
@@ -63,16 +63,16 @@ _PLACES = (
     ),
     _Finder("a user", ("@",), re.compile(r"[a-z]://[^\s/@\"<>]{1,200}:[^\s/@\"<>]{1,200}@")),
 )
-_MEANT = frozenset((KGB.caseData, KGB.infos, KGB.tableJson))
+_EXEMPT = frozenset((KGB.caseData, KGB.infos, KGB.tableJson))
 _SHORTEST = 4
-_REMEDY = "Remove it from the store or from what is published, and withdraw a key that was told."
+_REMEDY = "Remove it from the store or from the publication, and revoke a key that was published."
 _TEXTS = (".html", ".svg", ".json", ".ttl", ".rq", ".txt")
-_SAME = (".jsonld", ".nt")  # what the Turtle beside them says, too
+_SAME = (".jsonld", ".nt")  # the Turtle beside them has the same statements
 
 
 def check(published: Published, names: Iterable[str] | None = None) -> Iterator[Fault]:
-    """What is told that must not be; ``names`` are those of this machine and its user."""
-    private = (*_PLACES, *_words(here() if names is None else names))
+    """Yield private data in the files; ``names`` are by default those of this machine and user."""
+    private = (*_PLACES, *_name_finders(here() if names is None else names))
     yield from _dumps(published, private)
     for name, path in published.files.items():
         if path.suffix not in _TEXTS and ("/" in name or path.suffix not in _SAME):
@@ -90,17 +90,17 @@ def _dumps(published: Published, private: tuple[_Finder, ...]) -> Iterator[Fault
         if isinstance(value, ox.NamedNode):
             iri = value.value
             if _is_private("/".join(iri.split("/", 3)[:3])):
-                yield from _found(published, quad, "private", "a private address", iri)
+                yield from _fault_of_quad(published, quad, "private", "a private address", iri)
             continue
         if not isinstance(value, ox.Literal) or len(value.value) < _SHORTEST:
             continue
         text = value.value
         for key in shapes.published(text):
-            yield from _found(published, quad, "secret", "a key", key)
-        if quad.predicate.value in TEXT_VALUES or quad.predicate.value in _MEANT:
+            yield from _fault_of_quad(published, quad, "secret", "a key", key)
+        if quad.predicate.value in TEXT_VALUES or quad.predicate.value in _EXEMPT:
             continue
         if value.language or value.datatype.value.endswith(("integer", "double", "dateTime")):
-            continue  # what is declared has a language
+            continue  # texts with a language are declarations
         node = getattr(quad.subject, "value", "")
         for fault in _private(node, "", text, private):
             yield fault._replace(file=published.file_of(quad.subject))
@@ -108,12 +108,12 @@ def _dumps(published: Published, private: tuple[_Finder, ...]) -> Iterator[Fault
 
 def _private(node: str, file: str, text: str, private: tuple[_Finder, ...]) -> Iterator[Fault]:
     for finder in private:
-        found = finder.find(text)
-        if found is not None:
-            yield _fault("private", node, file, finder.what, found)
+        match = finder.find(text)
+        if match is not None:
+            yield _fault("private", node, file, finder.what, match)
 
 
-def _found(
+def _fault_of_quad(
     published: Published, quad: Any, constraint: str, what: str, text: str
 ) -> Iterator[Fault]:
     node = getattr(quad.subject, "value", "")
@@ -121,12 +121,12 @@ def _found(
 
 
 def _fault(constraint: str, node: str, file: str, what: str, text: str) -> Fault:
-    """A fault that tells enough to find the place, and not the secret once more."""
+    """Return a fault with the beginning of the match only, so that it does not reveal a key."""
     start = text[:6] if constraint == "secret" else text[:60]
-    return Fault(constraint, node, file, f"Tells {what}: {start}...", _REMEDY)
+    return Fault(constraint, node, file, f"It reveals {what}: {start}...", _REMEDY)
 
 
-def _words(names: Iterable[str]) -> Iterator[_Finder]:
+def _name_finders(names: Iterable[str]) -> Iterator[_Finder]:
     common = {"root", "user", "admin", "runner", "ubuntu", "localhost", "home", "data", "main"}
     for name in sorted(set(names)):
         if len(name) >= _SHORTEST and name.lower() not in common:

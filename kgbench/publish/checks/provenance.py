@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What provenance must not say: the declared constraints, and cycles of derivation."""
+"""Checks of provenance: the declared constraints, and cycles of derivation."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ _FileOf = Callable[[Any], str]
 
 
 def check(quads: ox.Store, file_of: _FileOf) -> Iterator[Fault]:
-    """What breaks the constraints of provenance."""
+    """Yield violations of the constraints of provenance."""
     for constraint in declared.group("provenance").values():
         yield from constraint.faults(quads, file_of)
     for cycle in cycles(quads):
-        way = " from ".join(shown(node) for node in [*cycle[1:], cycle[0]][:4])
+        path = " from ".join(shown(node) for node in [*cycle[1:], cycle[0]][:4])
         yield Fault(
             "derivation-cycle",
             getattr(cycle[0], "value", ""),
             file_of(cycle[0]),
-            f"Derives from itself: from {way}{' ...' if len(cycle) > 3 else ''}.",  # noqa: PLR2004
-            "Remove the prov:wasDerivedFrom or prov:wasRevisionOf that is not true.",
+            f"It derives from itself: from {path}{' ...' if len(cycle) > 3 else ''}.",  # noqa: PLR2004
+            "Remove the prov:wasDerivedFrom or prov:wasRevisionOf that is wrong.",
         )
 
 
 def cycles(quads: ox.Store) -> Iterator[list[Any]]:
-    """Cycles of derivation, at least one of each group of nodes that derive from each other.
+    """Yield cycles of derivation, at least one for each strongly connected group of nodes.
 
-    Time and memory grow with the edges between nodes that others derive from.
+    Time and memory grow with the number of edges between nodes that others derive from.
     """
     pattern = quads.quads_for_pattern
     sources = {q.object for prop in _DERIVATION for q in pattern(None, prop, None)}
@@ -49,26 +49,26 @@ def cycles(quads: ox.Store) -> Iterator[list[Any]]:
     done: set[Any] = set()
     for start in after:
         if start not in done:
-            yield from _from(start, after, done)
+            yield from _cycles_from(start, after, done)
 
 
-def _from(start: Any, after: dict[Any, list[Any]], done: set[Any]) -> Iterator[list[Any]]:
-    """Depth first, without recursion: a node met again on the way closes a cycle."""
-    way = [start]
-    place = {start: 0}
+def _cycles_from(start: Any, after: dict[Any, list[Any]], done: set[Any]) -> Iterator[list[Any]]:
+    """Search depth first without recursion; a node met again on the current path closes a cycle."""
+    path = [start]
+    positions = {start: 0}
     open_ = [iter(after.get(start, ()))]
-    while way:
-        following = next(open_[-1], None)
-        if following is None:
-            node = way.pop()
-            del place[node]
+    while path:
+        successor = next(open_[-1], None)
+        if successor is None:
+            node = path.pop()
+            del positions[node]
             open_.pop()
             done.add(node)
-        elif following in place:
-            cycle = way[place[following] :]
-            first = min(range(len(cycle)), key=lambda at: str(cycle[at]))
+        elif successor in positions:
+            cycle = path[positions[successor] :]
+            first = min(range(len(cycle)), key=lambda index: str(cycle[index]))
             yield [*cycle[first:], *cycle[:first]]
-        elif following not in done and following in after:
-            place[following] = len(way)
-            way.append(following)
-            open_.append(iter(after[following]))
+        elif successor not in done and successor in after:
+            positions[successor] = len(path)
+            path.append(successor)
+            open_.append(iter(after[successor]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is checked: a published folder, or single files of one, read once."""
+"""The files to check: a published folder, or single files of one, read once."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from kgbench.publish.checks.report import Fault
 from kgbench.validation import Data
 from kgbench.vocab import DCAT, KGB, PROV
 
-_LARGE = 50 << 20  # bytes of packed dumps from which on they are kept on disk
+_LARGE = 50 << 20  # bytes of packed dumps from which on the database is on disk
 _STATE = ".kgbench-publish"
-_MARKS = ("SHA256SUMS", "publication.json", "catalog.ttl", "data")  # one is left of any damage
+_MARKS = ("SHA256SUMS", "publication.json", "catalog.ttl", "data")  # any of them marks a folder
 
 
 class Published:
-    """The dumps in one database (``quads``), the catalogue in another (``catalogue``).
+    """The dumps (``quads``) and the catalogue (``catalogue``) of a publication, in databases.
 
-    ``stated`` is the catalogue as it was written: a database normalises literals. ``problems`` are
-    the faults that reading met. A context manager: what was kept on disk goes.
+    ``stated`` has the catalogue's original statements, because a database normalises literals.
+    ``problems`` are faults from reading. As a context manager it removes its temporary files.
     """
 
     def __init__(self, paths: list[Path], password: str | None = None) -> None:
         self.password = password
         self.problems: list[Fault] = []
         self.unread: list[str] = []
-        self.root, self.dumps = _found(paths)
+        self.root, self.dumps = _folder_and_dumps(paths)
         self._stack = ExitStack()
         self.quads = self._database()
         self.catalogue = ox.Store()
@@ -42,7 +42,7 @@ class Published:
         self._file_of: dict[Any, str] = {}
         for path in self.dumps:
             self._load(path)
-        if self.root is not None:  # tables, which are in no dump
+        if self.root is not None:  # tables are not in dumps
             for path in sorted((self.root / "leaderboard").glob("*.ttl")):
                 self._load(path)
         for name in ("catalog.ttl", "void.ttl"):
@@ -56,63 +56,63 @@ class Published:
         self.close()
 
     def close(self) -> None:
-        """Let the databases go."""
+        """Close the databases."""
         del self.quads
         self._stack.close()
 
     @property
     def folder(self) -> Path:
-        """The folder that is checked; files that are checked one by one are in none."""
+        """The checked folder; there is none if single files are checked."""
         assert self.root is not None
         return self.root
 
     @cached_property
     def data(self) -> Data:
-        """The dumps, for reading node by node."""
+        """The dumps, for access node by node."""
         return Data(self.quads)
 
     @cached_property
     def base(self) -> str | None:
-        """The base of the publication, as its catalogue names itself."""
+        """The base of the publication, from the IRI of its catalogue."""
         for quad in self.catalogue.quads_for_pattern(None, ox.NamedNode(DCAT.dataset), None):
             if isinstance(quad.subject, ox.NamedNode):
                 return quad.subject.value.partition("#")[0]
         return None
 
     def name(self, path: Path) -> str:
-        """A file's name within the folder."""
+        """Return a file's path within the folder."""
         if self.root is not None and path.is_relative_to(self.root):
             return path.relative_to(self.root).as_posix()
         return path.name
 
     @cached_property
     def files(self) -> dict[str, Path]:
-        """All files of the folder that are meant for the public, by their names, sorted."""
+        """All public files of the folder by path, sorted."""
         if self.root is None:
             return {}
-        cut = len(str(self.root)) + 1
-        found = {}
+        prefix_length = len(str(self.root)) + 1
+        paths = {}
         for folder, folders, names in os.walk(self.root):
             if folder == str(self.root) and _STATE in folders:
                 folders.remove(_STATE)
-            inside = folder[cut:].replace(os.sep, "/")
+            relative = folder[prefix_length:].replace(os.sep, "/")
             for name in names:
-                found[f"{inside}/{name}" if inside else name] = Path(folder, name)
-        return dict(sorted(found.items()))
+                paths[f"{relative}/{name}" if relative else name] = Path(folder, name)
+        return dict(sorted(paths.items()))
 
     def path(self, iri: str) -> Path | None:
-        """The file that an IRI below the base is served from, whether it exists or not."""
+        """Return the path of the file at an IRI below the base, whether it exists or not."""
         if self.root is None or self.base is None or not iri.startswith(self.base):
             return None
         from urllib.parse import unquote
 
-        found = (self.root / unquote(iri[len(self.base) :].partition("#")[0])).resolve()
-        if not found.is_relative_to(self.root.resolve()):
+        target = (self.root / unquote(iri[len(self.base) :].partition("#")[0])).resolve()
+        if not target.is_relative_to(self.root.resolve()):
             return None
-        return found / "index.html" if found.is_dir() or iri.endswith("/") else found
+        return target / "index.html" if target.is_dir() or iri.endswith("/") else target
 
     def file_of(self, node: Any, store: ox.Store | None = None) -> str:
-        """The file that describes a node, the first of several; empty where none does."""
+        """Return the file that describes a node, the first of several; empty if there is none."""
         if not isinstance(node, ox.NamedNode | ox.BlankNode):
             return ""
         graphs = {q.graph_name for q in (store or self.quads).quads_for_pattern(node, None, None)}
@@ -126,7 +126,7 @@ class Published:
 
     def _load(self, path: Path) -> None:
         name = self.name(path)
-        known = self._graphs()
+        graphs_before = self._graphs()
         graph = ox.NamedNode(f"urn:file:{path.name}")
         try:
             reading.load(self.quads, path, self.password, graph)
@@ -135,14 +135,14 @@ class Published:
             return
         except reading.Unreadable as error:
             self.problems.append(_unreadable(name, error))
-        for added in self._graphs() - known:
+        for added in self._graphs() - graphs_before:
             self._file_of[added] = name
 
     def _graphs(self) -> set[Any]:
-        """All graphs with something in them, the default graph included."""
-        alone = ox.DefaultGraph()
-        unnamed = any(True for _ in self.quads.quads_for_pattern(None, None, None, alone))
-        return {*self.quads.named_graphs(), *([alone] if unnamed else [])}
+        """Return all graphs that are not empty, including the default graph."""
+        default = ox.DefaultGraph()
+        has_default = any(True for _ in self.quads.quads_for_pattern(None, None, None, default))
+        return {*self.quads.named_graphs(), *([default] if has_default else [])}
 
     def _describe(self, path: Path) -> None:
         name = self.name(path)
@@ -160,26 +160,26 @@ def _unreadable(name: str, error: Exception) -> Fault:
     return Fault("readable", "", name, f"The file {error}.", "Publish again.")
 
 
-def _found(paths: list[Path]) -> tuple[Path | None, list[Path]]:
-    """The folder and its dumps, or the files; each quad is in one of them."""
+def _folder_and_dumps(paths: list[Path]) -> tuple[Path | None, list[Path]]:
+    """Return the folder and its dumps, or the files; no quad is in two of them."""
     missing = [path for path in paths if not path.exists()]
     if missing:
         raise ResourceError(f"there is nothing to check at {missing[0]}")
     folders = [path for path in paths if path.is_dir()]
     if not folders:
-        strange = [path for path in paths if reading.parts(path)[0] not in reading.FORMATS]
-        if strange:
+        unknown = [path for path in paths if reading.parts(path)[0] not in reading.FORMATS]
+        if unknown:
             raise ResourceError(
-                f"{strange[0]} is no RDF file by its name: .nq, .trig, .ttl, .nt or .jsonld, "
-                "packed as .zst, .gz or .zip, are checked"
+                f"{unknown[0]} is not an RDF file by its name: .nq, .trig, .ttl, .nt and .jsonld "
+                "are checked, also packed as .zst, .gz or .zip"
             )
         return None, paths
     if len(paths) > 1:
-        raise ResourceError("name one published folder to check, or files, not both")
+        raise ResourceError("name one published folder to check, or files, but not both")
     if not any((folders[0] / name).exists() for name in _MARKS):
         raise ResourceError(
-            f"{folders[0]} is no publication: it has none of {', '.join(_MARKS)}; name the folder "
-            "that kgbench publish --out wrote"
+            f"{folders[0]} is not a publication: it has none of {', '.join(_MARKS)}; name the "
+            "folder that kgbench publish --out wrote"
         )
     dumps = sorted(p for p in (folders[0] / "data").glob("*.nq*") if reading.parts(p)[0] == ".nq")
     parts = [path for path in dumps if not path.name.startswith("all.")]
@@ -187,16 +187,16 @@ def _found(paths: list[Path]) -> tuple[Path | None, list[Path]]:
 
 
 def suites(published: Published, *, protected: bool) -> list[ox.NamedNode]:
-    """The suites whose dialogues are in the dumps; only the protected ones, or all."""
+    """Return the suites whose dialogues are in the dumps: all, or only the protected ones."""
     data = published.data
-    yes = ox.Literal(value=True)
-    found = [s for s in data.instances(ox.NamedNode(KGB.Suite)) if isinstance(s, ox.NamedNode)]
+    true = ox.Literal(value=True)
+    nodes = [s for s in data.instances(ox.NamedNode(KGB.Suite)) if isinstance(s, ox.NamedNode)]
     used = ox.NamedNode(KGB.suite)
-    found = [s for s in found if any(published.quads.quads_for_pattern(None, used, s))]
+    nodes = [s for s in nodes if any(published.quads.quads_for_pattern(None, used, s))]
     if protected:
-        found = [s for s in found if yes in data.values(s, ox.NamedNode(KGB.protected))]
-    return found
+        nodes = [s for s in nodes if true in data.values(s, ox.NamedNode(KGB.protected))]
+    return nodes
 
 
 TEXT_VALUES = frozenset((PROV.value, KGB.originalBytes))
-"""Properties whose values models and users wrote."""
+"""Properties whose values are texts of models and users."""

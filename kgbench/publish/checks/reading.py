@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opening published files by what their names say: formats, compression, encryption.
+"""Reading of published files: format, compression and encryption are taken from their names.
 
-A file of RDF that may be nested deeply is parsed by a child process first: what makes a parser
-overflow its stack ends that process, and not the check.
+RDF files that may be deeply nested are first parsed by a child process, because a parser's stack
+overflow would end the process.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ FORMATS = {
     ".jsonld": "application/ld+json",
 }
 _CHUNK = 1 << 20
-_FEW_TERMS = 100  # levels that any stack takes
+_FEW_TERMS = 100  # levels of nesting that fit any stack
 _DAMAGED = (OSError, EOFError, ValueError, SyntaxError, zlib.error)
-_LIBRARIES = ("zstandard", "zlib", "_lzma", "pyzipper")  # their errors have no base in common
+_LIBRARIES = ("zstandard", "zlib", "_lzma", "pyzipper")  # their errors have no common base class
 
 
 class Unreadable(KgbenchError):
-    """A file cannot be read as what its name says."""
+    """A file does not have the format that its name says."""
 
 
 def parts(path: Path) -> tuple[str, str]:
-    """The format and the packing in a file's name, each with its dot or empty.
+    """Return the format and the packing in a file's name, each with its dot or empty.
 
     >>> parts(Path("data/run-0199.nq.zst"))
     ('.nq', '.zst')
@@ -55,10 +55,10 @@ def parts(path: Path) -> tuple[str, str]:
 
 @contextmanager
 def opened(path: Path, password: str | None) -> Iterator[IO[bytes]]:
-    """The content of a file, unpacked.
+    """Open a file for reading its unpacked content.
 
-    Raises :class:`Unreadable` where it is damaged, and
-    :class:`~kgbench.errors.PublicationRefused` where it is encrypted and no password is given.
+    Raises :class:`Unreadable` if it is damaged, and :class:`~kgbench.errors.PublicationRefused` if
+    it is encrypted and no password is given.
     """
     packing = parts(path)[1]
     try:
@@ -69,7 +69,7 @@ def opened(path: Path, password: str | None) -> Iterator[IO[bytes]]:
     except Exception as error:
         if isinstance(error, _DAMAGED) or type(error).__module__.startswith(_LIBRARIES):
             raise Unreadable(f"cannot be read: {error}") from error
-        if isinstance(error, (RuntimeError, zipfile.BadZipFile)):  # wrong password; no archive
+        if isinstance(error, (RuntimeError, zipfile.BadZipFile)):  # wrong password; not an archive
             raise Unreadable(f"cannot be unpacked: {error}") from error
         raise
 
@@ -83,7 +83,7 @@ def _unpacked(file: IO[bytes], packing: str, password: str | None) -> Any:
         import pyzipper
 
         if password is None:
-            raise PublicationRefused("is encrypted, and no password is given")
+            raise PublicationRefused("is encrypted, but no password is given")
         archive = pyzipper.AESZipFile(file)
         archive.setpassword(password.encode("utf-8"))
         if not archive.namelist():
@@ -93,7 +93,7 @@ def _unpacked(file: IO[bytes], packing: str, password: str | None) -> Any:
 
 
 class _Zstandard(io.RawIOBase):
-    """The content of Zstandard frames, one after the other; a frame that is cut off is an error."""
+    """The content of successive Zstandard frames; an incomplete frame is an error."""
 
     def __init__(self, file: IO[bytes]) -> None:
         import zstandard
@@ -114,7 +114,7 @@ class _Zstandard(io.RawIOBase):
                 self._input = self._file.read(_CHUNK >> 2)
             if not self._input:
                 if self._begun:
-                    raise EOFError("it is cut off")
+                    raise EOFError("it is truncated")
                 return 0
             self._waiting = memoryview(self._frame.decompress(self._input))
             self._begun, self._input = True, b""
@@ -128,13 +128,13 @@ class _Zstandard(io.RawIOBase):
 
 
 def refuse_too_deep(path: Path, password: str | None) -> None:
-    """Raise :class:`Unreadable` for a file that no parser survives."""
+    """Raise :class:`Unreadable` for a file that is nested too deeply for parsers."""
     if _may_nest(path, password):
-        _count_apart(path, password)
+        _count_in_child(path, password)
 
 
 def load(store: ox.Store, path: Path, password: str | None, graph: ox.NamedNode) -> None:
-    """Load an RDF file into ``store``, its triples into ``graph``; raises as :func:`opened`."""
+    """Load an RDF file into ``store``, triples into ``graph``; raises like :func:`opened`."""
     kind = _kind(path)
     refuse_too_deep(path, password)
     with opened(path, password) as content:
@@ -145,7 +145,7 @@ def load(store: ox.Store, path: Path, password: str | None, graph: ox.NamedNode)
 
 
 def quads(path: Path) -> list[ox.Quad]:
-    """What an RDF file states, as it was written; raises as :func:`opened`."""
+    """Return the statements of an RDF file in their original form; raises like :func:`opened`."""
     kind = _kind(path)
     refuse_too_deep(path, None)
     with opened(path, None) as content:
@@ -153,32 +153,32 @@ def quads(path: Path) -> list[ox.Quad]:
 
 
 def first_line(path: Path, password: str | None) -> str:
-    """The first line of a file, unpacked; raises as :func:`opened`."""
+    """Return the first line of a file, unpacked; raises like :func:`opened`."""
     with opened(path, password) as content:
         return content.readline(4096).decode("utf-8", "replace")
 
 
 def count(path: Path, password: str | None) -> int:
-    """How many quads a dump has; raises as :func:`opened`."""
+    """Return the number of quads in a dump; raises like :func:`opened`."""
     kind = _kind(path)
     if _may_nest(path, password):
-        return _count_apart(path, password)
+        return _count_in_child(path, password)
     with opened(path, password) as content:
         return sum(1 for _ in ox.parse(content, kind))
 
 
 def _may_nest(path: Path, password: str | None) -> bool:
-    """Whether parsing may need a deep stack: in JSON-LD, and for triples as terms of triples."""
+    """Return whether parsing may need a deep stack: for JSON-LD, and for nested triple terms."""
     if parts(path)[0] == ".jsonld":
         return True
     terms = 0
     with opened(path, password) as content:
         while terms <= _FEW_TERMS and (chunk := content.read(_CHUNK)):
-            terms += chunk.count(b"<<")  # in texts as well: those are only tried in vain
+            terms += chunk.count(b"<<")  # counts texts as well, which is harmless
     return terms > _FEW_TERMS
 
 
-def _count_apart(path: Path, password: str | None) -> int:
+def _count_in_child(path: Path, password: str | None) -> int:
     with opened(path, password) as content:
         try:
             return rdf_staging.count(content, rdf_files.FORMATS[parts(path)[0]])

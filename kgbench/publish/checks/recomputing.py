@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Making all files of a publication anew from its dumps, by the code that publishes.
+"""Rebuilding of a publication from its dumps, by the code that publishes.
 
-Checksums tell of changes only where nobody renews them. Pages, documents, figures and packed dumps
+Checksums detect changes only if they were not renewed. Pages, documents, figures and packed dumps
 follow from the N-Quads and ``publication.json``, so they are made again and compared.
 """
 
@@ -39,117 +39,122 @@ from kgbench.secrets.commitments import Commitments
 
 SUMS = "SHA256SUMS"
 _REMEDY = "Publish again, or restore the file from a copy that you trust."
-_SHOWN = 300
-_LARGE = 50 << 20
+_SHOWN = 300  # characters of a difference
+_LARGE = 50 << 20  # bytes of a file that is not compared line by line
 _TOLERANCE = 1e-12
 _GRAPHS = (".ttl", ".nt")
 
 
-def check(published: Published, made: Path, *, alike: bool) -> Iterator[Fault]:
-    """The files that are not what follows from the dumps, which was ``made`` anew.
+def check(published: Published, rebuilt_folder: Path, *, alike: bool) -> Iterator[Fault]:
+    """Yield the files that differ from the publication rebuilt in ``rebuilt_folder``.
 
-    Unless the software is ``alike``, only documents in RDF are compared, by what they state.
+    Unless it was built by the same software (``alike``), only RDF documents are compared, by their
+    statements.
     """
-    anew = {
-        path.relative_to(made).as_posix(): path
-        for path in made.rglob("*")
+    rebuilt = {
+        path.relative_to(rebuilt_folder).as_posix(): path
+        for path in rebuilt_folder.rglob("*")
         if path.is_file() and STATE not in path.parts
     }
-    for name in sorted(anew):
+    for name in sorted(rebuilt):
         path = published.files.get(name)
         if name in (SUMS, recipe.FILE):
             continue
         if path is None:
-            message = "The file is missing: the dumps describe what it is about."
+            message = "The file is missing, but the dumps describe its subject."
             yield Fault("recomputed", "", name, message, _REMEDY)
-        elif not same(path, anew[name]) and (alike or path.suffix in _GRAPHS):
-            message = _difference(path, anew[name], alike=alike)
+        elif not same(path, rebuilt[name]) and (alike or path.suffix in _GRAPHS):
+            message = _difference(path, rebuilt[name], alike=alike)
             if message:
                 yield Fault("recomputed", "", name, message, _REMEDY)
-    ours = {name.partition("/")[0] for name in anew if "/" in name}
+    own_folders = {name.partition("/")[0] for name in rebuilt if "/" in name}
     for name, path in published.files.items():
-        if name not in anew and name.partition("/")[0] in ours and not _leads_on(name, path, anew):
-            message = "Nothing in the dumps leads to this file."
+        if (
+            name not in rebuilt
+            and name.partition("/")[0] in own_folders
+            and not _is_redirect(name, path, rebuilt)
+        ):
+            message = "Nothing in the dumps gives rise to this file."
             yield Fault("recomputed", "", name, message, "Remove it, or publish again.")
 
 
-def _leads_on(name: str, path: Path, anew: Mapping[str, Path]) -> bool:
-    """Whether a file is what leads from an earlier address of a dialogue to its page."""
+def _is_redirect(name: str, path: Path, rebuilt: Mapping[str, Path]) -> bool:
+    """Return whether a file is the redirect from the former page of a dialogue."""
     target = moved.leads_to(name)
     return (
         target is not None
-        and target[0] in anew
+        and target[0] in rebuilt
         and path.read_bytes() == moved.page(target[1]).encode()
     )
 
 
 @contextmanager
 def anew(published: Published) -> Iterator[tuple[Path, bool]]:
-    """A folder with the publication made anew, and whether by the same software.
+    """Rebuild the publication in a temporary folder; also yield whether the software is the same.
 
-    Raises :class:`~kgbench.errors.KgbenchError` where it cannot be made from what there is.
+    Raises :class:`~kgbench.errors.KgbenchError` if it cannot be rebuilt from the files.
     """
     with tempfile.TemporaryDirectory(prefix="kgbench-check-") as scratch:
         out = Path(scratch) / "site"
-        said = recipe.read(published.folder / recipe.FILE, out)
-        _publish(published, said, Path(scratch) / "store" / "snapshots" / "dumps")
-        yield out, said.software == recipe.software()
+        loaded = recipe.read(published.folder / recipe.FILE, out)
+        _publish(published, loaded, Path(scratch) / "store" / "snapshots" / "dumps")
+        yield out, loaded.software == recipe.software()
 
 
-def _publish(published: Published, said: Recipe, place: Path) -> None:
-    place.mkdir(parents=True)
-    database = ox.Store(str(place))
+def _publish(published: Published, loaded: Recipe, snapshot: Path) -> None:
+    snapshot.mkdir(parents=True)
+    database = ox.Store(str(snapshot))
     for dump in published.dumps:
         reading.load(database, dump, None, ox.NamedNode(f"urn:file:{dump.name}"))
     database.flush()
-    del database  # another process cannot open it before
-    settings = replace(said.settings, signer=_Unsigned() if said.signed else None)
-    view = View(place, None, settings.base)
-    held = parts(view, settings)
-    addresses = _Kept(said.store, settings.base, runs=held.runs_of_passes)
-    rules = Rules(Level.NONE, _Nothing(), Commitments.unkept(), Level.NONE)
+    del database  # closes it, so that other processes can open it
+    settings = replace(loaded.settings, signer=_Unsigned() if loaded.signed else None)
+    view = View(snapshot, None, settings.base)
+    selected = parts(view, settings)
+    addresses = _PublishedAddresses(loaded.store, settings.base, runs=selected.runs_of_passes)
+    rules = Rules(Level.NONE, _NoScrubber(), Commitments.unkept(), Level.NONE)
     lock = claim(settings.out)
     try:
         Publishing(
             settings=settings,
             view=view,
-            parts=held,
-            told=lambda *_: None,
+            parts=selected,
+            progress=lambda *_: None,
             rules=rules,
             addresses=addresses,
-            for_dumps=_Read(view.database, addresses, rules, published.dumps),
-            versions=said.versions[:-1],
+            dump_outgoing=_DumpReader(view.database, addresses, rules, published.dumps),
+            versions=loaded.versions[:-1],
         ).run()
     finally:
         lock.close()
 
 
-class _Kept(Addresses):
-    """Addresses for a database that has the IRIs of the publication.
+class _PublishedAddresses(Addresses):
+    """Addresses for a database with published IRIs.
 
-    Pages still know things by the IRIs that they had in the store.
+    Pages still need the IRIs that things had in the store.
     """
 
     @property
     def moves(self) -> bool:
-        """Nothing moves a second time."""
+        """Return false, because nothing is moved a second time."""
         return False
 
     def outgoing(self, iri: str) -> str:
-        """The IRI itself."""
+        """Return the IRI itself."""
         return iri
 
     def held(self, iri: str) -> str:
-        """The published IRI of a part, which the database has."""
+        """Return the published IRI of a part, which the database has."""
         return self.within(iri)
 
     def original(self, iri: str) -> str:
-        """The IRI in the database: that of the publication."""
+        """Return the IRI in the database, which is the published one."""
         return self.published(iri)
 
 
 class _Unsigned:
-    """Stands for the signer, whose key is not known: documents name what it signed."""
+    """A replacement for the signer, whose key is unknown; documents still refer to its files."""
 
     def sign(self, folder: Folder, manifest: Manifest) -> None:
         """Sign nothing."""
@@ -158,24 +163,24 @@ class _Unsigned:
         """Sign nothing."""
 
 
-class _Nothing(Scrubber):
-    """Scrubs nothing: what is published has been scrubbed."""
+class _NoScrubber(Scrubber):
+    """A scrubber that changes nothing, because the published texts have been scrubbed."""
 
     def text(self, value: str) -> str:
-        """The text itself."""
+        """Return the text itself."""
         return value
 
     def json(self, value: Json, name: str = "") -> Json:  # noqa: ARG002 - as a scrubber has it
-        """The value itself."""
+        """Return the value itself."""
         return value
 
     def tells(self, text: str) -> bool:  # noqa: ARG002 - as a scrubber has it
-        """No text is left out a second time."""
+        """Return false, because no text is left out a second time."""
         return False
 
 
-class _Read(Outgoing):
-    """Quads in the order in which the dumps have them."""
+class _DumpReader(Outgoing):
+    """Reads the quads of a graph from the dumps, in their order."""
 
     def __init__(
         self, database: ox.Store, addresses: Addresses, rules: Rules, dumps: list[Path]
@@ -184,66 +189,74 @@ class _Read(Outgoing):
         self._dumps = dumps
 
     def recorded(self, name: str) -> Iterator[ox.Quad]:
-        """All of a graph."""
-        wanted = ox.NamedNode(name)
+        """Yield the quads of a graph."""
+        graph = ox.NamedNode(name)
         for dump in self._dumps:
             with reading.opened(dump, None) as content:
                 quads: Any = ox.parse(content, ox.RdfFormat.N_QUADS)
-                yield from (quad for quad in quads if quad.graph_name == wanted)
+                yield from (quad for quad in quads if quad.graph_name == graph)
 
 
-def _difference(path: Path, made: Path, *, alike: bool) -> str:
-    """What is wrong in a file, in words; empty where nothing is."""
+def _difference(path: Path, rebuilt_path: Path, *, alike: bool) -> str:
+    """Describe the difference between a file and its rebuilt version; empty if there is none."""
     if path.suffix in _GRAPHS:
-        found = _statements(path, made)
-        if found or not alike:
-            return found
-    if path.suffix == ".json" and _same_json(path, made):
-        return ""  # sums of doubles depend on the order of rows in their last digit
+        difference = _statements(path, rebuilt_path)
+        if difference or not alike:
+            return difference
+    if path.suffix == ".json" and _same_json(path, rebuilt_path):
+        return ""  # the last digits of sums of doubles depend on the order of rows
     if reading.parts(path)[1] or path.stat().st_size > _LARGE:
-        return "The content is not what the N-Quads give."
-    text, wanted = (one.read_text("utf-8", "replace").splitlines() for one in (path, made))
-    for number, (line, other) in enumerate(itertools.zip_longest(text, wanted), 1):
+        return "The content differs from what the N-Quads give."
+    text, rebuilt = (
+        file.read_text("utf-8", "replace").splitlines() for file in (path, rebuilt_path)
+    )
+    for number, (line, other) in enumerate(itertools.zip_longest(text, rebuilt), 1):
         if line != other:
-            said, given = _apart(line or "", other or "")
-            return f"Line {number} has {said!r}, where the dumps give {given!r}."
-    return "The bytes are not what the dumps give."
+            actual, expected = _differing_parts(line or "", other or "")
+            return f"Line {number} has {actual!r}, but the dumps give {expected!r}."
+    return "The bytes differ from what the dumps give."
 
 
-def _statements(path: Path, made: Path) -> str:
+def _statements(path: Path, rebuilt_path: Path) -> str:
     try:
-        said = {quad.triple for quad in reading.quads(path)}
+        actual = {quad.triple for quad in reading.quads(path)}
     except KgbenchError as error:
         return f"The file {error}."
-    wanted = {quad.triple for quad in reading.quads(made)}
-    if any(isinstance(t, ox.BlankNode) for one in said | wanted for t in (one.subject, one.object)):
-        return ""  # compared as bytes
-    more, less = (min(one, key=str, default=None) for one in (said - wanted, wanted - said))
-    told = (("It states {}, and the dumps do not", more), ("The dumps state {}", less))
-    words = [text.format(_short(str(one))) for text, one in told if one is not None]
+    expected = {quad.triple for quad in reading.quads(rebuilt_path)}
+    if any(
+        isinstance(t, ox.BlankNode)
+        for triple in actual | expected
+        for t in (triple.subject, triple.object)
+    ):
+        return ""  # the files are compared as bytes
+    more, less = (
+        min(triple, key=str, default=None) for triple in (actual - expected, expected - actual)
+    )
+    templates = (("It states {}, but the dumps do not", more), ("The dumps state {}", less))
+    words = [text.format(_short(str(triple))) for text, triple in templates if triple is not None]
     return "; ".join(words) + "." if words else ""
 
 
-def _same_json(path: Path, made: Path) -> bool:
+def _same_json(path: Path, rebuilt_path: Path) -> bool:
     try:
-        said = json.loads(path.read_text("utf-8"))
+        actual = json.loads(path.read_text("utf-8"))
     except (ValueError, RecursionError):
         return False
-    return _same(said, json.loads(made.read_text("utf-8")))
+    return _same(actual, json.loads(rebuilt_path.read_text("utf-8")))
 
 
-def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    if isinstance(one, dict) and isinstance(other, dict):
-        return list(one) == list(other) and all(_same(one[key], other[key]) for key in one)
-    return type(one) is type(other) and bool(one == other)
+def _same(value: Any, other: Any) -> bool:
+    if isinstance(value, float) and isinstance(other, float):
+        return math.isclose(value, other, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
+    if isinstance(value, list) and isinstance(other, list):
+        return len(value) == len(other) and all(map(_same, value, other))
+    if isinstance(value, dict) and isinstance(other, dict):
+        return list(value) == list(other) and all(_same(value[key], other[key]) for key in value)
+    return type(value) is type(other) and bool(value == other)
 
 
-def _apart(line: str, other: str) -> tuple[str, str]:
-    """The parts in which two lines differ, with a little before them."""
+def _differing_parts(line: str, other: str) -> tuple[str, str]:
+    """Return the differing parts of two lines, with some context before them."""
     start = next((n for n, (a, b) in enumerate(zip(line, other, strict=False)) if a != b), 0)
     start = max(0, start - _SHOWN // 4)
     return _short(line[start:]), _short(other[start:])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a check says: a checklist, each entry with its verdict and the faults behind it."""
+"""The report of a check: a checklist whose entries have verdicts and faults."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-KEPT = 100  # faults of one constraint that are told one by one; the others are counted
+KEPT = 100  # faults of one constraint that are reported; further faults are only counted
 
 
 class Verdict(StrEnum):
-    """How an entry of the checklist came out."""
+    """The verdict on an entry of the checklist."""
 
     PASSED = "passed"
     ADVICE = "advice"
@@ -20,9 +20,9 @@ class Verdict(StrEnum):
 
 
 class Fault(NamedTuple):
-    """One thing that is wrong: which constraint, at which node, in which file, what to do.
+    """One fault: its constraint, node, file, message and remedy.
 
-    ``node`` is an IRI where there is one. ``advice`` marks what is recommended and not demanded.
+    ``node`` is an IRI if there is one. ``advice`` marks a recommendation that is not a requirement.
     """
 
     constraint: str
@@ -33,13 +33,13 @@ class Fault(NamedTuple):
     advice: bool = False
 
     def __str__(self) -> str:
-        place = " in ".join(part for part in (self.node, self.file) if part)
-        return f"{self.constraint}: {place}: {self.message} {self.remedy}"
+        location = " in ".join(part for part in (self.node, self.file) if part)
+        return f"{self.constraint}: {location}: {self.message} {self.remedy}"
 
 
 @dataclass
 class Entry:
-    """One entry of the checklist; ``note`` says what was looked at."""
+    """One entry of the checklist; ``note`` says what was checked."""
 
     name: str
     title: str
@@ -49,7 +49,7 @@ class Entry:
     demands: int = 0
 
     def add(self, faults: Iterable[Fault]) -> None:
-        """Take faults; of each constraint, the first ones are kept and all are counted."""
+        """Add faults; the first ones of each constraint are kept, and all are counted."""
         for fault in faults:
             number = self.counts[fault.constraint] = self.counts.get(fault.constraint, 0) + 1
             self.demands += not fault.advice
@@ -64,7 +64,7 @@ class Entry:
         return Verdict.ADVICE if self.counts else Verdict.PASSED
 
     def as_json(self) -> dict[str, object]:
-        """The entry as ``--json`` prints it."""
+        """Return the entry in the form of ``--json``."""
         return {
             "name": self.name,
             "title": self.title,
@@ -77,28 +77,28 @@ class Entry:
 
 @dataclass
 class Report:
-    """A checklist of what was published."""
+    """The checklist of a publication."""
 
     what: str
     entries: list[Entry] = field(default_factory=list)
 
     @property
     def faults(self) -> list[Fault]:
-        """The faults that were kept, in the order of the checklist; advice is none."""
+        """The kept faults in the order of the checklist, without advice."""
         return [fault for entry in self.entries for fault in entry.faults if not fault.advice]
 
     @property
     def number_of_faults(self) -> int:
-        """How many faults there are, those counted only included."""
+        """The number of all faults, including those that are only counted."""
         return sum(entry.demands for entry in self.entries)
 
     @property
     def passed(self) -> bool:
-        """Whether nothing that is demanded is missing."""
+        """Whether all requirements are met."""
         return self.number_of_faults == 0
 
     def as_json(self) -> dict[str, object]:
-        """The report as ``--json`` prints it."""
+        """Return the report in the form of ``--json``."""
         return {
             "checked": self.what,
             "passed": self.passed,
@@ -107,7 +107,7 @@ class Report:
         }
 
     def lines(self) -> Iterable[str]:
-        """The report as people read it."""
+        """Yield the report as lines of text."""
         width = max((len(str(entry.verdict)) for entry in self.entries), default=0)
         for entry in self.entries:
             note = f": {entry.note}" if entry.note else ""

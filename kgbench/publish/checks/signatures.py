@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who signed a publication, and whether it is what was signed."""
+"""Verification of the signatures of a publication."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from kgbench.signing.history import History
 from kgbench.signing.proofs import Document, Stated
 from kgbench.vocab import DCTERMS, KGB
 
-_TRUST = "Take nothing from it until its publisher says why; ask for the right key by another way."
+_TRUST = "Do not use it until its publisher explains this; ask for the right key by other means."
 _AGAIN = "Publish again with --sign."
 
 
 class Signatures:
-    """The signatures of a published folder; ``keys`` (Multikeys) are those that are trusted.
+    """The signatures of a published folder; ``keys`` (Multikeys) are trusted.
 
-    ``signer`` is the key that signed it, once it was checked.
+    ``signer`` is the key that signed it, after :meth:`check`.
     """
 
     def __init__(self, published: Published, keys: Collection[str]) -> None:
@@ -38,12 +38,12 @@ class Signatures:
 
     @property
     def wanted(self) -> bool:
-        """Whether there is anything to check: a signature, or a key that it must be by."""
+        """Whether there is anything to check: a signature, or a key that must have signed."""
         files = self._published.files
         return bool(self._keys) or KEYS in files or SIGNATURE in files
 
     def check(self) -> Iterator[Fault]:
-        """What is wrong with the signatures."""
+        """Yield the faults of the signatures."""
         files = self._published.files
         missing = [name for name in (KEYS, SIGNATURE) if name not in files]
         if missing:
@@ -56,30 +56,30 @@ class Signatures:
             history = History.trusted(_read(files[KEYS]), iri, self._keys)
             name = SIGNATURE
             secured = _read(files[SIGNATURE])
-            whole = signed(secured, history, iri)
+            content = signed(secured, history, iri)
             self.signer = proofs.claimed(secured).method.partition("#")[2]
         except SignatureError as error:
             yield Fault("signature", "", name, f"{_sentence(error)}", _TRUST)
             return
-        yield from self._sealed(Stated(whole))
+        yield from self._sealed(Stated(content))
         yield from self._claims(history, iri)
         yield from self._advice(history)
 
     def _sealed(self, stated: Stated) -> Iterator[Fault]:
-        """What the signature says of the checksums and of the data, compared with the files."""
+        """Compare the signed checksums and digests with the files."""
         base, files = self._published.base, self._published.files
-        found = stated.all(f"{base}{SIGNATURE}", DCTERMS.hasPart)
+        signed_parts = stated.all(f"{base}{SIGNATURE}", DCTERMS.hasPart)
         sums = files.get(SUMS)
-        told = "" if sums is None else hashlib.sha256(sums.read_bytes()).hexdigest()
-        if stated.one(f"{base}{SUMS}", KGB.fileDigest) != told:
-            message = "The checksums of the files are not those that were signed."
+        checksum = "" if sums is None else hashlib.sha256(sums.read_bytes()).hexdigest()
+        if stated.one(f"{base}{SUMS}", KGB.fileDigest) != checksum:
+            message = "The checksums of the files differ from the signed ones."
             yield Fault("signature", "", SUMS, message, _TRUST)
         parts = {f"{base}{self._published.name(path)}": path for path in self._published.dumps}
-        for iri in sorted({*parts, *found} - {f"{base}{SUMS}"}):
+        for iri in sorted({*parts, *signed_parts} - {f"{base}{SUMS}"}):
             path = parts.get(iri)
             name = iri.removeprefix(base or "")
-            if path is None or iri not in found:
-                what = "signed, and there is no such part" if path is None else "not signed"
+            if path is None or iri not in signed_parts:
+                what = "signed, but missing" if path is None else "not signed"
                 yield Fault("signature", "", name, f"The data are {what}.", _TRUST)
                 continue
             try:
@@ -87,45 +87,45 @@ class Signatures:
                     iri, KGB.canonicalDigest
                 )
             except PublicationRefused:
-                continue  # told among what cannot be read
+                continue  # reported among the unreadable files
             except (reading.Unreadable, SignatureError) as error:
                 yield Fault("signature", "", name, _sentence(error), _TRUST)
                 continue
             if not same:
-                message = "The data are not those that were signed (RDFC-1.0)."
+                message = "The data differ from the signed data (RDFC-1.0)."
                 yield Fault("signature", "", name, message, _TRUST)
 
     def _claims(self, history: History, iri: str) -> Iterator[Fault]:
-        """Signed claims that do not fit, or are not what the publication states."""
+        """Yield signed claims that are invalid, or differ from the published claims."""
         files = self._published.files
         for name in files:
             if not name.startswith(f"{SIGNED}/"):
                 continue
-            plain = f"{CLAIMS}{name.removeprefix(SIGNED).removesuffix('.jsonld')}.ttl"
+            unsigned = f"{CLAIMS}{name.removeprefix(SIGNED).removesuffix('.jsonld')}.ttl"
             try:
                 stated = set(proofs.quads(signed(_read(files[name]), history, iri)))
             except SignatureError as error:
                 yield Fault("signature", "", name, _sentence(error), _TRUST)
                 continue
-            if plain not in files or stated != set(reading.quads(files[plain])):
-                message = f"The signed claim is not what {plain} states."
+            if unsigned not in files or stated != set(reading.quads(files[unsigned])):
+                message = f"The signed claim differs from the statements of {unsigned}."
                 yield Fault("signature", "", name, message, _TRUST)
 
     def _advice(self, history: History) -> Iterator[Fault]:
         for entry in history.entries.values():
             if entry.revoked is not None:
                 why = f": {entry.reason}" if entry.reason else ""
-                message = f"The key {entry.key} is revoked since {entry.revoked}{why}."
-                remedy = f"Trust {self.signer} instead; what it signed before stays valid."
+                message = f"The key {entry.key} was revoked at {entry.revoked}{why}."
+                remedy = f"Trust {self.signer} instead; earlier signatures stay valid."
                 yield Fault("revoked-key", "", KEYS, message, remedy, advice=True)
         if not self._keys:
-            message = f"It is signed by {self.signer}, and nobody has said whether that is right."
-            remedy = "Name the key that you have from its publisher: --key."
+            message = f"It is signed by {self.signer}, but no key was given to compare."
+            remedy = "Give the publisher's key, from another source, with --key."
             yield Fault("unknown-key", "", KEYS, message, remedy, advice=True)
 
 
 def signed(secured: Document, history: History, iri: str) -> Document:
-    """A document that a key of ``history`` signed, without its proof.
+    """Verify a document by a key of ``history``, and return it without its proof.
 
     ``iri`` names the document of keys. Raises :class:`~kgbench.errors.SignatureError`.
     """
@@ -134,7 +134,10 @@ def signed(secured: Document, history: History, iri: str) -> Document:
 
 
 def digest(path: Path, password: str | None) -> str:
-    """The RDFC-1.0 digest of N-Quads; raises as :func:`kgbench.publish.checks.reading.opened`."""
+    """Return the RDFC-1.0 digest of N-Quads.
+
+    Raises the same exceptions as :func:`kgbench.publish.checks.reading.opened`.
+    """
     reading.refuse_too_deep(path, password)
     try:
         with reading.opened(path, password) as content:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must be withheld or marked: texts of protected suites, canaries, rules for crawlers."""
+"""Checks of protected suites, canaries, and rules for crawlers."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ from kgbench.vocab import KGB, SKOS
 _CANARY, _NOTATION = ox.NamedNode(KGB.canary), ox.NamedNode(SKOS.notation)
 _SUITE, _CASE_DATA = ox.NamedNode(KGB.suite), ox.NamedNode(KGB.caseData)
 _AGAIN = "Publish again."
-_WITHHOLD = "Publish with --redact prompts, or name the suite as one that may be told."
-#: What case data of a protected suite may say in the clear: which case it is, not what it asks.
+_WITHHOLD = "Publish with --redact prompts, or name the suite with --unprotected."
+#: Fields of a protected suite's case data that identify the case and may be in the clear.
 _IDENTITY = frozenset(
     (*("uid", "taskUid", "graphFormat", "kgInfoFormat", "kgInfoType", "graphName", "version"), "n")
 )
 
 
 def check(published: Published, allowed: Collection[str] = ()) -> Iterator[Fault]:
-    """What is told of protected suites, but for those ``allowed`` by their notation."""
+    """Yield published texts of protected suites, except those ``allowed`` by their notation."""
     data = published.data
-    told = {}
+    protected = {}
     for suite in suites(published, protected=True):
         notation = next((v.value for v in data.values(suite, _NOTATION)), suite.value)
         if notation not in allowed:
-            told[suite] = notation
-    if not told:
+            protected[suite] = notation
+    if not protected:
         return
     for constraint in declared.group("leakage").values():
-        messages = {constraint.message.replace("?found", shown(suite)) for suite in told}
+        messages = {constraint.message.replace("?found", shown(suite)) for suite in protected}
         for fault in constraint.faults(published.quads, published.file_of):
             if fault.message in messages and not _sealed(fault.file):
                 yield fault
-    for suite, notation in told.items():
+    for suite, notation in protected.items():
         for quad in published.quads.quads_for_pattern(None, _SUITE, suite):
             yield from _case(published, quad.subject, notation)
 
 
 def marks(published: Published) -> Iterator[Fault]:
-    """Canaries that are missing from the files that must carry them, and rules for crawlers."""
+    """Yield missing canaries, and missing rules for crawlers."""
     root = published.folder
     robots = root / "robots.txt"
     if not robots.is_file() or "user-agent" not in robots.read_text("utf-8", "replace").lower():
@@ -66,14 +66,14 @@ def marks(published: Published) -> Iterator[Fault]:
         try:
             line = reading.first_line(path, published.password)
         except (PublicationRefused, reading.Unreadable):
-            continue  # told where they are read
+            continue  # reported among the unreadable files
         if canaries and not any(canary in line for canary in canaries):
-            message = "The first line does not hold the canary of a suite."
+            message = "The first line does not contain the canary of a suite."
             yield Fault("canary", "", published.name(path), message, _AGAIN)
 
 
 def _sealed(file: str) -> bool:
-    """Whether a file is encrypted, so that it tells nothing to those without its password."""
+    """Return whether a file is encrypted, and therefore reveals nothing."""
     return file.endswith(".zip")
 
 
@@ -92,7 +92,7 @@ def _case(published: Published, case: Any, notation: str) -> Iterator[Fault]:
         clear = sorted(_in_the_clear(value.value))
         file = published.file_of(case) if clear else ""
         if clear and not _sealed(file):
-            message = f"Tells {', '.join(clear)} of a case of the protected suite {notation}."
+            message = f"It reveals {', '.join(clear)} of a case of the protected suite {notation}."
             yield Fault("protected-case", case.value, file, message, _WITHHOLD)
 
 

@@ -22,11 +22,10 @@ from kgbench.harvest import sources
 from kgbench.harvest.fetching import Limits, Source
 from kgbench.harvest.sources import Harvested
 from kgbench.harvest.verifying import Offer, offer
-from kgbench.importers import rdf as importing
-from kgbench.importers import rdf_contents, rdf_files
-from kgbench.importers.rdf import Origin
-from kgbench.importers.rdf_files import RdfFile
-from kgbench.importers.rdf_staging import scratch_folder, stage
+from kgbench.importers.rdf import contents as data_sets
+from kgbench.importers.rdf import loading
+from kgbench.importers.rdf.parsing import RdfFile, scratch_folder, stage
+from kgbench.importers.rdf.sources import Origin, sha256, unpack
 from kgbench.publish.checks.signatures import digest
 from kgbench.store import open_store
 from kgbench.store.iris import slug
@@ -148,9 +147,9 @@ def _fetched(
     path = scratch / "fetched" / name.rpartition("/")[2]
     if not source.get(name, path, limits):
         raise ImportRefused(f"{name} is listed, and not there")
-    if rdf_files.sha256(path) != offered.parts[name]:
+    if sha256(path) != offered.parts[name]:
         raise SignatureError(f"the checksum of {name} is another one: it was changed since")
-    files = rdf_files.unpack(path, name, scratch / "unpacked")
+    files = unpack(path, name, scratch / "unpacked")
     for one in files:
         if offered.signer is not None and digest(one.path, None) != offered.canonical[name]:
             raise SignatureError(f"the data in {name} are not those that were signed")
@@ -159,14 +158,14 @@ def _fetched(
 
 def _store(source: Source, place: Path, files: list[RdfFile], scratch: Path, *, anew: bool) -> None:
     """Import verified files into the store of the source, into a new one where ``anew``."""
-    origins = [Origin(f"{source.address} {one.name}", rdf_files.sha256(one.path)) for one in files]
-    contents = rdf_contents.read(stage(files, scratch))
+    origins = [Origin(f"{source.address} {one.name}", sha256(one.path)) for one in files]
+    contents = data_sets.read(stage(files, scratch))
     place.mkdir(parents=True, exist_ok=True)
     target = place / ("store.new" if anew else "store")
     if anew:
         shutil.rmtree(target, ignore_errors=True)
     with open_store(str(target)) as opened:
-        importing.load(opened, contents, origins, scratch)
+        loading.load(opened, contents, origins, scratch)
     if anew:
         with _aside(place / "store"):
             target.rename(place / "store")

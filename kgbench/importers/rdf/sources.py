@@ -1,28 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where published results are taken from: a file, an address, or the folder of a published site.
+"""Fetches and unpacks published results: a file, an address, or the folder of a published site.
 
 A site has checksums of its dumps twice: in ``SHA256SUMS`` and in its DCAT catalogue. What is read
-of it must agree with both.
+of it must agree with both. Files are plain, compressed, or in an (encrypted) zip archive. What is
+in a file is unpacked to a place of its own before any parser sees it, and never more of it than
+:data:`MAX_BYTES`, so that a small file cannot fill a disk.
 """
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urljoin, urlsplit, urlunsplit
 
 import pyoxigraph as ox
 
+from kgbench.datasets import damage
 from kgbench.errors import ImportRefused
-from kgbench.importers import rdf_files
-from kgbench.importers.rdf import Origin
-from kgbench.importers.rdf_files import RdfFile
-from kgbench.importers.rdf_staging import stage
+from kgbench.importers.rdf.parsing import FORMATS, RdfFile, stage
 from kgbench.net import web
 from kgbench.net.limits import LedAway, Limits, Misbehaviour, TooMuch
 from kgbench.vocab import DCAT, SPDX
@@ -43,8 +46,27 @@ _SLOWEST = 10_000
 _LARGEST_NOTE = 64 << 20  # bytes of SHA256SUMS and of the catalogue
 _LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)", re.ASCII)
 
+MAX_BYTES = 8 << 30
+"""The most that is unpacked of all that one import names (bytes)."""
+
+MAX_MEMBERS = 10_000
+"""The most files that an archive may have."""
+
+
+_CHUNK = 1 << 20
+_ENCRYPTED = 0x1  # general purpose bit 0 of a zip member
+_COMPRESSED = (".gz", ".zst")
+
 Fetch = Callable[[str, Path, int], None]
 """Puts the file of a site at a relative path to a place; of at most so many bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A file that was imported: its name or address, and the SHA-256 (hex) of its bytes."""
+
+    name: str
+    digest: str
 
 
 @dataclass(slots=True)
@@ -78,8 +100,8 @@ def gather(source: str, scratch: Path, password: str | None = None) -> Gathered:
 
 
 def _file(path: Path, name: str, scratch: Path, password: str | None) -> Gathered:
-    found = rdf_files.unpack(path, name, scratch / "unpacked", password)
-    return Gathered(found, [Origin(name, rdf_files.sha256(path))])
+    found = unpack(path, name, scratch / "unpacked", password)
+    return Gathered(found, [Origin(name, sha256(path))])
 
 
 def _copy(path: Path, target: Path, most: int) -> None:
@@ -109,7 +131,7 @@ def _site(name: str, fetch: Fetch, scratch: Path, password: str | None) -> Gathe
     dump = next((each for each in DUMPS if each in sums), None)
     if dump is None:
         raise ImportRefused(f"{name}: {SUMS} lists no dump of everything ({DUMPS[0]})")
-    place = scratch / "fetched" / f"{len(list((scratch / 'fetched').iterdir())):05d}"
+    place = _numbered(scratch / "fetched")
     try:
         fetch(dump, place, MAX_DOWNLOAD)
     except FileNotFoundError:
@@ -133,7 +155,7 @@ def _sums(path: Path, name: str) -> dict[str, str]:
 def _check(path: Path, expected: str | None, name: str) -> None:
     if expected is None:
         raise ImportRefused(f"{name}: {SUMS} has no checksum of it")
-    if rdf_files.sha256(path) != expected:
+    if sha256(path) != expected:
         raise ImportRefused(f"{name}: the checksum is another one: fetch it again")
 
 
@@ -166,8 +188,8 @@ def _from_web(url: str, scratch: Path, password: str | None) -> Gathered:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ImportRefused(f"{_shown(url)}: only http and https addresses are fetched")
     last = unquote(PurePosixPath(parts.path).name)
-    if rdf_files.is_rdf(last) or last.lower().endswith(".zip"):
-        place = scratch / "fetched" / f"{len(list((scratch / 'fetched').iterdir())):05d}"
+    if is_rdf(last) or last.lower().endswith(".zip"):
+        place = _numbered(scratch / "fetched")
         try:
             fetch(url, place, MAX_DOWNLOAD, follow=True)
         except FileNotFoundError:
@@ -219,3 +241,137 @@ def _shown(url: str) -> str:
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit((parts.scheme, host, parts.path, "", ""))
+
+
+# --- files -----------------------------------------------------------------------------------
+
+
+def sha256(path: Path) -> str:
+    """The SHA-256 (hex) of a file's bytes."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def is_rdf(name: str) -> bool:
+    """Whether a file's name says that it holds RDF, compressed or not."""
+    return _syntax(name) is not None
+
+
+def unpack(path: Path, name: str, scratch: Path, password: str | None = None) -> list[RdfFile]:
+    """The documents in the file at ``path``, unpacked below the folder ``scratch``.
+
+    ``name`` is the file's name for messages; its end says what it is. ``password`` opens an
+    encrypted archive. Raises :class:`ImportRefused` where the file is missing, damaged, not RDF,
+    holds archives in archives, or unpacks to more than :data:`MAX_BYTES`.
+    """
+    last = PurePosixPath(name).name
+    try:
+        if last.lower().endswith(".zip"):
+            return _members(path, name, scratch, password)
+        syntax = _syntax(last)
+        if syntax is None:
+            raise ImportRefused(
+                f"{name}: what kind of RDF this is cannot be told from its name: "
+                f"it should end in {', '.join(FORMATS)}, perhaps with .gz, .zst or .zip after it"
+            )
+        with path.open("rb") as stream:
+            return [_document(stream, name, syntax, scratch)]
+    except OSError as error:
+        raise ImportRefused(f"{name}: cannot be read: {error.strerror or error}") from error
+
+
+def _syntax(name: str) -> str | None:
+    plain = PurePosixPath(name.lower())
+    if plain.suffix in _COMPRESSED:
+        plain = plain.with_suffix("")
+    return FORMATS.get(plain.suffix)
+
+
+def _document(stream: IO[bytes], name: str, syntax: str, scratch: Path) -> RdfFile:
+    """The content of one file, decompressed where its name says so."""
+    target = _numbered(scratch)
+    taken = sum(each.stat().st_size for each in scratch.iterdir())
+    try:
+        with _decompressed(stream, name) as plain, target.open("wb") as out:
+            while chunk := plain.read(_CHUNK):
+                taken += len(chunk)
+                if taken > MAX_BYTES:
+                    raise ImportRefused(
+                        f"{name}: unpacks to more than {MAX_BYTES} bytes, the most that is read"
+                    )
+                out.write(chunk)
+    except damage.errors() as error:
+        raise ImportRefused(f"{name}: damaged ({error}): fetch it again") from error
+    if not target.stat().st_size:
+        raise ImportRefused(f"{name}: the file is empty")
+    return RdfFile(name, syntax, target)
+
+
+@contextmanager
+def _decompressed(stream: IO[bytes], name: str) -> Iterator[Any]:
+    lower = name.lower()
+    if lower.endswith(".gz"):
+        with gzip.GzipFile(fileobj=stream) as plain:
+            yield plain
+    elif lower.endswith(".zst"):
+        with _zstd(stream, name) as plain:
+            yield plain
+    else:
+        yield stream
+
+
+@contextmanager
+def _zstd(stream: IO[bytes], name: str) -> Iterator[Any]:
+    try:
+        import zstandard
+    except ImportError:
+        raise ImportRefused(
+            f"{name}: reading .zst needs the package zstandard: "
+            f"pip install 'kgbench[publish]', or unpack the file first"
+        ) from None
+    try:
+        # The window is what a frame may make the reader keep in memory.
+        with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(
+            stream, read_across_frames=True
+        ) as plain:
+            yield plain
+    except zstandard.ZstdError as error:
+        raise ImportRefused(f"{name}: damaged ({error}): fetch it again") from error
+
+
+def _members(path: Path, name: str, scratch: Path, password: str | None) -> list[RdfFile]:
+    import pyzipper
+
+    try:
+        with pyzipper.AESZipFile(path) as archive:
+            if password is not None:
+                archive.setpassword(password.encode("utf-8"))
+            members = [m for m in archive.infolist() if not m.is_dir()]
+            if len(members) > MAX_MEMBERS:
+                raise ImportRefused(f"{name}: {len(members)} files are too many for an archive")
+            wanted = [m for m in members if is_rdf(m.filename)]
+            if not wanted:
+                raise ImportRefused(f"{name}: no file of RDF among the {len(members)} in it")
+            return [_member(archive, m, name, scratch, password) for m in wanted]
+    except damage.errors() as error:
+        raise ImportRefused(f"{name}: the archive is damaged ({error}): fetch it again") from error
+
+
+def _member(archive: Any, member: Any, name: str, scratch: Path, password: str | None) -> RdfFile:
+    if member.flag_bits & _ENCRYPTED and password is None:
+        raise ImportRefused(
+            f"{name}: the archive is encrypted: give --password or set KGBENCH_ARCHIVE_PASSWORD"
+        )
+    last = PurePosixPath(member.filename).name
+    syntax = _syntax(last)
+    assert syntax is not None
+    try:
+        with archive.open(member) as stream:
+            return _document(stream, f"{name}/{last}", syntax, scratch)
+    except RuntimeError as error:
+        raise ImportRefused(f"{name}: the password is wrong") from error
+
+
+def _numbered(folder: Path) -> Path:
+    """The next path in a folder whose files are numbered."""
+    return folder / f"{len(list(folder.iterdir())):05d}"

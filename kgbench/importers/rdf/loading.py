@@ -17,11 +17,17 @@ from pathlib import Path
 import pyoxigraph as ox
 
 from kgbench.errors import ImportRefused
-from kgbench.importers.rdf_clashes import Additions, new_descriptions, new_statements
-from kgbench.importers.rdf_contents import Contents, Home
-from kgbench.importers.rdf_digests import check_digests
-from kgbench.importers.rdf_prepared import prepare, validate
-from kgbench.importers.rdf_sorting import sort
+from kgbench.importers.rdf.checks import (
+    Additions,
+    check_digests,
+    new_descriptions,
+    new_statements,
+    prepare,
+    validate,
+)
+from kgbench.importers.rdf.contents import Contents, Home
+from kgbench.importers.rdf.sorting import sort
+from kgbench.importers.rdf.sources import Origin
 from kgbench.model import Json
 from kgbench.rdf import moment, string
 from kgbench.record import aggregates
@@ -33,14 +39,6 @@ from kgbench.store.templates import fill
 from kgbench.vocab import DCTERMS, KGB, PROV, RDF
 
 _BLOCK = 5_000  # statements handed to the store at once
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """A file that was imported: its name or address, and the SHA-256 (hex) of its bytes."""
-
-    name: str
-    digest: str
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import pyoxigraph as ox
 
 from kgbench.errors import ImportRefused
-from kgbench.importers.rdf_contents import (
+from kgbench.importers.rdf.contents import (
     LEFT_OUT,
     Contents,
     Home,

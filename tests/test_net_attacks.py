@@ -32,7 +32,7 @@ def small(monkeypatch):
     for module, name in (
         *((limits, "REPLY"), (limits, "_EXEMPT"), (endpoint, "MOST_BYTES")),
         *((connections, "MOST_BYTES"), (sources, "MAX_DOWNLOAD"), (install, "_LARGEST")),
-        (sources, "_LARGEST_NOTE"),
+        (sources, "_MAX_METADATA"),
     ):
         monkeypatch.setattr(module, name, MOST)
     for module in (sources, install):

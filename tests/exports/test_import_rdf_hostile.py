@@ -241,7 +241,7 @@ def test_only_the_web_is_fetched(tmp_path, url):
 
 def test_names_and_passwords_in_addresses_are_not_told():
     """An address is recorded without what opens it."""
-    assert sources._shown("https://me:pw@e.org/a.nq?key=1#x") == "https://e.org/a.nq"
+    assert sources._public_url("https://me:pw@e.org/a.nq?key=1#x") == "https://e.org/a.nq"
 
 
 def test_a_folder_that_was_not_published(tmp_path):

@@ -139,8 +139,8 @@ def test_a_run_that_was_lost_comes_back(whole, store, tmp_path):
 
 def test_statements_twice_and_in_blocks(whole, store, tmp_path, monkeypatch):
     """What stands in a graph and in none counts once, in however small portions it is written."""
-    monkeypatch.setattr(loading, "_BLOCK", 7)
-    monkeypatch.setattr(checks, "_TOLD", 50)
+    monkeypatch.setattr(loading, "_BLOCK_SIZE", 7)
+    monkeypatch.setattr(checks, "_PROGRESS_STEP", 50)
     told = []
     twice = [ox.Quad(q.subject, q.predicate, q.object) for q in results(whole)]
     take([*whole, *twice], store, tmp_path, told.append)

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of a sorted data set before anything of it is written.
+"""Checks of a sorted data set before it is written to the store.
 
-* Its digests are computed again, of texts and of cases. The IRI of a text ends with the SHA-256 of
-  it, a case names the SHA-256 of its content. A text or case that was withheld from a publication
-  has nothing to compare with; a commitment to it stays for whoever is told the original.
-* It is compared with what the store says of the same IRIs. IRIs of kgbench name one thing
-  everywhere. Where two stores say different things of one IRI, one of them has been altered, and
-  nothing is written. A run may have grown since it was imported; it may not have become another.
-* What an import would make of the store is built beside it and held against the result shapes. The
-  shapes look around each thing they check. So what is new is put together with the catalogue of the
-  store, and with those of its runs that the new results refer to, in a database of its own. What is
-  loaded into the store afterwards is taken from there.
+* Digests of texts and cases are computed again. The IRI of a text ends with its SHA-256, and a case
+  states the SHA-256 of its content. Texts and cases that a publication withheld have only a
+  commitment, which cannot be checked without the original.
+* The data set is compared with the store's statements about the same IRIs. An IRI of kgbench names
+  the same resource everywhere: if two stores disagree about it, one of them was altered, and the
+  import is refused. A run may have grown since it was last imported.
+* The result of the import is validated against the result shapes. Shapes follow references, so
+  a separate database is built from the new graphs, the store's catalogue, and the store's graphs
+  that the new ones refer to. What is then loaded into the store is taken from that database.
 """
 
 from __future__ import annotations
@@ -34,61 +33,62 @@ from kgbench.tasks import catalogue
 from kgbench.validation import Data, complaints, result_shapes
 from kgbench.vocab import KGB, PROV, RDF, RDFS, SKOS, compact
 
-_MORE_IS_FINE = frozenset(
+_MULTIVALUED = frozenset(
     (KGB.sourceModelId, KGB.metric, KGB.labelledTask, KGB.parameter, KGB.taskClass)
 )
 _WORDING = frozenset((RDFS.label, RDFS.comment, SKOS.definition, SKOS.scopeNote))
-_SHOWN = 5
-_TOLD = 10_000  # statements between two reports of progress
+_MAX_COMPLAINTS = 5  # complaints in an error message
+_PROGRESS_STEP = 10_000  # statements between two reports of progress
 
 
 # --- digests ---------------------------------------------------------------------------------
 
 
 def check_digests(contents: Contents, sorted_: Sorted) -> None:
-    """Raise :class:`ImportRefused` for a text or case that is not what its digest says."""
+    """Raise :class:`ImportRefused` for a text or case that does not match its digest."""
     staged = contents.staged
-    # In no variable, which an error would keep: the engine's iterators must end in their thread.
+    # The iterator must not be held by a variable: a traceback would keep it alive, and iterators
+    # of the engine must be closed in the thread that made them.
     for quad in staged.quads_for_pattern(None, ox.NamedNode(RDF.type), ox.NamedNode(KGB.Text)):
         subject: Any = quad.subject
-        value = _only(staged, subject, PROV.value)
+        value = _text_value(staged, subject, PROV.value)
         if value is None:
             continue
         try:
-            text = original_text(value, _only(staged, subject, KGB.originalBytes))
+            text = original_text(value, _text_value(staged, subject, KGB.originalBytes))
         except ValueError:
             text = value
-        # In encrypted dumps texts are whole, and have the veiled IRIs of pages, which lack them.
-        told = subject.value.rpartition("/")[2]
-        if not told.startswith((digest(text), VEILED)):
+        # Encrypted dumps contain the texts, but with the veiled IRIs of the pages that omit them.
+        name = subject.value.rpartition("/")[2]
+        if not name.startswith((digest(text), VEILED)):
             raise ImportRefused(f"{subject} is not the text whose checksum its IRI names")
-    for iri, said in sorted_.catalogue.items():
+    for iri, triples in sorted_.catalogue.items():
         if KGB.Case in contents.types.get(iri, ()):
-            _check_case(iri, said, sorted_)
+            _check_case(iri, triples, sorted_)
 
 
-def _check_case(iri: str, said: list[ox.Triple], sorted_: Sorted) -> None:
-    values = {t.predicate.value: getattr(t.object, "value", "") for t in said}
+def _check_case(iri: str, triples: list[ox.Triple], sorted_: Sorted) -> None:
+    values = {t.predicate.value: getattr(t.object, "value", "") for t in triples}
     try:
         data = json.loads(values[KGB.caseData])
         parameters = json.loads(values[KGB.parameters])
     except (KeyError, ValueError, RecursionError):
-        return  # the shapes say what is missing
+        return  # validation reports what is missing
     if isinstance(data, dict) and any(map(is_withheld, data.values())):
         return
     if not isinstance(data, dict) or not isinstance(parameters, dict):
         raise ImportRefused(f"<{iri}> has no task data as a JSON object")
-    of_class = _class_name(values.get(KGB.taskClass, ""), sorted_)
-    made = catalogue.make_case("", of_class, parameters, data)
-    ending = made.iri.rpartition("/")[2]
-    told = iri.rpartition("/")[2]
-    # In encrypted dumps the data are whole, and IRIs those of pages, which leave out texts.
-    if made.digest != values.get(KGB.digest) or not told.startswith((ending, VEILED)):
+    task_class = _class_name(values.get(KGB.taskClass, ""), sorted_)
+    case = catalogue.make_case("", task_class, parameters, data)
+    ending = case.iri.rpartition("/")[2]
+    name = iri.rpartition("/")[2]
+    # Encrypted dumps contain all data, but with the veiled IRIs of the pages that omit texts.
+    if case.digest != values.get(KGB.digest) or not name.startswith((ending, VEILED)):
         raise ImportRefused(f"<{iri}> is not the case whose checksum it names")
 
 
 def _class_name(task_class: str, sorted_: Sorted) -> str:
-    """The name of a task class: as it is described, else as its IRI has it."""
+    """Return the name of a task class from its description, else from its IRI."""
     for triple in sorted_.catalogue.get(task_class, ()):
         if triple.predicate.value == SKOS.notation:
             return str(getattr(triple.object, "value", ""))
@@ -96,20 +96,20 @@ def _class_name(task_class: str, sorted_: Sorted) -> str:
     return parts[-2] if len(parts) > 1 else ""
 
 
-def _only(staged: ox.Store, subject: Any, predicate: str) -> str | None:
-    found = next(staged.quads_for_pattern(subject, ox.NamedNode(predicate), None), None)
-    return None if found is None else str(getattr(found.object, "value", ""))
+def _text_value(staged: ox.Store, subject: Any, predicate: str) -> str | None:
+    quad = next(staged.quads_for_pattern(subject, ox.NamedNode(predicate), None), None)
+    return None if quad is None else str(getattr(quad.object, "value", ""))
 
 
-# --- what the store says already -------------------------------------------------------------
+# --- comparison with the store ---------------------------------------------------------------
 
 
 @dataclass(slots=True)
 class Additions:
-    """What a data set adds to a store.
+    """The statements that a data set adds to a store.
 
-    ``graphs`` has each graph that is new (``None``) or has grown (the missing statements, as
-    N-Triples); ``described`` what the catalogue lacks.
+    ``graphs`` maps each new graph to ``None``, and each graph that has grown to its new statements
+    (N-Triples). ``described`` has the new statements of the catalogue.
     """
 
     graphs: dict[Home, list[str] | None]
@@ -117,69 +117,68 @@ class Additions:
 
     @property
     def loaded(self) -> list[Home]:
-        """The graphs that the store does not have yet."""
+        """The activities whose graphs the store does not have yet."""
         return [home for home, missing in self.graphs.items() if missing is None]
 
 
 def new_descriptions(store: Store, sorted_: Sorted) -> list[str]:
-    """What the catalogue of ``store`` lacks of the descriptions in a data set, as N-Triples.
+    """Return, as N-Triples, the descriptions that the catalogue of ``store`` does not have yet.
 
-    Raises :class:`ImportRefused` for a thing that both describe, but differently.
+    Raises :class:`ImportRefused` for a resource that both describe, but differently.
     """
     known: dict[str, set[ox.Triple]] = {}
     for triple in normalised(store.triples(store.iris.catalogue)):
         if isinstance(triple.subject, ox.NamedNode) and triple.subject.value in sorted_.catalogue:
             known.setdefault(triple.subject.value, set()).add(triple)
-    found: list[str] = []
-    for subject, said in sorted_.catalogue.items():
-        there = known.get(subject)
-        new = set(said)
-        if there is not None:
-            new = _additions(subject, there, new)
-        found += sorted(f"{triple} ." for triple in new)
-    return found
+    lines: list[str] = []
+    for subject, triples in sorted_.catalogue.items():
+        stored = known.get(subject)
+        new = set(triples)
+        if stored is not None:
+            new = _additions(subject, stored, new)
+        lines += sorted(f"{triple} ." for triple in new)
+    return lines
 
 
-def _additions(subject: str, there: set[ox.Triple], said: set[ox.Triple]) -> set[ox.Triple]:
-    found = set()
-    for triple in said - there:
+def _additions(subject: str, stored: set[ox.Triple], triples: set[ox.Triple]) -> set[ox.Triple]:
+    additions = set()
+    for triple in triples - stored:
         predicate = triple.predicate.value
-        if predicate in _MORE_IS_FINE:
-            found.add(triple)
-        elif predicate == KGB.caseData and _one_is_withheld(there | said):
-            continue  # what the store has stays
+        if predicate in _MULTIVALUED:
+            additions.add(triple)
+        elif predicate == KGB.caseData and _has_withheld_data(stored | triples):
+            continue  # the store keeps the value it has
         elif predicate not in _WORDING:
             raise ImportRefused(
                 f"<{subject}> is described otherwise in the store "
-                f"({compact(predicate)} {_short(triple.object, 80)}): one IRI, two things"
+                f"({compact(predicate)} {_shortened(triple.object, 80)}): one IRI, two things"
             )
-    return found
+    return additions
 
 
-def _one_is_withheld(said: Iterable[ox.Triple]) -> bool:
-    values = [str(t.object) for t in said if t.predicate.value == KGB.caseData]
-    return any('{\\"sha256\\":\\"' in one or '{\\"commitment\\":\\"' in one for one in values)
+def _has_withheld_data(triples: Iterable[ox.Triple]) -> bool:
+    values = [str(t.object) for t in triples if t.predicate.value == KGB.caseData]
+    return any('{\\"sha256\\":\\"' in value or '{\\"commitment\\":\\"' in value for value in values)
 
 
 def new_statements(store: Store, contents: Contents, home: Home) -> list[str]:
-    """What a data set adds to a graph that ``store`` has, as N-Triples.
+    """Return, as N-Triples, what a data set adds to a graph that ``store`` already has.
 
-    Raises :class:`ImportRefused` where the data set lacks, or has otherwise, something that the
-    store says there.
+    Raises :class:`ImportRefused` if the data set adds statements but lacks some of the store's.
     """
-    there = recorded(store.triples(home.graph))
+    stored = recorded(store.triples(home.graph))
     new = []
     for quad in statements(contents, home):
-        if quad.triple in there:
-            there.discard(quad.triple)
+        if quad.triple in stored:
+            stored.discard(quad.triple)
         else:
             new.append(f"{quad.triple} .")
-    if there and new:
-        one = min(there, key=str)
+    if stored and new:
+        triple = min(stored, key=str)
+        subject, predicate = _shortened(triple.subject, 80), compact(triple.predicate.value)
         raise ImportRefused(
-            f"<{home.activity}> is in the store with other content ({_short(one.subject, 80)} "
-            f"{compact(one.predicate.value)}): one IRI, two records; was one of them altered, or "
-            f"published with texts left out?"
+            f"<{home.activity}> is in the store with other content ({subject} {predicate}): one "
+            f"IRI, two records; was one of them altered, or published with texts left out?"
         )
     return new
 
@@ -194,56 +193,58 @@ def prepare(
     folder: Path,
     progress: Callable[[int], None] | None = None,
 ) -> ox.Store:
-    """A database in ``folder`` with the graphs that are added to, as they will be.
+    """Build a database in ``folder`` with all new and grown graphs as they will be.
 
-    With them come those of the store that they refer to. ``progress`` is told how many statements
-    have been copied.
+    It also gets the catalogue and the graphs of the store that they refer to. ``progress`` is
+    called with the number of copied statements.
     """
-    found = ox.Store(str(folder))
+    prepared = ox.Store(str(folder))
     catalogue = ox.NamedNode(store.iris.catalogue)
-    found.bulk_extend(_in(catalogue, store.triples(store.iris.catalogue)))
+    prepared.bulk_extend(_quads_in(catalogue, store.triples(store.iris.catalogue)))
     entries = [*additions.described]
     for home in additions.loaded:
         entries += registry_entry(home.graph, home.activity)
         entries.append(f"<{home.graph}> <{KGB.changeStamp}> {integer(1)} .")
-    found.bulk_load("\n".join(entries).encode("utf-8"), ox.RdfFormat.N_TRIPLES, to_graph=catalogue)
-    copying = _Copying(store, contents, progress)
+    prepared.bulk_load(
+        "\n".join(entries).encode("utf-8"), ox.RdfFormat.N_TRIPLES, to_graph=catalogue
+    )
+    copier = _Copier(store, contents, progress)
     for home in additions.graphs:
-        found.bulk_extend(copying.graph(home))
-    for graph in sorted(copying.referred):
-        found.bulk_extend(_in(ox.NamedNode(graph), store.triples(graph)))
-    return found
+        prepared.bulk_extend(copier.graph(home))
+    for graph in sorted(copier.referred):
+        prepared.bulk_extend(_quads_in(ox.NamedNode(graph), store.triples(graph)))
+    return prepared
 
 
 def validate(
     prepared: ox.Store, contents: Contents, additions: Additions, described: Iterable[str]
 ) -> None:
-    """Raise :class:`ImportRefused` naming the first complaints of the shapes about what is new.
+    """Raise :class:`ImportRefused` with the first complaints of the result shapes about new data.
 
-    ``described`` are the IRIs of the things that the data set describes.
+    ``described`` are the IRIs of the resources that the data set describes.
     """
     data = Data(prepared)
     new = {home.activity for home in additions.graphs}
     graphs = {home.graph for home in additions.graphs}
     subjects = set(described)
-    wrong: list[str] = []
+    shown: list[str] = []
     count = 0
     for complaint in complaints(data, result_shapes(data)):
         focus = str(getattr(complaint.focus, "value", complaint.focus))
         home = contents.home(focus)
         if (home is not None and home.activity in new) or focus in graphs or focus in subjects:
             count += 1
-            if len(wrong) < _SHOWN:
-                wrong.append(_short(complaint, 300))
-    if wrong:
-        more = f" (and {count - len(wrong)} more)" if count > len(wrong) else ""
+            if len(shown) < _MAX_COMPLAINTS:
+                shown.append(_shortened(complaint, 300))
+    if shown:
+        more = f" (and {count - len(shown)} more)" if count > len(shown) else ""
         raise ImportRefused(
-            f"the data do not conform to the shapes of results: {'; '.join(wrong)}{more}"
+            f"the data do not conform to the shapes of results: {'; '.join(shown)}{more}"
         )
 
 
-class _Copying:
-    """Copies the graphs of a data set, and notes which graphs of the store they refer to."""
+class _Copier:
+    """Copies the graphs of a data set and collects the graphs of the store they refer to."""
 
     def __init__(
         self, store: Store, contents: Contents, progress: Callable[[int], None] | None
@@ -263,22 +264,22 @@ class _Copying:
                 self._note(value.value)
             yield ox.Quad(quad.subject, quad.predicate, value, name)
             self._copied += 1
-            if self._progress is not None and not self._copied % _TOLD:
+            if self._progress is not None and not self._copied % _PROGRESS_STEP:
                 self._progress(self._copied)
 
     def _note(self, iri: str) -> None:
-        """Remember the store's graph that an IRI belongs to, unless the data set brings it."""
+        """Add the store's graph that an IRI belongs to, unless the data set contains it."""
         if self._contents.home(iri) is None:
             for name in self._starts:
                 if iri == name or iri.startswith(name + "/"):
                     self.referred.add(self._activities[name])
 
 
-def _in(graph: ox.NamedNode, triples: Iterable[ox.Triple]) -> Iterator[ox.Quad]:
+def _quads_in(graph: ox.NamedNode, triples: Iterable[ox.Triple]) -> Iterator[ox.Quad]:
     for triple in triples:
         yield ox.Quad(triple.subject, triple.predicate, triple.object, graph)
 
 
-def _short(term: object, most: int) -> str:
+def _shortened(term: object, most: int) -> str:
     line = " ".join(str(term).split())
     return line if len(line) <= most else f"{line[:most]}..."

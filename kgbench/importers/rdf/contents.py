@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a staged data set holds, and where each statement of it belongs.
+"""Contents of a staged data set, and the graph that each of its statements belongs to.
 
-The names of graphs in a data set are not believed. Where a statement goes follows from its subject
-alone: what is below a run, a pass or an invalidation goes into the graph that the layout of stores
-gives to it; descriptions of tasks, cases, models and software go into the catalogue; all else is
-foreign, and goes into the graph of the import. Nothing can so overwrite what the store says.
+The graph names in a data set are not trusted. The subject of a statement determines its graph: that
+of a run, a pass or an invalidation, as the store's layout names it; the catalogue for descriptions
+of tasks, cases, models and software; the graph of the import for all other (foreign) statements. So
+a data set cannot overwrite what the store says.
 
-Stored analyses are left out: they can be made again from the evaluations, and a table that somebody
-sends is not to be taken for one that was computed here.
+Stored analyses are left out: they can be computed again from the evaluations, and a table from a
+data set must not be mistaken for one that was computed here.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ KINDS = {
     KGB.Analysis: "analysis",
     KGB.Import: "import",
 }
-"""The activities that have a graph of their own, with their place in the layout."""
+"""The classes of activities with a graph of their own, and their names in the layout."""
 
 LEFT_OUT = frozenset(("analysis",))
 
@@ -53,18 +53,18 @@ CATALOGUED = frozenset(
         PROV.SoftwareAgent,
     )
 )
-"""What the catalogue takes over where this kgbench does not declare it."""
+"""Classes whose instances are added to the catalogue unless this kgbench declares them."""
 
 _RECORDED_AS = ox.NamedNode(KGB.recordedAs)
-#: What publications said in place of kgb:recordedAs until November 2026.
-_EARLIER = ox.NamedNode(PROV.alternateOf)
+#: The property that publications used before kgb:recordedAs, until November 2026.
+_OLD_RECORDED_AS = ox.NamedNode(PROV.alternateOf)
 _TIMES = frozenset((PROV.startedAtTime, PROV.endedAtTime))
 _ACTIVITY = re.compile(r"(.+/)(run|pass|invalidation|analysis|import)/[A-Za-z0-9._-]+")
-_PLACE = re.compile(r"/(?:run|pass|invalidation|analysis|import)/[^/]+")
+_ACTIVITY_PART = re.compile(r"/(?:run|pass|invalidation|analysis|import)/[^/]+")
 _GRAPH = re.compile(
     r".+/graph/(?:catalogue|(?:run|pass|invalidation|analysis|import|aggregates)/[^/]+)"
 )
-_AHEAD = timedelta(days=1)  # how far clocks of others may be ahead
+_CLOCK_TOLERANCE = timedelta(days=1)  # tolerance for clocks of other machines
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +78,9 @@ class Home:
 
 @dataclass(slots=True)
 class Contents:
-    """A staged data set: its activities with their graphs, and the types of what it describes.
+    """A staged data set, its activities (by IRI) and the types of the resources it describes.
 
-    ``origins`` maps a published activity to the one that it was published from, where that has
-    another IRI.
+    ``origins`` maps a published activity to the original one, if that has another IRI.
     """
 
     staged: ox.Store
@@ -91,51 +90,55 @@ class Contents:
 
     @property
     def taken(self) -> list[Home]:
-        """The graphs that an import takes over."""
+        """The activities that are imported."""
         return [home for home in self.homes.values() if home.kind not in LEFT_OUT]
 
     def home(self, subject: str) -> Home | None:
-        """The graph that statements about ``subject`` belong to, or ``None``."""
-        found = self.homes.get(subject)
-        if found is not None or "/" not in subject:
-            return found
-        for place in _PLACE.finditer(subject):
-            found = self.homes.get(subject[: place.end()])
-            if found is not None:
-                return found
+        """Return the activity whose graph has the statements about ``subject``, or ``None``."""
+        result = self.homes.get(subject)
+        if result is not None or "/" not in subject:
+            return result
+        for match in _ACTIVITY_PART.finditer(subject):
+            result = self.homes.get(subject[: match.end()])
+            if result is not None:
+                return result
         return None
 
 
 def read(staged: ox.Store) -> Contents:
-    """Look a staged data set over. Raises :class:`ImportRefused` where its frame is not right."""
-    found = Contents(staged)
+    """Read the activities and types of a staged data set.
+
+    Raises :class:`ImportRefused` for an unsupported layout version, malformed IRIs of activities,
+    and registry entries that name a wrong graph or a change stamp in the future.
+    """
+    contents = Contents(staged)
     _refuse_newer_layout(staged)
     for quad in staged.quads_for_pattern(None, ox.NamedNode(RDF.type), None):
         if isinstance(quad.subject, ox.NamedNode) and isinstance(quad.object, ox.NamedNode):
             kind = KINDS.get(quad.object.value)
             if kind is not None:
-                _add_home(found, quad.subject.value, kind)
+                _add_home(contents, quad.subject.value, kind)
             elif quad.object.value in CATALOGUED:
-                found.types.setdefault(quad.subject.value, set()).add(quad.object.value)
+                contents.types.setdefault(quad.subject.value, set()).add(quad.object.value)
         elif is_guarded_type(quad.object):
             raise ImportRefused(
                 f"a node without an IRI is said to be a {quad.object}: "
                 f"everything that kgbench records has an IRI"
             )
-    for property_ in (_EARLIER, _RECORDED_AS):
+    for property_ in (_OLD_RECORDED_AS, _RECORDED_AS):
         for quad in staged.quads_for_pattern(None, property_, None):
             if isinstance(quad.object, ox.NamedNode) and isinstance(quad.subject, ox.NamedNode):
-                found.origins[quad.subject.value] = quad.object.value
-    _check_registry(found)
-    return found
+                contents.origins[quad.subject.value] = quad.object.value
+    _check_registry(contents)
+    return contents
 
 
-def _add_home(found: Contents, activity: str, kind: str) -> None:
-    shape = _ACTIVITY.fullmatch(activity)
-    if shape is None or shape.group(2) != kind:
+def _add_home(contents: Contents, activity: str, kind: str) -> None:
+    match = _ACTIVITY.fullmatch(activity)
+    if match is None or match.group(2) != kind:
         raise ImportRefused(f"<{activity}> is no IRI that kgbench gives to an activity ({kind})")
     name = activity.rpartition("/")[2]
-    found.homes[activity] = Home(f"{shape.group(1)}graph/{kind}/{name}", activity, kind)
+    contents.homes[activity] = Home(f"{match.group(1)}graph/{kind}/{name}", activity, kind)
 
 
 def _refuse_newer_layout(staged: ox.Store) -> None:
@@ -148,20 +151,20 @@ def _refuse_newer_layout(staged: ox.Store) -> None:
             )
 
 
-def _check_registry(found: Contents) -> None:
-    """Every registry entry names a graph as the layout does, and was stamped in the past."""
-    staged = found.staged
+def _check_registry(contents: Contents) -> None:
+    """Check that registry entries name graphs as the layout does, with stamps in the past."""
+    staged = contents.staged
     for quad in staged.quads_for_pattern(None, ox.NamedNode(KGB.describes), None):
-        home = found.homes.get(getattr(quad.object, "value", ""))
+        home = contents.homes.get(getattr(quad.object, "value", ""))
         graph = getattr(quad.subject, "value", "")
         if home is None:
-            continue  # a part of a data set comes with the registry of the whole
+            continue  # an excerpt of a data set has the registry of all of it
         if home.graph != graph:
             raise ImportRefused(
                 f"the graph <{graph}> is said to hold <{home.activity}>, which belongs into "
                 f"<{home.graph}>: it would overwrite what it does not own"
             )
-    latest = int((datetime.now(UTC) + _AHEAD).timestamp() * 1_000_000_000)
+    latest = int((datetime.now(UTC) + _CLOCK_TOLERANCE).timestamp() * 1_000_000_000)
     for quad in staged.quads_for_pattern(None, ox.NamedNode(KGB.changeStamp), None):
         value = getattr(quad.object, "value", "")
         if not re.fullmatch(r"[0-9]{1,20}", value, re.ASCII) or int(value) > latest:
@@ -172,18 +175,18 @@ def _check_registry(found: Contents) -> None:
 
 
 def names_graph(iri: str) -> bool:
-    """Whether an IRI is the name of a graph, whether or not the data set holds that graph."""
+    """Whether an IRI has the form of a graph name; the data set need not have that graph."""
     return _GRAPH.fullmatch(iri) is not None
 
 
 def is_guarded_type(term: Any) -> bool:
-    """Whether only kgbench itself says that something is of this type."""
+    """Whether a term is a class of kgbench's own vocabulary."""
     return isinstance(term, ox.NamedNode) and term.value.startswith(KGB)
 
 
 @cache
-def _known() -> frozenset[str]:
-    """Every property that the shapes of results speak of, and every type that they ask for."""
+def _shape_terms() -> frozenset[str]:
+    """Return every property and every class that the result shapes mention."""
     return frozenset(
         quad.object.value
         for name in SHAPE_FILES["results"]
@@ -193,26 +196,26 @@ def _known() -> frozenset[str]:
 
 
 def is_ours(quad: ox.Quad) -> bool:
-    """Whether the shapes have to do with a statement about something that kgbench recorded.
+    """Whether the result shapes cover a statement about a recorded resource.
 
-    Other statements about it are foreign terms: they may say what they like, and are kept apart.
+    Other statements about it use foreign terms; they are not checked, and are kept separately.
     """
     predicate = quad.predicate.value
     if predicate == RDF.type:
         return is_guarded_type(quad.object) or (
-            isinstance(quad.object, ox.NamedNode) and quad.object.value in _known()
+            isinstance(quad.object, ox.NamedNode) and quad.object.value in _shape_terms()
         )
     if predicate == PROV.wasInvalidatedBy:
         return False
     return (
         predicate.startswith((KGB, OUTCOME, BASE))
         or "/metric/" in predicate
-        or predicate in _known()
+        or predicate in _shape_terms()
     )
 
 
 def check_statement(quad: ox.Quad, latest_day: str) -> None:
-    """Raise :class:`ImportRefused` for what no statement may be."""
+    """Raise :class:`ImportRefused` for unsupported terms and for times in the future."""
     if isinstance(quad.object, ox.Triple):
         raise ImportRefused(f"{quad.subject} {quad.predicate}: triples as terms are not read")
     if isinstance(quad.object, ox.Literal) and quad.object.direction is not None:
@@ -227,25 +230,25 @@ def check_statement(quad: ox.Quad, latest_day: str) -> None:
 
 
 def latest_day() -> str:
-    """The last day that a time may name, because clocks are not always right."""
-    return (datetime.now(UTC) + _AHEAD).date().isoformat()
+    """Return the last acceptable date (``YYYY-MM-DD``), one day ahead to tolerate clock skew."""
+    return (datetime.now(UTC) + _CLOCK_TOLERANCE).date().isoformat()
 
 
 def home_of(contents: Contents, quad: ox.Quad) -> Home | None:
-    """The activity's graph that a statement belongs to.
+    """Return the activity whose graph a statement belongs to, or ``None``.
 
-    That something was invalidated is said in the graph of the invalidation.
+    ``prov:wasInvalidatedBy`` belongs to the graph of the invalidation, not to that of its subject.
     """
     if quad.predicate.value == PROV.wasInvalidatedBy and isinstance(quad.object, ox.NamedNode):
-        found = contents.homes.get(quad.object.value)
-        if found is not None and found.kind == "invalidation":
-            return found
+        home = contents.homes.get(quad.object.value)
+        if home is not None and home.kind == "invalidation":
+            return home
     subject = quad.subject
     return contents.home(subject.value) if isinstance(subject, ox.NamedNode) else None
 
 
 def statements(contents: Contents, home: Home) -> Iterator[ox.Quad]:
-    """The statements of the data set that belong into one activity's graph, foreign ones aside."""
+    """Yield the statements that belong to one activity's graph, without foreign ones."""
     staged = contents.staged
     graphs: tuple[ox.NamedNode | ox.DefaultGraph, ...] = (
         ox.NamedNode(home.graph),
@@ -261,15 +264,15 @@ def statements(contents: Contents, home: Home) -> Iterator[ox.Quad]:
                 if quad.triple in seen:
                     continue
                 seen.add(quad.triple)
-            yield quad if quad.predicate != _EARLIER else _current(quad)
+            yield quad if quad.predicate != _OLD_RECORDED_AS else _with_recorded_as(quad)
 
 
-def _current(quad: ox.Quad) -> ox.Quad:
+def _with_recorded_as(quad: ox.Quad) -> ox.Quad:
     return ox.Quad(quad.subject, _RECORDED_AS, quad.object, quad.graph_name)
 
 
 def belongs(contents: Contents, quad: ox.Quad) -> bool:
-    """Whether a statement about something recorded is one of the record."""
+    """Whether a statement about a recorded resource is part of the record, not foreign."""
     if quad.predicate.value == PROV.wasInvalidatedBy:
         return home_of(contents, quad) is not None
     return is_ours(quad)
@@ -280,15 +283,15 @@ def _has_default(staged: ox.Store) -> bool:
 
 
 def normalised(triples: Iterable[ox.Triple]) -> set[ox.Triple]:
-    """Triples with their literals as the embedded store writes them (``0.0`` as ``0``)."""
+    """Return triples with literals as the embedded store writes them (``0.0`` as ``0``)."""
     store = ox.Store()
     store.extend(ox.Quad(t.subject, t.predicate, t.object) for t in triples)
     return {quad.triple for quad in store}
 
 
 def recorded(triples: Iterable[ox.Triple]) -> set[ox.Triple]:
-    """The triples of an activity's graph, normalised, as :func:`statements` gives them."""
+    """Return normalised triples of an activity's graph in the form of :func:`statements`."""
     return {
-        ox.Triple(t.subject, _RECORDED_AS, t.object) if t.predicate == _EARLIER else t
+        ox.Triple(t.subject, _RECORDED_AS, t.object) if t.predicate == _OLD_RECORDED_AS else t
         for t in normalised(triples)
     }

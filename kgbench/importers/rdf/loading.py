@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Result sets of other kgbench stores -> runs, passes and invalidations of this one.
+"""Loading of a staged data set into a store: runs, passes and invalidations.
 
-Everything is read, sorted, compared with the store and validated before the first statement is
-written. What is new is then loaded in bulk into graphs that nothing shows yet, and becomes visible
-in one atomic write. The graph of the import says where everything came from, with checksums and
-time, and holds what the data set says beside the results.
+The data set is sorted, compared with the store and validated before the first statement is written.
+New graphs are then loaded in bulk while no registry entry makes them visible, and become visible in
+one atomic write. The graph of the import records the sources with checksums and time, and keeps the
+foreign statements of the data set.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ from kgbench.store.protocol import Block, Store
 from kgbench.store.templates import fill
 from kgbench.vocab import DCTERMS, KGB, PROV, RDF
 
-_BLOCK = 5_000  # statements handed to the store at once
+_BLOCK_SIZE = 5_000  # statements per block of a bulk load
 
 
 @dataclass(slots=True)
 class Summary:
-    """What an import brought; the lists hold IRIs.
+    """The outcome of an import; the lists hold IRIs of activities.
 
-    ``grown`` are activities of which the store had a part, ``there`` those that it had with the
-    same content, ``elsewhere`` those that it has under the IRI that they were published from
-    (published IRI, IRI in the store). ``foreign`` counts statements that were kept beside the
-    results, ``left_out`` those that were not taken.
+    ``grown`` are activities that the store had in part, ``there`` those that it had completely,
+    ``elsewhere`` those that it has under their original IRI (published IRI, IRI in the store).
+    ``described`` counts statements added to the catalogue, ``foreign`` those kept in the graph of
+    the import, ``left_out`` those ignored.
     """
 
     sources: list[Origin]
@@ -64,11 +64,11 @@ class Summary:
 
     @property
     def brought(self) -> bool:
-        """Whether anything was written."""
+        """Whether anything was written to the store."""
         return bool(self.runs or self.passes or self.invalidations or self.grown or self.described)
 
     def as_json(self) -> dict[str, Json]:
-        """The summary as JSON-shaped data."""
+        """Return the summary as JSON-shaped data."""
         return asdict(self)
 
 
@@ -79,15 +79,15 @@ def load(
     scratch: Path,
     progress: Callable[[int], None] | None = None,
 ) -> Summary:
-    """Write what a staged data set brings to ``store``; what it has already stays as it is.
+    """Write the new parts of a staged data set to ``store``; existing statements stay.
 
-    ``scratch`` is a folder for what is in between; ``progress`` is told of statements that have
-    been copied there. Raises :class:`~kgbench.errors.ImportRefused`, before anything is written,
-    for a data set that is not as it should be.
+    ``scratch`` is a folder for temporary data; ``progress`` is called with the number of statements
+    copied there. Raises :class:`~kgbench.errors.ImportRefused`, before anything is written, for a
+    data set that fails a check.
     """
     sorted_ = sort(contents, store.iris)
     summary = Summary(list(origins), foreign=len(sorted_.foreign), left_out=sorted_.left_out)
-    _leave_known_elsewhere(store, contents, summary)
+    _skip_known_originals(store, contents, summary)
     if not contents.taken and not sorted_.catalogue and not summary.elsewhere:
         raise ImportRefused(
             f"{', '.join(origin.name for origin in origins)}: no run, pass or invalidation of "
@@ -95,14 +95,14 @@ def load(
         )
     additions = Additions({}, new_descriptions(store, sorted_))
     for home in contents.taken:
-        if not _registered(store, home):
+        if not _is_registered(store, home):
             additions.graphs[home] = None
         elif missing := new_statements(store, contents, home):
             additions.graphs[home] = missing
         else:
             summary.there.append(home.activity)
     if summary.elsewhere and not additions.graphs:
-        additions.described.clear()  # descriptions of what the store has under other names
+        additions.described.clear()  # they describe what the store has under other IRIs
     summary.described = len(additions.described)
     if additions.graphs or additions.described:
         check_digests(contents, sorted_)
@@ -112,26 +112,26 @@ def load(
     return summary
 
 
-def _leave_known_elsewhere(store: Store, contents: Contents, summary: Summary) -> None:
-    """Leave out what the store holds under the IRI that it was published from.
+def _skip_known_originals(store: Store, contents: Contents, summary: Summary) -> None:
+    """Leave out activities that the store has under their original IRI.
 
-    The same run under two names would be counted twice.
+    The same run under two IRIs would be counted twice.
     """
     for activity, home in list(contents.homes.items()):
         origin = contents.origins.get(activity)
         if origin is None or home.kind not in ("run", "pass", "invalidation"):
             continue
-        known = _has(store, f"?graph <{KGB.describes}> <{origin}> .")
-        if known:
+        is_stored = _catalogue_has(store, f"?graph <{KGB.describes}> <{origin}> .")
+        if is_stored:
             summary.elsewhere.append((activity, origin))
             contents.homes[activity] = Home(home.graph, home.activity, "analysis")  # left out
 
 
-def _registered(store: Store, home: Home) -> bool:
-    return _has(store, f"<{home.graph}> <{KGB.describes}> <{home.activity}> .")
+def _is_registered(store: Store, home: Home) -> bool:
+    return _catalogue_has(store, f"<{home.graph}> <{KGB.describes}> <{home.activity}> .")
 
 
-def _has(store: Store, pattern: str) -> bool:
+def _catalogue_has(store: Store, pattern: str) -> bool:
     return bool(store.query(fill("has.rq", catalogue=store.iris.catalogue, pattern=pattern)))
 
 
@@ -146,14 +146,14 @@ def _write(
     node = store.iris.mint("import", **{"import": identity})
     graph = store.iris.mint("importGraph", **{"import": identity})
     started = datetime.now(UTC)
-    again = _has(store, f"<{graph}> <{KGB.describes}> <{node}> .")
-    store.drop([home.graph for home in additions.loaded] + ([] if again else [graph]))
+    is_repeated = _catalogue_has(store, f"<{graph}> <{KGB.describes}> <{node}> .")
+    store.drop([home.graph for home in additions.loaded] + ([] if is_repeated else [graph]))
     store.bulk_load(_content(prepared, additions.loaded))
-    lines = _activity(store, node, summary.sources, additions.graphs)
+    lines = _import_activity(store, node, summary.sources, additions.graphs)
     blocks = [
         Block(store.iris.catalogue, [*additions.described, *this_software().entry(store.iris)])
     ]
-    if not again:
+    if not is_repeated:
         store.bulk_load([Block(graph, foreign)])
         lines += [
             f"<{node}> <{PROV.startedAtTime}> {moment(started)} .",
@@ -182,16 +182,16 @@ def _content(prepared: ox.Store, homes: Iterable[Home]) -> Iterator[Block]:
         lines: list[str] = []
         for quad in prepared.quads_for_pattern(None, None, None, ox.NamedNode(home.graph)):
             lines.append(f"{quad.triple} .")
-            if len(lines) == _BLOCK:
+            if len(lines) == _BLOCK_SIZE:
                 yield Block(home.graph, lines)
                 lines = []
         yield Block(home.graph, lines)
 
 
-def _activity(
+def _import_activity(
     store: Store, node: str, sources: Sequence[Origin], homes: Iterable[Home]
 ) -> list[str]:
-    """The import: who, from which files, and what came of it."""
+    """Return N-Triples that describe the import: its software, sources and graphs."""
     software = this_software()
     lines = [
         f"<{node}> <{RDF.type}> <{KGB.Import}> .",

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parses documents into a database, in a child process with limits of memory and time.
+"""Parsing of RDF documents in a child process with limits on memory and time.
 
 The parsers are native code: deep nesting overflows their stack, and some documents keep them busy
-for hours. The process that started the child sees it end, or ends it, and refuses the document.
-Documents that are checked, and not imported, are tried in the same way (:func:`count`).
+for hours. If the child crashes or exceeds a limit, its parent refuses the document.
+:func:`stage` parses documents into a database; :func:`count` only counts their quads.
 
 The child is ``python -m kgbench.importers.rdf.parsing DATABASE SYNTAX FILE MEMORY``; with ``-`` in
-place of the database and the file, the document comes from standard input, and its quads are
-counted. The answer, one line on standard output, is empty where all went well, else what is wrong;
-a second one has the number of quads that were counted.
+place of the database and the file, the document is read from standard input and its quads are
+counted. The child prints one line to standard output: an error message, empty on success. When
+counting, a second line has the number of quads.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ FORMATS = {
     ".xml": "RDF/XML",
     ".owl": "RDF/XML",
 }
-"""The syntaxes that are read, by the end of the file's name."""
+"""The supported syntaxes by file name extension."""
 
 MEMORY = 8 << 30
-"""The address space that parsing one document may take (bytes)."""
+"""The limit of the child's address space (bytes)."""
 
 SECONDS = 120.0
-"""How long parsing one document may take, beside the time for its size."""
+"""The time limit for parsing one document, beside the time that its size allows (seconds)."""
 
-_PER_SECOND = 500_000  # bytes a second, which is slow even for a busy machine
+_PER_SECOND = 500_000  # bytes that even a busy machine parses in a second
 _CHUNK = 1 << 20
-_OVERFLOWS = {-signal.SIGSEGV, -signal.SIGBUS, -signal.SIGABRT}
-_STACK_SIZE = 512 << 10  # bytes: a document that fits does not overflow the larger stack of another
+_CRASH_SIGNALS = {-signal.SIGSEGV, -signal.SIGBUS, -signal.SIGABRT}
+_STACK_SIZE = 512 << 10  # bytes: what parses with it also parses with a larger stack
 _SYNTAXES = {
     "N-Quads": ox.RdfFormat.N_QUADS,
     "TriG": ox.RdfFormat.TRIG,
@@ -67,7 +67,7 @@ _SYNTAXES = {
 
 @dataclass(frozen=True, slots=True)
 class RdfFile:
-    """One unpacked document: how it is called in messages, its syntax, and where it lies."""
+    """An unpacked document: its name in messages, its syntax, and its path."""
 
     name: str
     syntax: str
@@ -76,33 +76,33 @@ class RdfFile:
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """A folder for what is unpacked and parsed, removed with all that is in it."""
-    with tempfile.TemporaryDirectory(prefix="kgbench-import-") as found:
-        yield Path(found)
+    """Create a temporary folder for unpacked and parsed data; it is removed at the end."""
+    with tempfile.TemporaryDirectory(prefix="kgbench-import-") as folder:
+        yield Path(folder)
 
 
 def stage(files: list[RdfFile], folder: Path) -> ox.Store:
-    """A database below ``folder`` with the quads of all ``files``.
+    """Parse all ``files`` into a new database below ``folder``.
 
-    Raises :class:`ImportRefused` for the first document that does not parse within the limits, or
-    says something that cannot be stored: triples as terms, texts with a direction.
+    Raises :class:`ImportRefused` for the first document that does not parse within the limits or
+    that contains terms the store cannot hold: triple terms, literals with a direction.
     """
     database = folder / "database"
     for file in files:
-        wrong = _parse(file, database)
-        if wrong:
-            raise ImportRefused(f"{file.name}: not {file.syntax}: {wrong}")
-    found = ox.Store(str(database))
-    if not len(found):
+        error = _parse(file, database)
+        if error:
+            raise ImportRefused(f"{file.name}: not {file.syntax}: {error}")
+    store = ox.Store(str(database))
+    if not len(store):
         raise ImportRefused(f"{', '.join(file.name for file in files)}: no RDF in it")
-    return found
+    return store
 
 
 def count(content: IO[bytes], syntax: str) -> int:
-    """How many quads a document in one of the syntaxes of dumps has; nothing of it is kept.
+    """Count the quads of a document without storing them.
 
-    Raises :class:`ImportRefused` where it does not parse within the limits of memory, depth and
-    time, and what reading ``content`` raises.
+    ``syntax`` is a value of :data:`FORMATS`. Raises :class:`ImportRefused` if the document does not
+    parse within the limits of memory, depth and time, and any error of reading ``content``.
     """
     command = _command("-", syntax, "-")
     pipe = subprocess.PIPE
@@ -110,32 +110,32 @@ def count(content: IO[bytes], syntax: str) -> int:
         try:
             assert child.stdin is not None
             _feed(content, child.stdin.fileno())
-            said, complaint = child.communicate(timeout=SECONDS)
+            output, errors = child.communicate(timeout=SECONDS)
         except subprocess.TimeoutExpired:
             child.kill()
-            raise ImportRefused(f"not {syntax}: {_too_long(SECONDS)}") from None
+            raise ImportRefused(f"not {syntax}: {_timeout_message(SECONDS)}") from None
         except BaseException:
             child.kill()
             raise
-    wrong, _, number = said.decode("utf-8", "replace").partition("\n")
-    wrong = _ended(child.returncode, complaint.decode("utf-8", "replace")) or wrong
-    if wrong:
-        raise ImportRefused(f"not {syntax}: {wrong}")
+    error, _, number = output.decode("utf-8", "replace").partition("\n")
+    error = _exit_error(child.returncode, errors.decode("utf-8", "replace")) or error
+    if error:
+        raise ImportRefused(f"not {syntax}: {error}")
     return int(number)
 
 
 def _feed(content: IO[bytes], pipe: int) -> None:
-    """Give a child its document; ends early where the child has ended."""
+    """Write the document to the child's standard input; stop early if the child has ended."""
     os.set_blocking(pipe, False)
     with selectors.DefaultSelector() as ready:
         ready.register(pipe, selectors.EVENT_WRITE)
         while chunk := content.read(_CHUNK):
-            left = memoryview(chunk)
-            while left:
+            remaining = memoryview(chunk)
+            while remaining:
                 if not ready.select(SECONDS):
                     raise subprocess.TimeoutExpired("parsing", SECONDS)
                 try:
-                    left = left[os.write(pipe, left) :]
+                    remaining = remaining[os.write(pipe, remaining) :]
                 except BrokenPipeError:
                     return
 
@@ -144,12 +144,12 @@ def _parse(file: RdfFile, database: Path) -> str:
     limit = SECONDS + file.path.stat().st_size / _PER_SECOND
     command = _command(str(database), file.syntax, str(file.path))
     try:
-        done = subprocess.run(  # noqa: S603 - our own interpreter and module
+        process = subprocess.run(  # noqa: S603 - our own interpreter and module
             command, capture_output=True, text=True, timeout=limit, check=False
         )
     except subprocess.TimeoutExpired:
-        return _too_long(limit)
-    return _ended(done.returncode, done.stderr) or done.stdout.strip()
+        return _timeout_message(limit)
+    return _exit_error(process.returncode, process.stderr) or process.stdout.strip()
 
 
 def _command(database: str, syntax: str, path: str) -> list[str]:
@@ -157,17 +157,17 @@ def _command(database: str, syntax: str, path: str) -> list[str]:
     return [*command, database, syntax, path, str(MEMORY)]
 
 
-def _too_long(limit: float) -> str:
+def _timeout_message(limit: float) -> str:
     return f"it keeps the parser busy for more than {limit:.0f} seconds"
 
 
-def _ended(status: int, complaint: str) -> str:
-    """What the end of a child says of its document; ``""`` where it gave an answer."""
-    if status in _OVERFLOWS:
+def _exit_error(status: int, errors: str) -> str:
+    """Return an error message for a child that failed, ``""`` for one that exited normally."""
+    if status in _CRASH_SIGNALS:
         return "nested too deeply, or too large to be parsed"
     if status:
-        last = complaint.strip().rpartition("\n")[2]
-        return f"the parser ended with status {status} ({last[:200]})"
+        last_line = errors.strip().rpartition("\n")[2]
+        return f"the parser ended with status {status} ({last_line[:200]})"
     return ""
 
 
@@ -175,39 +175,39 @@ def _ended(status: int, complaint: str) -> str:
 
 
 def parse(database: str, syntax: str, path: Path) -> str:
-    """Parse the document at ``path`` into the database; what is wrong, or ``""``."""
+    """Parse the document at ``path`` into the database; return an error message or ``""``."""
     try:
         if syntax == "RDF/XML":
             _refuse_entities(path)
-        found = ox.parse(path=str(path), format=_SYNTAXES[syntax], rename_blank_nodes=True)
-        ox.Store(database).bulk_extend(map(_recorded, found))
+        quads = ox.parse(path=str(path), format=_SYNTAXES[syntax], rename_blank_nodes=True)
+        ox.Store(database).bulk_extend(map(_with_recorded_iris, quads))
     except (SyntaxError, ValueError, OSError) as error:
-        return _words(error)
+        return _one_line(error)
     return ""
 
 
-def _recorded(quad: ox.Quad) -> ox.Quad:
-    """The quad with parts of dialogues named as stores name them."""
-    subject, predicate, value, graph = quad
+def _with_recorded_iris(quad: ox.Quad) -> ox.Quad:
+    """Rewrite the IRIs of parts of dialogues to the form that stores use."""
+    subject, predicate, target, graph = quad
     if isinstance(subject, ox.NamedNode) and "#" in subject.value:
         subject = ox.NamedNode(recorded(subject.value))
-    if isinstance(value, ox.NamedNode) and "#" in value.value:
-        value = ox.NamedNode(recorded(value.value))
-    return ox.Quad(subject, predicate, value, graph)
+    if isinstance(target, ox.NamedNode) and "#" in target.value:
+        target = ox.NamedNode(recorded(target.value))
+    return ox.Quad(subject, predicate, target, graph)
 
 
 def _count(content: IO[bytes], syntax: str) -> tuple[str, int]:
-    """What is wrong with a document, or ``""``, and how many quads came before that."""
+    """Return an error message or ``""``, and the number of quads that were parsed."""
     number = 0
     try:
         for _ in ox.parse(content, _SYNTAXES[syntax]):
             number += 1
     except (SyntaxError, ValueError, OSError) as error:
-        return _words(error), number
+        return _one_line(error), number
     return "", number
 
 
-def _words(error: Exception) -> str:
+def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())[:500]
 
 
@@ -216,10 +216,10 @@ def _refuse_entities(path: Path) -> None:
 
     parser = pyexpat.ParserCreate()
 
-    def declared(name: str, *_: object) -> None:
+    def refuse(name: str, *_: object) -> None:
         raise ValueError(f"entities are not resolved, and '{name}' is declared")
 
-    parser.EntityDeclHandler = declared
+    parser.EntityDeclHandler = refuse
     try:
         with path.open("rb") as stream:
             parser.ParseFile(stream)
@@ -228,11 +228,11 @@ def _refuse_entities(path: Path) -> None:
 
 
 def main() -> None:
-    """The process."""
+    """Run the child process."""
     import resource
 
     database, syntax, path, memory = sys.argv[1:]
-    with contextlib.suppress(ValueError, OSError):  # what a platform does not know
+    with contextlib.suppress(ValueError, OSError):  # limits that the platform lacks
         resource.setrlimit(resource.RLIMIT_AS, (int(memory), int(memory)))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if path == "-":
@@ -242,14 +242,14 @@ def main() -> None:
 
 
 def _count_stdin(syntax: str) -> None:
-    answers: list[tuple[str, int]] = []
+    results: list[tuple[str, int]] = []
     threading.stack_size(_STACK_SIZE)
-    counting = threading.Thread(target=lambda: answers.append(_count(sys.stdin.buffer, syntax)))
-    counting.start()
-    counting.join()
-    if not answers:
-        sys.exit(1)  # the thread has told why
-    print(*answers[0], sep="\n")  # noqa: T201 - the answer
+    thread = threading.Thread(target=lambda: results.append(_count(sys.stdin.buffer, syntax)))
+    thread.start()
+    thread.join()
+    if not results:
+        sys.exit(1)  # the thread has printed its exception
+    print(*results[0], sep="\n")  # noqa: T201 - the answer
 
 
 if __name__ == "__main__":

@@ -234,7 +234,7 @@ LAUGHS = "- [&a [x, x, x, x, x, x, x, x, x, x]" + "".join(
         ),
         ("- !!python/name:os.system ''", "line 1: the tag python/name:os.system"),
         ("- !local {a: 1}", "line 1: the tag !local"),
-        ("- a: .nan", "line 1: .nan is no number"),
+        ("- a: .nan", "line 1: .nan is not a number"),
         ("- *a", "not YAML|stands before its anchor"),
         ("- &a [*a]", "stands before its anchor or inside"),
         (LAUGHS + "]", "too large, aliases counted|anchored values are too many"),

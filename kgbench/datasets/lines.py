@@ -78,7 +78,7 @@ def records(path: Path) -> Iterator[tuple[int, Mapping[str, Json]]]:
     """The objects of a JSON Lines file with their line numbers; blank lines are passed over.
 
     The file is read line by line. Raises :class:`~kgbench.errors.ImportRefused`, naming the line,
-    for what is no object, and for a line of more than :data:`MOST` bytes.
+    for what is not an object, and for a line of more than :data:`MOST` bytes.
     """
     for number, line in _numbered(path):
         if not line.strip():
@@ -90,7 +90,7 @@ def records(path: Path) -> Iterator[tuple[int, Mapping[str, Json]]]:
                 f"{path}:{number}: the line is not valid JSON, perhaps cut off: {error}"
             ) from error
         if not isinstance(found, dict):
-            raise ImportRefused(f"{path}:{number}: the line is no JSON object")
+            raise ImportRefused(f"{path}:{number}: the line is not a JSON object")
         yield number, found
 
 
@@ -109,7 +109,7 @@ def word(record: Mapping[str, Json], field: str, path: Path, number: int) -> str
     """A text that a record must have, and that must be one: without halves of characters."""
     value = record.get(field)
     if not isinstance(value, str):
-        found = "is missing" if value is None else "is no text"
+        found = "is missing" if value is None else "is not a string"
         raise ImportRefused(f"{path}:{number}: {field} {found}")
     if half := _half(value):
         raise ImportRefused(f"{path}:{number}: {field} has half a character: {half}")

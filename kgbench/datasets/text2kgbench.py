@@ -230,7 +230,7 @@ def _sentence(record: Mapping[str, Json], path: Path, number: int) -> Sentence:
 
 def _facts(triples: Json, path: Path, number: int) -> Iterator[Fact]:
     if not isinstance(triples, list) or not all(isinstance(t, dict) for t in triples):
-        raise ImportRefused(f"{path}:{number}: triples is no list of objects")
+        raise ImportRefused(f"{path}:{number}: triples is not a list of objects")
     for triple in triples:
         yield Fact(*(lines.word(triple, part, path, number) for part in ("sub", "rel", "obj")))
 
@@ -256,7 +256,7 @@ def _list_files(*paths: Path) -> dict[str, tuple[str, ...]]:
             continue
         content = lines.structure(path)
         if not isinstance(content, dict) or not all(map(_is_list, content.values())):
-            raise ImportRefused(f"{path} is no object of lists of sentence ids")
+            raise ImportRefused(f"{path} is not an object of lists of sentence ids")
         found |= {test_id: tuple(ids) for test_id, ids in content.items()}
     return found
 

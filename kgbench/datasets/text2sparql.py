@@ -175,7 +175,7 @@ class _Reader:
     def question(self, content: Json, number: int) -> Question:
         place = f"question {number + 1}"
         if not isinstance(content, Mapping):
-            raise self._refused(f"{place} is no mapping")
+            raise self._refused(f"{place} is not a mapping")
         key = self.matching(content, "id", _ID, f"the id of {place}")
         place = f"question {key}"
         texts = self.mapping(content, "question", place)
@@ -191,7 +191,7 @@ class _Reader:
             raise self._refused(f"{place} has no reference query (query: sparql:)")
         features = content.get("features") or []
         if not isinstance(features, list) or not all(isinstance(one, str) for one in features):
-            raise self._refused(f"{place}: the features are no list of texts")
+            raise self._refused(f"{place}: the features are not a list of texts")
         return Question(key, dict(texts), query, tuple(features))
 
     def mapping(self, content: Json, key: str, place: str = "the file") -> Mapping[str, Json]:
@@ -260,7 +260,7 @@ class _Yaml:
         for key, value in node.value:
             if key.id != "scalar":
                 line = key.start_mark.line + 1
-                raise ImportRefused(f"{self._name}: line {line}: a key is no text")
+                raise ImportRefused(f"{self._name}: line {line}: a key is not a string")
             if key.value in found:
                 line = key.start_mark.line + 1
                 self.remarks.append(

@@ -142,7 +142,7 @@ class _Reader:
         value = raw.get(field)
         if not isinstance(value, str):
             raise self.refused(
-                _path(parent, field), "is missing" if value is None else "is no text"
+                _path(parent, field), "is missing" if value is None else "is not a string"
             )
         if not value.strip():
             raise self.refused(_path(parent, field), "is empty")
@@ -192,7 +192,7 @@ class _Reader:
         if found is None:
             raise self.refused("interactions", "is missing")
         if not isinstance(found, list) or not found:
-            raise self.refused("interactions", "is no list of prompts and responses")
+            raise self.refused("interactions", "is not a list of prompts and responses")
         messages = [self.message(item, k) for k, item in enumerate(found)]
         if len(messages) % 2:
             raise self.refused("interactions", "ends with a prompt that has no response")
@@ -248,7 +248,7 @@ class _Reader:
         found = {}
         for name, value in values.items():
             if isinstance(value, bool) or not isinstance(value, int | float):
-                raise self.refused(f"{field}.{name}", f"is no number: {str(value)[:40]!r}")
+                raise self.refused(f"{field}.{name}", f"is not a number: {str(value)[:40]!r}")
             try:
                 number = float(value)
             except OverflowError:

@@ -60,7 +60,7 @@ def read(path: Path) -> AnswerFile:
     except (OSError, ValueError) as error:
         raise ImportRefused(f"{path} cannot be read: {error}") from error
     if not isinstance(records, list):
-        raise ImportRefused(f"{path} is no list of answers")
+        raise ImportRefused(f"{path} is not a list of answers")
     digest = hashlib.sha256(content).hexdigest()
     return AnswerFile(
         system.upper() if system == "spinach" else system,
@@ -74,11 +74,11 @@ def _answers(path: Path, records: list[Json]) -> Iterator[PublishedAnswer]:
     for place, record in enumerate(records):
         where = f"{path}: answer {place} (from 0)"
         if not isinstance(record, Mapping):
-            raise ImportRefused(f"{where} is no object")
+            raise ImportRefused(f"{where} is not an object")
         question, gold = (_text(record, key, where) for key in ("question", "gold_sparql"))
         predicted = record.get("predicted_sparql")
         if predicted is not None and not isinstance(predicted, str):
-            raise ImportRefused(f"{where}: predicted_sparql is no text")
+            raise ImportRefused(f"{where}: predicted_sparql is not a string")
         expected = _result(record, "gold_answer_tuple", where)
         answered = _result(record, "predicted_answer_tuple", where)
         data: dict[str, Json] = {
@@ -121,14 +121,14 @@ def _scores(record: Mapping[str, Json], where: str) -> dict[str, float]:
     if value is None:
         return {}
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ImportRefused(f"{where}: f1 is no number")
+        raise ImportRefused(f"{where}: f1 is not a number")
     return {"f1": float(value)}
 
 
 def _text(record: Mapping[str, Json], key: str, where: str) -> str:
     value = record.get(key)
     if not isinstance(value, str) or not value.strip():
-        raise ImportRefused(f"{where}: {key} is missing or no text")
+        raise ImportRefused(f"{where}: {key} is missing or not a string")
     return value
 
 

@@ -154,7 +154,7 @@ def _said(record: Mapping[str, Json], path: Path, number: int) -> str:
     """What a model wrote, which may be anything."""
     value = record.get("response")
     if not isinstance(value, str):
-        raise ImportRefused(f"{path}:{number}: response is missing or no text")
+        raise ImportRefused(f"{path}:{number}: response is missing or not a string")
     return value
 
 
@@ -166,7 +166,7 @@ def _facts(record: Mapping[str, Json], path: Path, number: int) -> tuple[Triple,
         isinstance(t, list) and len(t) == 3 and all(isinstance(part, str) for part in t)  # noqa: PLR2004 - a triple
         for t in triples
     ):
-        raise ImportRefused(f"{path}:{number}: triples is no list of triples")
+        raise ImportRefused(f"{path}:{number}: triples is not a list of triples")
     return tuple((t[0], t[1], t[2]) for t in triples)
 
 
@@ -187,7 +187,7 @@ def _value(record: Mapping[str, Json], name: str, path: Path, number: int) -> fl
     try:
         value = float(record[name])
     except (KeyError, TypeError, ValueError, OverflowError):
-        raise ImportRefused(f"{path}:{number}: {name} is missing or no number") from None
+        raise ImportRefused(f"{path}:{number}: {name} is missing or not a number") from None
     if not math.isfinite(value):
         raise ImportRefused(f"{path}:{number}: {name} is not finite")
     return value

@@ -106,7 +106,7 @@ def read(root: Path) -> Challenge:
     and where there is no answer of any system.
     """
     if not root.is_dir():
-        raise ImportRefused(f"{root} is no folder: give the folder 'docs' of the challenge")
+        raise ImportRefused(f"{root} is not a folder: give the folder 'docs' of the challenge")
     files = sorted(path for path in root.rglob("*") if path.is_file())
     found = Challenge()
     answers = [path for path in files if path.name.endswith(_ANSWERS)]
@@ -219,7 +219,7 @@ def _answers(path: Path, questions: QuestionSet) -> dict[str, Answer]:
     found: dict[str, Answer] = {}
     for number, each in enumerate(content):
         if not isinstance(each, dict):
-            raise ImportRefused(f"{path}: answer {number} (from 0) is no object")
+            raise ImportRefused(f"{path}: answer {number} (from 0) is not an object")
         key = each.get("qname")
         if not isinstance(key, str) or key not in known:
             raise ImportRefused(f"{path}: answer {number} (from 0) names no question ('qname')")
@@ -234,7 +234,7 @@ def _text(answer: Mapping[str, Json], name: str, path: Path, key: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise ImportRefused(f"{path}: {key}: '{name}' is no text")
+        raise ImportRefused(f"{path}: {key}: '{name}' is not a string")
     return value
 
 
@@ -276,7 +276,7 @@ def _averages(
 def _number(path: Path, key: str, name: str, row: Mapping[str, Json]) -> float:
     value = row[name]
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ImportRefused(f"{path}: {key}: {name} is no number")
+        raise ImportRefused(f"{path}: {key}: {name} is not a number")
     if not math.isfinite(value) or not 0 <= value <= 1:
         raise ImportRefused(f"{path}: {key}: {name} is {value!r}, but lies between 0 and 1")
     return float(value)

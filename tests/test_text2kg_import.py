@@ -153,13 +153,13 @@ DAMAGE = {
         "precision is missing or not a number",
     ),
     "number without end": (VALUES, ENDLESS, "precision is not finite"),
-    "half a character": (TRUTH, HALF, "jsonl:1: sent has half a character"),
-    "half a label": (ONTOLOGY, HALF_LABEL, "ontology.json has half a character"),
+    "half a character": (TRUTH, HALF, "jsonl:1: sent has a lone surrogate"),
+    "half a label": (ONTOLOGY, HALF_LABEL, "ontology.json has a lone surrogate"),
     "label of no text": (ONTOLOGY, NO_LABEL, "is no ontology: 7 is missing or misplaced"),
     "triples of no objects": (TRUTH, NO_TRIPLES, "jsonl:1: triples is not a list of objects"),
     "lists of no ids": (LISTS, b'{"a": [1]}', "is not an object of lists of sentence ids"),
     "nothing said": (RESPONSES, b'{"id": "a"}', "jsonl:1: response is missing or not a string"),
-    "broken Turtle": ("ontologies/owl/ont_1_bridge.ttl", b"<a> <b", "is no valid Turtle"),
+    "broken Turtle": ("ontologies/owl/ont_1_bridge.ttl", b"<a> <b", "is not valid Turtle"),
 }
 
 

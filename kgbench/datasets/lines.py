@@ -70,7 +70,7 @@ def structure(path: Path) -> Json:
     except (ValueError, RecursionError) as error:
         raise ImportRefused(f"{path} is not valid JSON: {error}") from error
     if half := _half(json.dumps(found, ensure_ascii=False)):
-        raise ImportRefused(f"{path} has half a character: {half}")
+        raise ImportRefused(f"{path} has a lone surrogate: {half}")
     return found
 
 
@@ -112,7 +112,7 @@ def word(record: Mapping[str, Json], field: str, path: Path, number: int) -> str
         found = "is missing" if value is None else "is not a string"
         raise ImportRefused(f"{path}:{number}: {field} {found}")
     if half := _half(value):
-        raise ImportRefused(f"{path}:{number}: {field} has half a character: {half}")
+        raise ImportRefused(f"{path}:{number}: {field} has a lone surrogate: {half}")
     return value
 
 

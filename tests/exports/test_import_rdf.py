@@ -117,8 +117,8 @@ def staged(path, password=None):
         documents = sources.gather(str(path), scratch, password).files
         contents = data_sets.read(parsing.stage(documents, scratch))
         return {
-            home.graph: {quad.triple for quad in data_sets.statements(contents, home)}
-            for home in contents.taken
+            target.graph: {quad.triple for quad in data_sets.statements(contents, target)}
+            for target in contents.imported
         }
 
 
@@ -312,7 +312,7 @@ def test_a_wrong_checksum_is_refused(site, tmp_path, what):
     with (site / what).open("ab") as file:
         file.write(b"\n# altered\n")
 
-    with pytest.raises(ImportRefused, match=r"the checksum is another one"):
+    with pytest.raises(ImportRefused, match=r"the checksum does not match"):
         taken(site, store=tmp_path / "store")
 
 

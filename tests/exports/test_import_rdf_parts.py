@@ -224,7 +224,7 @@ REFUSED = {
     "bytes of another text": (lambda f: original(f, "7aCA"), "not the text whose checksum"),
     "a text with a direction": (
         lambda f: [*f, ox.Quad(node("https://e.org/a"), LIKES, LEFTWARD)],
-        "texts with a direction are not read",
+        "literals with a direction are not supported",
     ),
     "more that is wrong than is shown": (impossible, r"\(and \d+ more\)$"),
     "an origin without a name": (

@@ -63,14 +63,20 @@ def test_each_site_has_a_catalogue_of_its_own(tmp_path, scratch):
 
 EMPTY = sha(b"")
 INCOMPLETE = {
-    "no dump in the list": ({"sums": f"{EMPTY}  catalog.ttl\n", "catalogue": b""}, "lists no dump"),
-    "no dump in the folder": ({"dump": None}, "is in SHA256SUMS, but not there"),
-    "another dump": ({"dump": b"<a:a> <a:b> <a:d> .\n"}, "checksum is another one: fetch it again"),
+    "no dump in the list": (
+        {"sums": f"{EMPTY}  catalog.ttl\n", "catalogue": b""},
+        "does not list a full dump",
+    ),
+    "no dump in the folder": ({"dump": None}, "is in SHA256SUMS, but does not exist"),
+    "another dump": ({"dump": b"<a:a> <a:b> <a:d> .\n"}, "checksum does not match: fetch it again"),
     "no catalogue in the list": (
         {"sums": f"{EMPTY}  {DUMP}\n"},
         "SHA256SUMS has no checksum of it",
     ),
-    "a list of something else": ({"sums": "hello\n"}, "a line is no checksum with a name: 'hello'"),
+    "a list of something else": (
+        {"sums": "hello\n"},
+        "a line is not a checksum with a file name: 'hello'",
+    ),
     "no checksum in the catalogue": (
         {"catalogue": b"<a:b> <a:c> <a:d> .\n"},
         f"catalog.ttl states no checksum of {DUMP}",
@@ -101,10 +107,10 @@ def test_files_that_are_not_there_or_too_large(tmp_path, scratch, monkeypatch):
 def test_archives_of_too_many_files(tmp_path, scratch, monkeypatch):
     """An archive has no more files than anybody publishes; one without RDF is named, too."""
     path = write_zip(tmp_path / "a.zip", {"a.txt": b"a", "b.txt": b"b"})
-    with pytest.raises(ImportRefused, match=r"a\.zip: no file of RDF among the 2 in it"):
+    with pytest.raises(ImportRefused, match=r"a\.zip: no RDF file among the 2 in it"):
         sources.unpack(path, "a.zip", scratch)
     monkeypatch.setattr(sources, "MAX_MEMBERS", 1)
-    with pytest.raises(ImportRefused, match=r"a\.zip: 2 files are too many for an archive"):
+    with pytest.raises(ImportRefused, match=r"a\.zip: 2 files are too many for one archive"):
         sources.unpack(path, "a.zip", scratch)
 
 

@@ -23,8 +23,14 @@ from typing import Any
 import pyoxigraph as ox
 
 from kgbench.errors import ImportRefused
-from kgbench.importers.rdf.contents import Contents, Home, normalised, recorded, statements
-from kgbench.importers.rdf.sorting import Sorted
+from kgbench.importers.rdf.contents import (
+    Contents,
+    TargetGraph,
+    normalised,
+    recorded_triples,
+    statements,
+)
+from kgbench.importers.rdf.sorting import SortedStatements
 from kgbench.rdf import digest, integer, original_text
 from kgbench.record.entries import registry_entry
 from kgbench.secrets.commitments import VEILED, is_withheld
@@ -44,7 +50,7 @@ _PROGRESS_STEP = 10_000  # statements between two reports of progress
 # --- digests ---------------------------------------------------------------------------------
 
 
-def check_digests(contents: Contents, sorted_: Sorted) -> None:
+def check_digests(contents: Contents, sorted_: SortedStatements) -> None:
     """Raise :class:`ImportRefused` for a text or case that does not match its digest."""
     staged = contents.staged
     # The iterator must not be held by a variable: a traceback would keep it alive, and iterators
@@ -67,7 +73,7 @@ def check_digests(contents: Contents, sorted_: Sorted) -> None:
             _check_case(iri, triples, sorted_)
 
 
-def _check_case(iri: str, triples: list[ox.Triple], sorted_: Sorted) -> None:
+def _check_case(iri: str, triples: list[ox.Triple], sorted_: SortedStatements) -> None:
     values = {t.predicate.value: getattr(t.object, "value", "") for t in triples}
     try:
         data = json.loads(values[KGB.caseData])
@@ -87,7 +93,7 @@ def _check_case(iri: str, triples: list[ox.Triple], sorted_: Sorted) -> None:
         raise ImportRefused(f"<{iri}> is not the case whose checksum it names")
 
 
-def _class_name(task_class: str, sorted_: Sorted) -> str:
+def _class_name(task_class: str, sorted_: SortedStatements) -> str:
     """Return the name of a task class from its description, else from its IRI."""
     for triple in sorted_.catalogue.get(task_class, ()):
         if triple.predicate.value == SKOS.notation:
@@ -112,16 +118,16 @@ class Additions:
     (N-Triples). ``described`` has the new statements of the catalogue.
     """
 
-    graphs: dict[Home, list[str] | None]
+    graphs: dict[TargetGraph, list[str] | None]
     described: list[str]
 
     @property
-    def loaded(self) -> list[Home]:
+    def loaded(self) -> list[TargetGraph]:
         """The activities whose graphs the store does not have yet."""
-        return [home for home, missing in self.graphs.items() if missing is None]
+        return [target for target, missing in self.graphs.items() if missing is None]
 
 
-def new_descriptions(store: Store, sorted_: Sorted) -> list[str]:
+def new_descriptions(store: Store, sorted_: SortedStatements) -> list[str]:
     """Return, as N-Triples, the descriptions that the catalogue of ``store`` does not have yet.
 
     Raises :class:`ImportRefused` for a resource that both describe, but differently.
@@ -161,14 +167,14 @@ def _has_withheld_data(triples: Iterable[ox.Triple]) -> bool:
     return any('{\\"sha256\\":\\"' in value or '{\\"commitment\\":\\"' in value for value in values)
 
 
-def new_statements(store: Store, contents: Contents, home: Home) -> list[str]:
+def new_statements(store: Store, contents: Contents, target: TargetGraph) -> list[str]:
     """Return, as N-Triples, what a data set adds to a graph that ``store`` already has.
 
     Raises :class:`ImportRefused` if the data set adds statements but lacks some of the store's.
     """
-    stored = recorded(store.triples(home.graph))
+    stored = recorded_triples(store.triples(target.graph))
     new = []
-    for quad in statements(contents, home):
+    for quad in statements(contents, target):
         if quad.triple in stored:
             stored.discard(quad.triple)
         else:
@@ -177,7 +183,7 @@ def new_statements(store: Store, contents: Contents, home: Home) -> list[str]:
         triple = min(stored, key=str)
         subject, predicate = _shortened(triple.subject, 80), compact(triple.predicate.value)
         raise ImportRefused(
-            f"<{home.activity}> is in the store with other content ({subject} {predicate}): one "
+            f"<{target.activity}> is in the store with other content ({subject} {predicate}): one "
             f"IRI, two records; was one of them altered, or published with texts left out?"
         )
     return new
@@ -202,15 +208,15 @@ def prepare(
     catalogue = ox.NamedNode(store.iris.catalogue)
     prepared.bulk_extend(_quads_in(catalogue, store.triples(store.iris.catalogue)))
     entries = [*additions.described]
-    for home in additions.loaded:
-        entries += registry_entry(home.graph, home.activity)
-        entries.append(f"<{home.graph}> <{KGB.changeStamp}> {integer(1)} .")
+    for target in additions.loaded:
+        entries += registry_entry(target.graph, target.activity)
+        entries.append(f"<{target.graph}> <{KGB.changeStamp}> {integer(1)} .")
     prepared.bulk_load(
         "\n".join(entries).encode("utf-8"), ox.RdfFormat.N_TRIPLES, to_graph=catalogue
     )
     copier = _Copier(store, contents, progress)
-    for home in additions.graphs:
-        prepared.bulk_extend(copier.graph(home))
+    for target in additions.graphs:
+        prepared.bulk_extend(copier.graph(target))
     for graph in sorted(copier.referred):
         prepared.bulk_extend(_quads_in(ox.NamedNode(graph), store.triples(graph)))
     return prepared
@@ -224,15 +230,15 @@ def validate(
     ``described`` are the IRIs of the resources that the data set describes.
     """
     data = Data(prepared)
-    new = {home.activity for home in additions.graphs}
-    graphs = {home.graph for home in additions.graphs}
+    new = {target.activity for target in additions.graphs}
+    graphs = {target.graph for target in additions.graphs}
     subjects = set(described)
     shown: list[str] = []
     count = 0
     for complaint in complaints(data, result_shapes(data)):
         focus = str(getattr(complaint.focus, "value", complaint.focus))
-        home = contents.home(focus)
-        if (home is not None and home.activity in new) or focus in graphs or focus in subjects:
+        target = contents.target(focus)
+        if (target is not None and target.activity in new) or focus in graphs or focus in subjects:
             count += 1
             if len(shown) < _MAX_COMPLAINTS:
                 shown.append(_shortened(complaint, 300))
@@ -256,9 +262,9 @@ class _Copier:
         self._activities = {g.replace("/graph/", "/", 1): g for g in store.graphs()}
         self._starts = tuple(name for name in self._activities if name != store.iris.catalogue)
 
-    def graph(self, home: Home) -> Iterator[ox.Quad]:
-        name = ox.NamedNode(home.graph)
-        for quad in statements(self._contents, home):
+    def graph(self, target: TargetGraph) -> Iterator[ox.Quad]:
+        name = ox.NamedNode(target.graph)
+        for quad in statements(self._contents, target):
             value = quad.object
             if isinstance(value, ox.NamedNode) and value.value.startswith(self._starts):
                 self._note(value.value)
@@ -269,7 +275,7 @@ class _Copier:
 
     def _note(self, iri: str) -> None:
         """Add the store's graph that an IRI belongs to, unless the data set contains it."""
-        if self._contents.home(iri) is None:
+        if self._contents.target(iri) is None:
             for name in self._starts:
                 if iri == name or iri.startswith(name + "/"):
                     self.referred.add(self._activities[name])

@@ -27,7 +27,7 @@ from kgbench.shapes import SHAPE_FILES
 from kgbench.store import layouts
 from kgbench.vocab import BASE, KGB, OUTCOME, PROV, RDF, compact
 
-KINDS = {
+ACTIVITY_KINDS = {
     KGB.Run: "run",
     KGB.EvaluationPass: "pass",
     KGB.Invalidation: "invalidation",
@@ -36,7 +36,7 @@ KINDS = {
 }
 """The classes of activities with a graph of their own, and their names in the layout."""
 
-LEFT_OUT = frozenset(("analysis",))
+IGNORED_KINDS = frozenset(("analysis",))
 
 CATALOGUED = frozenset(
     (
@@ -68,7 +68,7 @@ _CLOCK_TOLERANCE = timedelta(days=1)  # tolerance for clocks of other machines
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class TargetGraph:
     """The graph of one activity: its IRI, the activity's, and the kind (``run``, ``pass`` ...)."""
 
     graph: str
@@ -84,22 +84,22 @@ class Contents:
     """
 
     staged: ox.Store
-    homes: dict[str, Home] = field(default_factory=dict)
+    targets: dict[str, TargetGraph] = field(default_factory=dict)
     types: dict[str, set[str]] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)
 
     @property
-    def taken(self) -> list[Home]:
+    def imported(self) -> list[TargetGraph]:
         """The activities that are imported."""
-        return [home for home in self.homes.values() if home.kind not in LEFT_OUT]
+        return [target for target in self.targets.values() if target.kind not in IGNORED_KINDS]
 
-    def home(self, subject: str) -> Home | None:
+    def target(self, subject: str) -> TargetGraph | None:
         """Return the activity whose graph has the statements about ``subject``, or ``None``."""
-        result = self.homes.get(subject)
+        result = self.targets.get(subject)
         if result is not None or "/" not in subject:
             return result
         for match in _ACTIVITY_PART.finditer(subject):
-            result = self.homes.get(subject[: match.end()])
+            result = self.targets.get(subject[: match.end()])
             if result is not None:
                 return result
         return None
@@ -115,14 +115,14 @@ def read(staged: ox.Store) -> Contents:
     _refuse_newer_layout(staged)
     for quad in staged.quads_for_pattern(None, ox.NamedNode(RDF.type), None):
         if isinstance(quad.subject, ox.NamedNode) and isinstance(quad.object, ox.NamedNode):
-            kind = KINDS.get(quad.object.value)
+            kind = ACTIVITY_KINDS.get(quad.object.value)
             if kind is not None:
-                _add_home(contents, quad.subject.value, kind)
+                _add_target(contents, quad.subject.value, kind)
             elif quad.object.value in CATALOGUED:
                 contents.types.setdefault(quad.subject.value, set()).add(quad.object.value)
-        elif is_guarded_type(quad.object):
+        elif is_kgbench_class(quad.object):
             raise ImportRefused(
-                f"a node without an IRI is said to be a {quad.object}: "
+                f"a blank node has the type {quad.object}: "
                 f"everything that kgbench records has an IRI"
             )
     for property_ in (_OLD_RECORDED_AS, _RECORDED_AS):
@@ -133,12 +133,12 @@ def read(staged: ox.Store) -> Contents:
     return contents
 
 
-def _add_home(contents: Contents, activity: str, kind: str) -> None:
+def _add_target(contents: Contents, activity: str, kind: str) -> None:
     match = _ACTIVITY.fullmatch(activity)
     if match is None or match.group(2) != kind:
-        raise ImportRefused(f"<{activity}> is no IRI that kgbench gives to an activity ({kind})")
+        raise ImportRefused(f"<{activity}> is not an IRI of kgbench for an activity ({kind})")
     name = activity.rpartition("/")[2]
-    contents.homes[activity] = Home(f"{match.group(1)}graph/{kind}/{name}", activity, kind)
+    contents.targets[activity] = TargetGraph(f"{match.group(1)}graph/{kind}/{name}", activity, kind)
 
 
 def _refuse_newer_layout(staged: ox.Store) -> None:
@@ -155,14 +155,14 @@ def _check_registry(contents: Contents) -> None:
     """Check that registry entries name graphs as the layout does, with stamps in the past."""
     staged = contents.staged
     for quad in staged.quads_for_pattern(None, ox.NamedNode(KGB.describes), None):
-        home = contents.homes.get(getattr(quad.object, "value", ""))
+        target = contents.targets.get(getattr(quad.object, "value", ""))
         graph = getattr(quad.subject, "value", "")
-        if home is None:
+        if target is None:
             continue  # an excerpt of a data set has the registry of all of it
-        if home.graph != graph:
+        if target.graph != graph:
             raise ImportRefused(
-                f"the graph <{graph}> is said to hold <{home.activity}>, which belongs into "
-                f"<{home.graph}>: it would overwrite what it does not own"
+                f"the graph <{graph}> is registered for <{target.activity}>, which belongs into "
+                f"<{target.graph}>: it would overwrite another graph"
             )
     latest = int((datetime.now(UTC) + _CLOCK_TOLERANCE).timestamp() * 1_000_000_000)
     for quad in staged.quads_for_pattern(None, ox.NamedNode(KGB.changeStamp), None):
@@ -174,12 +174,12 @@ def _check_registry(contents: Contents) -> None:
 # --- statements ------------------------------------------------------------------------------
 
 
-def names_graph(iri: str) -> bool:
+def is_graph_name(iri: str) -> bool:
     """Whether an IRI has the form of a graph name; the data set need not have that graph."""
     return _GRAPH.fullmatch(iri) is not None
 
 
-def is_guarded_type(term: Any) -> bool:
+def is_kgbench_class(term: Any) -> bool:
     """Whether a term is a class of kgbench's own vocabulary."""
     return isinstance(term, ox.NamedNode) and term.value.startswith(KGB)
 
@@ -195,14 +195,14 @@ def _shape_terms() -> frozenset[str]:
     )
 
 
-def is_ours(quad: ox.Quad) -> bool:
+def is_covered_by_shapes(quad: ox.Quad) -> bool:
     """Whether the result shapes cover a statement about a recorded resource.
 
     Other statements about it use foreign terms; they are not checked, and are kept separately.
     """
     predicate = quad.predicate.value
     if predicate == RDF.type:
-        return is_guarded_type(quad.object) or (
+        return is_kgbench_class(quad.object) or (
             isinstance(quad.object, ox.NamedNode) and quad.object.value in _shape_terms()
         )
     if predicate == PROV.wasInvalidatedBy:
@@ -217,15 +217,17 @@ def is_ours(quad: ox.Quad) -> bool:
 def check_statement(quad: ox.Quad, latest_day: str) -> None:
     """Raise :class:`ImportRefused` for unsupported terms and for times in the future."""
     if isinstance(quad.object, ox.Triple):
-        raise ImportRefused(f"{quad.subject} {quad.predicate}: triples as terms are not read")
+        raise ImportRefused(f"{quad.subject} {quad.predicate}: triple terms are not supported")
     if isinstance(quad.object, ox.Literal) and quad.object.direction is not None:
-        raise ImportRefused(f"{quad.subject} {quad.predicate}: texts with a direction are not read")
+        raise ImportRefused(
+            f"{quad.subject} {quad.predicate}: literals with a direction are not supported"
+        )
     if quad.predicate.value in _TIMES:
         value = getattr(quad.object, "value", "")
         if value[:10] > latest_day or not value[:4].isdigit() or value[4:5] != "-":
             raise ImportRefused(
-                f"{quad.subject} {compact(quad.predicate.value)}: {value[:40]!r} is in the future, "
-                f"or no time"
+                f"{quad.subject} {compact(quad.predicate.value)}: {value[:40]!r} is in the future "
+                f"or not a time"
             )
 
 
@@ -234,31 +236,31 @@ def latest_day() -> str:
     return (datetime.now(UTC) + _CLOCK_TOLERANCE).date().isoformat()
 
 
-def home_of(contents: Contents, quad: ox.Quad) -> Home | None:
+def target_of(contents: Contents, quad: ox.Quad) -> TargetGraph | None:
     """Return the activity whose graph a statement belongs to, or ``None``.
 
     ``prov:wasInvalidatedBy`` belongs to the graph of the invalidation, not to that of its subject.
     """
     if quad.predicate.value == PROV.wasInvalidatedBy and isinstance(quad.object, ox.NamedNode):
-        home = contents.homes.get(quad.object.value)
-        if home is not None and home.kind == "invalidation":
-            return home
+        target = contents.targets.get(quad.object.value)
+        if target is not None and target.kind == "invalidation":
+            return target
     subject = quad.subject
-    return contents.home(subject.value) if isinstance(subject, ox.NamedNode) else None
+    return contents.target(subject.value) if isinstance(subject, ox.NamedNode) else None
 
 
-def statements(contents: Contents, home: Home) -> Iterator[ox.Quad]:
+def statements(contents: Contents, target: TargetGraph) -> Iterator[ox.Quad]:
     """Yield the statements that belong to one activity's graph, without foreign ones."""
     staged = contents.staged
     graphs: tuple[ox.NamedNode | ox.DefaultGraph, ...] = (
-        ox.NamedNode(home.graph),
+        ox.NamedNode(target.graph),
         ox.DefaultGraph(),
     )
     seen: set[ox.Triple] = set()
-    both = len(contents.homes) > 0 and _has_default(staged)
+    both = len(contents.targets) > 0 and _has_default(staged)
     for graph in graphs if both else graphs[:1]:
         for quad in staged.quads_for_pattern(None, None, None, graph):
-            if home_of(contents, quad) != home or not belongs(contents, quad):
+            if target_of(contents, quad) != target or not is_recorded(contents, quad):
                 continue
             if both:
                 if quad.triple in seen:
@@ -271,11 +273,11 @@ def _with_recorded_as(quad: ox.Quad) -> ox.Quad:
     return ox.Quad(quad.subject, _RECORDED_AS, quad.object, quad.graph_name)
 
 
-def belongs(contents: Contents, quad: ox.Quad) -> bool:
+def is_recorded(contents: Contents, quad: ox.Quad) -> bool:
     """Whether a statement about a recorded resource is part of the record, not foreign."""
     if quad.predicate.value == PROV.wasInvalidatedBy:
-        return home_of(contents, quad) is not None
-    return is_ours(quad)
+        return target_of(contents, quad) is not None
+    return is_covered_by_shapes(quad)
 
 
 def _has_default(staged: ox.Store) -> bool:
@@ -289,7 +291,7 @@ def normalised(triples: Iterable[ox.Triple]) -> set[ox.Triple]:
     return {quad.triple for quad in store}
 
 
-def recorded(triples: Iterable[ox.Triple]) -> set[ox.Triple]:
+def recorded_triples(triples: Iterable[ox.Triple]) -> set[ox.Triple]:
     """Return normalised triples of an activity's graph in the form of :func:`statements`."""
     return {
         ox.Triple(t.subject, _RECORDED_AS, t.object) if t.predicate == _OLD_RECORDED_AS else t

@@ -25,7 +25,7 @@ from kgbench.importers.rdf.checks import (
     prepare,
     validate,
 )
-from kgbench.importers.rdf.contents import Contents, Home
+from kgbench.importers.rdf.contents import Contents, TargetGraph
 from kgbench.importers.rdf.sorting import sort
 from kgbench.importers.rdf.sources import Origin
 from kgbench.model import Json
@@ -88,19 +88,19 @@ def load(
     sorted_ = sort(contents, store.iris)
     summary = Summary(list(origins), foreign=len(sorted_.foreign), left_out=sorted_.left_out)
     _skip_known_originals(store, contents, summary)
-    if not contents.taken and not sorted_.catalogue and not summary.elsewhere:
+    if not contents.imported and not sorted_.catalogue and not summary.elsewhere:
         raise ImportRefused(
             f"{', '.join(origin.name for origin in origins)}: no run, pass or invalidation of "
             f"kgbench in it, and nothing that one could refer to"
         )
     additions = Additions({}, new_descriptions(store, sorted_))
-    for home in contents.taken:
-        if not _is_registered(store, home):
-            additions.graphs[home] = None
-        elif missing := new_statements(store, contents, home):
-            additions.graphs[home] = missing
+    for target in contents.imported:
+        if not _is_registered(store, target):
+            additions.graphs[target] = None
+        elif missing := new_statements(store, contents, target):
+            additions.graphs[target] = missing
         else:
-            summary.there.append(home.activity)
+            summary.there.append(target.activity)
     if summary.elsewhere and not additions.graphs:
         additions.described.clear()  # they describe what the store has under other IRIs
     summary.described = len(additions.described)
@@ -117,18 +117,20 @@ def _skip_known_originals(store: Store, contents: Contents, summary: Summary) ->
 
     The same run under two IRIs would be counted twice.
     """
-    for activity, home in list(contents.homes.items()):
+    for activity, target in list(contents.targets.items()):
         origin = contents.origins.get(activity)
-        if origin is None or home.kind not in ("run", "pass", "invalidation"):
+        if origin is None or target.kind not in ("run", "pass", "invalidation"):
             continue
         is_stored = _catalogue_has(store, f"?graph <{KGB.describes}> <{origin}> .")
         if is_stored:
             summary.elsewhere.append((activity, origin))
-            contents.homes[activity] = Home(home.graph, home.activity, "analysis")  # left out
+            contents.targets[activity] = TargetGraph(
+                target.graph, target.activity, "analysis"
+            )  # left out
 
 
-def _is_registered(store: Store, home: Home) -> bool:
-    return _catalogue_has(store, f"<{home.graph}> <{KGB.describes}> <{home.activity}> .")
+def _is_registered(store: Store, target: TargetGraph) -> bool:
+    return _catalogue_has(store, f"<{target.graph}> <{KGB.describes}> <{target.activity}> .")
 
 
 def _catalogue_has(store: Store, pattern: str) -> bool:
@@ -147,7 +149,7 @@ def _write(
     graph = store.iris.mint("importGraph", **{"import": identity})
     started = datetime.now(UTC)
     is_repeated = _catalogue_has(store, f"<{graph}> <{KGB.describes}> <{node}> .")
-    store.drop([home.graph for home in additions.loaded] + ([] if is_repeated else [graph]))
+    store.drop([target.graph for target in additions.loaded] + ([] if is_repeated else [graph]))
     store.bulk_load(_content(prepared, additions.loaded))
     lines = _import_activity(store, node, summary.sources, additions.graphs)
     blocks = [
@@ -160,36 +162,38 @@ def _write(
             f"<{node}> <{PROV.endedAtTime}> {moment(datetime.now(UTC))} .",
         ]
         blocks.append(Block(store.iris.catalogue, registry_entry(graph, node)))
-    for home, missing in additions.graphs.items():
-        blocks.append(Block(home.graph, missing or []))
+    for target, missing in additions.graphs.items():
+        blocks.append(Block(target.graph, missing or []))
         if missing is None:
-            blocks.append(Block(store.iris.catalogue, registry_entry(home.graph, home.activity)))
-            _count(summary, home)
+            blocks.append(
+                Block(store.iris.catalogue, registry_entry(target.graph, target.activity))
+            )
+            _count(summary, target)
         else:
-            summary.grown.append(home.activity)
+            summary.grown.append(target.activity)
     store.write([*blocks, Block(graph, lines)])
-    aggregates.seal(store, (home.graph for home in additions.graphs if home.kind == "pass"))
+    aggregates.seal(store, (target.graph for target in additions.graphs if target.kind == "pass"))
 
 
-def _count(summary: Summary, home: Home) -> None:
+def _count(summary: Summary, target: TargetGraph) -> None:
     lists = {"run": summary.runs, "pass": summary.passes, "invalidation": summary.invalidations}
-    if home.kind in lists:
-        lists[home.kind].append(home.activity)
+    if target.kind in lists:
+        lists[target.kind].append(target.activity)
 
 
-def _content(prepared: ox.Store, homes: Iterable[Home]) -> Iterator[Block]:
-    for home in homes:
+def _content(prepared: ox.Store, targets: Iterable[TargetGraph]) -> Iterator[Block]:
+    for target in targets:
         lines: list[str] = []
-        for quad in prepared.quads_for_pattern(None, None, None, ox.NamedNode(home.graph)):
+        for quad in prepared.quads_for_pattern(None, None, None, ox.NamedNode(target.graph)):
             lines.append(f"{quad.triple} .")
             if len(lines) == _BLOCK_SIZE:
-                yield Block(home.graph, lines)
+                yield Block(target.graph, lines)
                 lines = []
-        yield Block(home.graph, lines)
+        yield Block(target.graph, lines)
 
 
 def _import_activity(
-    store: Store, node: str, sources: Sequence[Origin], homes: Iterable[Home]
+    store: Store, node: str, sources: Sequence[Origin], targets: Iterable[TargetGraph]
 ) -> list[str]:
     """Return N-Triples that describe the import: its software, sources and graphs."""
     software = this_software()
@@ -206,4 +210,4 @@ def _import_activity(
             f"{source} <{DCTERMS.source}> {string(origin.name)} .",
             f"{source} <{KGB.sourceDigest}> {string(origin.digest)} .",
         ]
-    return lines + [f"<{node}> <{PROV.generated}> <{home.graph}> ." for home in homes]
+    return lines + [f"<{node}> <{PROV.generated}> <{target.graph}> ." for target in targets]

@@ -16,17 +16,17 @@ import pyoxigraph as ox
 
 from kgbench.errors import ImportRefused
 from kgbench.importers.rdf.contents import (
-    LEFT_OUT,
+    IGNORED_KINDS,
     Contents,
-    Home,
-    belongs,
+    TargetGraph,
     check_statement,
-    home_of,
-    is_guarded_type,
-    is_ours,
+    is_covered_by_shapes,
+    is_graph_name,
+    is_kgbench_class,
+    is_recorded,
     latest_day,
-    names_graph,
     normalised,
+    target_of,
 )
 from kgbench.store import declared
 from kgbench.store.iris import Iris
@@ -57,7 +57,7 @@ Term: TypeAlias = Any  # the object of a pyoxigraph triple
 
 
 @dataclass(slots=True)
-class Sorted:
+class SortedStatements:
     """The statements of a data set that do not belong to an activity's graph.
 
     ``catalogue`` has descriptions for the catalogue, by subject. ``foreign`` has, as N-Triples, the
@@ -70,7 +70,7 @@ class Sorted:
     left_out: int = 0
 
 
-def sort(contents: Contents, iris: Iris) -> Sorted:
+def sort(contents: Contents, iris: Iris) -> SortedStatements:
     """Sort every statement. Raises :class:`ImportRefused` for the first invalid one."""
     sorter = _Sorter(contents, iris)
     for quad in contents.staged:
@@ -81,7 +81,7 @@ def sort(contents: Contents, iris: Iris) -> Sorted:
 
 class _Sorter:
     def __init__(self, contents: Contents, iris: Iris) -> None:
-        self.result = Sorted()
+        self.result = SortedStatements()
         self._contents = contents
         self._declared = _declarations(iris)
         self._fixed = {s for s, pairs in self._declared.items() if _types(pairs) & _FIXED_CLASSES}
@@ -90,9 +90,9 @@ class _Sorter:
 
     def add_quad(self, quad: ox.Quad) -> None:
         check_statement(quad, self._latest)
-        home = home_of(self._contents, quad)
-        if home is not None:
-            self._add_recorded(quad, home)
+        target = target_of(self._contents, quad)
+        if target is not None:
+            self._add_recorded(quad, target)
             return
         if isinstance(quad.subject, ox.BlankNode):
             self._add_foreign(quad)
@@ -100,35 +100,35 @@ class _Sorter:
         assert isinstance(quad.subject, ox.NamedNode)
         self._add_described(quad, quad.subject.value)
 
-    def _add_recorded(self, quad: ox.Quad, home: Home) -> None:
-        if home.kind in LEFT_OUT:
+    def _add_recorded(self, quad: ox.Quad, target: TargetGraph) -> None:
+        if target.kind in IGNORED_KINDS:
             self.result.left_out += 1
-        elif not belongs(self._contents, quad):
+        elif not is_recorded(self._contents, quad):
             self._add_foreign(quad)
-        elif not self._is_in_place(quad, home):
+        elif not self._is_in_place(quad, target):
             raise ImportRefused(
-                f"the graph {quad.graph_name} says of {quad.subject} what only the graph "
-                f"<{home.graph}> may say ({compact(quad.predicate.value)})"
+                f"the graph {quad.graph_name} has a statement about {quad.subject} that only the graph "
+                f"<{target.graph}> may say ({compact(quad.predicate.value)})"
             )
 
-    def _is_in_place(self, quad: ox.Quad, home: Home) -> bool:
+    def _is_in_place(self, quad: ox.Quad, target: TargetGraph) -> bool:
         """Whether a statement is in its graph or in the default graph, perhaps in others too."""
         graph = quad.graph_name
-        if isinstance(graph, ox.DefaultGraph) or graph.value == home.graph:
+        if isinstance(graph, ox.DefaultGraph) or graph.value == target.graph:
             return True
-        in_home = ox.Quad(quad.subject, quad.predicate, quad.object, ox.NamedNode(home.graph))
-        return in_home in self._contents.staged
+        in_target = ox.Quad(quad.subject, quad.predicate, quad.object, ox.NamedNode(target.graph))
+        return in_target in self._contents.staged
 
     def _add_described(self, quad: ox.Quad, subject: str) -> None:
         types = self._contents.types.get(subject)
-        if names_graph(subject):
+        if is_graph_name(subject):
             return  # the import writes its own registry entries
         if subject in self._declared:
             self._compare(quad, subject)
         elif subject.startswith((KGB, OUTCOME)) or subject == KGB.removesuffix("#"):
             self.result.left_out += 1
         elif types is not None:
-            if is_ours(quad):
+            if is_covered_by_shapes(quad):
                 self.result.catalogue.setdefault(subject, []).append(quad.triple)
             else:
                 self._add_foreign(quad)
@@ -162,13 +162,13 @@ class _Sorter:
     def _has_kgbench_type(self, subject: str) -> bool:
         node = ox.NamedNode(subject)
         quads = self._contents.staged.quads_for_pattern(node, ox.NamedNode(RDF.type), None)
-        return any(is_guarded_type(quad.object) for quad in quads)
+        return any(is_kgbench_class(quad.object) for quad in quads)
 
     def _add_foreign(self, quad: ox.Quad) -> None:
         if isinstance(quad.subject, ox.NamedNode) and quad.predicate.value.startswith(KGB):
             raise ImportRefused(
-                f"{quad.subject}: {compact(quad.predicate.value)} is said of something that is "
-                f"not described as anything kgbench knows"
+                f"{quad.subject}: {compact(quad.predicate.value)} has a subject that is "
+                f"not of any kind that kgbench knows"
             )
         self.result.foreign.append(f"{quad.triple} .")
 

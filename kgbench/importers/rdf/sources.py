@@ -126,19 +126,19 @@ def _site(name: str, fetch: Fetch, scratch: Path, password: str | None) -> Gathe
         fetch(CATALOGUE, metadata / CATALOGUE, _MAX_METADATA)
     except FileNotFoundError:
         raise ImportRefused(
-            f"{name}: no result set that kgbench published: it has no {SUMS} or no {CATALOGUE}; "
+            f"{name}: not a site that kgbench published: {SUMS} or {CATALOGUE} is missing; "
             f"name a file"
         ) from None
     sums = _sums(metadata / SUMS, name)
     _verify(metadata / CATALOGUE, sums.get(CATALOGUE), f"{name}/{CATALOGUE}")
     dump = next((candidate for candidate in DUMPS if candidate in sums), None)
     if dump is None:
-        raise ImportRefused(f"{name}: {SUMS} lists no dump of everything ({DUMPS[0]})")
+        raise ImportRefused(f"{name}: {SUMS} does not list a full dump ({DUMPS[0]})")
     path = _next_path(scratch / "fetched")
     try:
         fetch(dump, path, MAX_DOWNLOAD)
     except FileNotFoundError:
-        raise ImportRefused(f"{name}: {dump} is in {SUMS}, but not there") from None
+        raise ImportRefused(f"{name}: {dump} is in {SUMS}, but does not exist") from None
     _verify(path, sums[dump], f"{name}/{dump}")
     for checksum in _catalogue_checksums(metadata / CATALOGUE, dump, scratch):
         _verify(path, checksum, f"{name}/{dump} (by {CATALOGUE})")
@@ -150,7 +150,9 @@ def _sums(path: Path, name: str) -> dict[str, str]:
     for line in path.read_text("utf-8", errors="replace").splitlines():
         match = _SUMS_LINE.fullmatch(line)
         if match is None:
-            raise ImportRefused(f"{name}/{SUMS}: a line is no checksum with a name: {line[:80]!r}")
+            raise ImportRefused(
+                f"{name}/{SUMS}: a line is not a checksum with a file name: {line[:80]!r}"
+            )
         sums[match.group(2).removeprefix("./")] = match.group(1)
     return sums
 
@@ -159,7 +161,7 @@ def _verify(path: Path, expected: str | None, name: str) -> None:
     if expected is None:
         raise ImportRefused(f"{name}: {SUMS} has no checksum of it")
     if sha256(path) != expected:
-        raise ImportRefused(f"{name}: the checksum is another one: fetch it again")
+        raise ImportRefused(f"{name}: the checksum does not match: fetch it again")
 
 
 def _catalogue_checksums(catalogue: Path, dump: str, scratch: Path) -> list[str]:
@@ -276,7 +278,7 @@ def unpack(path: Path, name: str, scratch: Path, password: str | None = None) ->
         syntax = _syntax(last)
         if syntax is None:
             raise ImportRefused(
-                f"{name}: what kind of RDF this is cannot be told from its name: "
+                f"{name}: the name does not show which RDF format this is: "
                 f"it should end in {', '.join(FORMATS)}, perhaps with .gz, .zst or .zip after it"
             )
         with path.open("rb") as stream:
@@ -353,10 +355,10 @@ def _unpack_members(path: Path, name: str, scratch: Path, password: str | None) 
                 archive.setpassword(password.encode("utf-8"))
             members = [m for m in archive.infolist() if not m.is_dir()]
             if len(members) > MAX_MEMBERS:
-                raise ImportRefused(f"{name}: {len(members)} files are too many for an archive")
+                raise ImportRefused(f"{name}: {len(members)} files are too many for one archive")
             rdf_members = [m for m in members if is_rdf(m.filename)]
             if not rdf_members:
-                raise ImportRefused(f"{name}: no file of RDF among the {len(members)} in it")
+                raise ImportRefused(f"{name}: no RDF file among the {len(members)} in it")
             return [_unpack_member(archive, m, name, scratch, password) for m in rdf_members]
     except damage.errors() as error:
         raise ImportRefused(f"{name}: the archive is damaged ({error}): fetch it again") from error

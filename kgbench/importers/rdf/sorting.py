@@ -107,8 +107,8 @@ class _Sorter:
             self._add_foreign(quad)
         elif not self._is_in_place(quad, target):
             raise ImportRefused(
-                f"the graph {quad.graph_name} has a statement about {quad.subject} that only the graph "
-                f"<{target.graph}> may say ({compact(quad.predicate.value)})"
+                f"the graph {quad.graph_name} has a statement about {quad.subject} "
+                f"({compact(quad.predicate.value)}) that only the graph <{target.graph}> may have"
             )
 
     def _is_in_place(self, quad: ox.Quad, target: TargetGraph) -> bool:

@@ -23,7 +23,12 @@ from kgbench.importers import text2kgbench_catalogue as catalogue_lines
 from kgbench.importers.llm_kg_bench import ImportedModel, ImportedRun
 from kgbench.importers.repeatable import Repeatable
 from kgbench.importers.text2kgbench_ontologies import differences
-from kgbench.importers.text2kgbench_responses import Given, Response, ResponseSet, response_sets
+from kgbench.importers.text2kgbench_responses import (
+    OntologyResponses,
+    Response,
+    ResponseSet,
+    response_sets,
+)
 from kgbench.importers.text2kgbench_tasks import SUITE, part_task
 from kgbench.model import Call, Case, Dialogue, Evaluation, ModelSetup, Reply, Task, Turn
 from kgbench.rdf import canonical_json, digest
@@ -131,7 +136,7 @@ def read(root: Path, progress: Callable[[int], None] | None = None) -> ImportedD
     for responses in sets:
         for name in responses.files:
             if (responses.collection, name) not in names:
-                responses.given(name)  # refuses damaged responses without an ontology, too
+                responses.read_ontology(name)  # refuses damaged responses without an ontology, too
     checked = []
     for collection, name in collections_and_names:
         part_sets = [s for s in sets if s.collection == collection and name in s.files]
@@ -184,7 +189,7 @@ def _check_part(root: Path, collection: str, name: str, sets: Iterable[ResponseS
     part_problems = [*problems(imported.part), *differences(root, imported.part)]
     checked = _Checked(collection, name, imported.tasks, part_problems)
     for responses in sets:
-        answers = responses.given(name)
+        answers = responses.read_ontology(name)
         part_problems += _response_problems(imported, responses, answers)
         known = list(_case_responses(imported, responses, answers))
         key = responses.model, responses.split
@@ -194,7 +199,7 @@ def _check_part(root: Path, collection: str, name: str, sets: Iterable[ResponseS
 
 
 def _case_responses(
-    imported: ImportedPart, responses: ResponseSet, answers: Given
+    imported: ImportedPart, responses: ResponseSet, answers: OntologyResponses
 ) -> Iterator[Response]:
     """Yield the responses to sentences that are cases."""
     ids = {str(case.uid) for case in imported.cases.get(responses.split, ())}
@@ -209,7 +214,7 @@ def _with_verified(imported: ImportedPart) -> dict[str, list[Case]]:
 
 
 def _response_problems(
-    imported: ImportedPart, responses: ResponseSet, answers: Given
+    imported: ImportedPart, responses: ResponseSet, answers: OntologyResponses
 ) -> Iterator[Problem]:
     ids = {response.id for response in answers.responses}
     yield from answers.problems
@@ -290,7 +295,7 @@ class _Conversion:
                 {str(case.uid): case for case in imported.cases[split]},
             )
             prompts = self._prompts(imported.part, cases)
-            known = _case_responses(imported, self._set, self._set.given(name))
+            known = _case_responses(imported, self._set, self._set.read_ontology(name))
             for iteration, response in enumerate(known):
                 case = cases[response.id]
                 dialogue = self._dialogue(task, case, iteration, response, prompts)

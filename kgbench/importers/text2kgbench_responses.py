@@ -49,7 +49,7 @@ class Response:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class OntologyResponses:
     """The responses to the sentences of one ontology, and their problems."""
 
     responses: list[Response]
@@ -77,7 +77,7 @@ class ResponseSet:
             content.update(lines.digest(path))
         return content.hexdigest()
 
-    def given(self, name: str) -> Given:
+    def read_ontology(self, name: str) -> OntologyResponses:
         """Read the responses to the sentences of the ontology ``name``.
 
         Raises :class:`~kgbench.errors.ImportRefused`, with file and line, for a damaged file.
@@ -103,7 +103,7 @@ class ResponseSet:
             for response in responses
             if response.differs
         ]
-        return Given(responses, problems)
+        return OntologyResponses(responses, problems)
 
 
 def response_sets(root: Path, collection: str) -> Iterator[ResponseSet]:

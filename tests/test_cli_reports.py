@@ -21,8 +21,8 @@ from kgbench.cli import app, import_rdf
 from kgbench.cli.progress import progress
 from kgbench.engine.progress import Wait
 from kgbench.errors import ResourceError
-from kgbench.importers.rdf import Summary
-from kgbench.importers.rdf_sources import Origin
+from kgbench.importers.rdf.loading import Summary
+from kgbench.importers.rdf.sources import Origin
 from kgbench.store import open_store
 from kgbench.tasks import catalogue
 from tests.analysis_store import owned

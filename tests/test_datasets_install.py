@@ -111,7 +111,7 @@ def test_files_are_fetched_and_checked(data: Path) -> None:
         with pytest.raises(ImportRefused, match=r"cannot be fetched"):
             install(replace(wanted, files={"absent": "0" * 64}), None, lambda _: [])
     assert home.record(NAME) is not None
-    with pytest.raises(ImportRefused, match="is no https address"):
+    with pytest.raises(ImportRefused, match="is not an https URL"):
         install(replace(wanted, url="http://192.0.2.1/"), None, lambda _: [])
 
 

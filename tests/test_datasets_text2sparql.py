@@ -58,7 +58,7 @@ def test_questions_are_read_with_all_languages(folder: Path) -> None:
         ("id: https://example.org/2025/office/", "id: office", "the IRI of the data set"),
         ("- id: 2", "- id: 1", "two questions have the id 1"),
         ("- id: 2", "- number: 2", "the id of question 2"),
-        ("de: Wer arbeitet im Verkauf?", "'no tag': x", "is no language tag"),
+        ("de: Wer arbeitet im Verkauf?", "'no tag': x", "is not a language tag"),
         ("en: Who works in sales?", "en: ", "the text in 'en' is empty"),
         ('query: {sparql: "ASK', 'answer: {sparql: "ASK', "no mapping 'query'"),
         ("features: [SELECT,", "features: [[SELECT],", "no list of texts"),

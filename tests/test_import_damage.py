@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from kgbench.datasets import home
 from kgbench.errors import ImportRefused, ResourceError
-from kgbench.importers import archives, inspect_files, rdf_files
+from kgbench.importers import archives, inspect_files
+from kgbench.importers.rdf import sources
 from kgbench.tasks import graphs
 
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
@@ -86,7 +87,7 @@ def test_any_damage_to_a_dump_is_refused(folder, content, password):
     path = kept(folder, "dump.zip", content)
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         try:
-            rdf_files.unpack(path, "dump.zip", Path(scratch), password)
+            sources.unpack(path, "dump.zip", Path(scratch), password)
         except ImportRefused as refused:
             assert "dump.zip" in str(refused)
 

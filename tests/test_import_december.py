@@ -234,9 +234,9 @@ LAUGHS = "- [&a [x, x, x, x, x, x, x, x, x, x]" + "".join(
         ),
         ("- !!python/name:os.system ''", "line 1: the tag python/name:os.system"),
         ("- !local {a: 1}", "line 1: the tag !local"),
-        ("- a: .nan", "line 1: .nan is no number"),
-        ("- *a", "not YAML|stands before its anchor"),
-        ("- &a [*a]", "stands before its anchor or inside"),
+        ("- a: .nan", "line 1: .nan is not a number"),
+        ("- *a", "not YAML|precedes its anchor"),
+        ("- &a [*a]", "precedes its anchor or is inside"),
         (LAUGHS + "]", "too large, aliases counted|anchored values are too many"),
         ("- " + "[" * 5000, "nested too deeply"),
         ("a: 1", "a list of records was expected, found an object"),
@@ -247,8 +247,8 @@ LAUGHS = "- [&a [x, x, x, x, x, x, x, x, x, x]" + "".join(
         ("- [a", "not YAML"),
         ("- {[1]: 2}", "a key is neither"),
         ("- \x00", "control characters"),
-        ("- !!python/object/apply:datetime.timedelta [x]", "the time span is none"),
-        ("- !!python/object/apply:datetime.timedelta [999999999999]", "beyond all time"),
+        ("- !!python/object/apply:datetime.timedelta [x]", "the time span is invalid"),
+        ("- !!python/object/apply:datetime.timedelta [999999999999]", "time span is too long"),
     ],
 )
 def test_other_yaml_is_refused(content: str, message: str) -> None:
@@ -353,7 +353,7 @@ def test_a_file_that_changes_meanwhile_is_refused(tmp_path: Path) -> None:
     (file,) = open_results(path)
     (run,) = read_runs(file, Iris())
     path.write_bytes(as_json([december()]))
-    with pytest.raises(ImportRefused, match="has changed while it was imported"):
+    with pytest.raises(ImportRefused, match="changed during the import"):
         list(run.items)
 
 

@@ -131,11 +131,11 @@ def _in(name: str, change: Callable[[Any], Any]) -> Change:
 ANSWERS, SCORES = "ck25_answers.json", "ck25_eval.json"
 FAULTS: dict[str, tuple[Change, str]] = {
     "answers no list": (_in(ANSWERS, lambda _: {}), "a list of answers"),
-    "answer no object": (_in(ANSWERS, lambda one: [*one, 1]), "is no object"),
+    "answer no object": (_in(ANSWERS, lambda one: [*one, 1]), "is not an object"),
     "unknown key": (_in(ANSWERS, lambda one: [one[0] | {"qname": "ck25:9-en"}]), "names no"),
     "twice": (_in(ANSWERS, lambda one: [one[0], one[0]]), "two answers"),
-    "query no text": (_in(ANSWERS, lambda one: [one[0] | {"query": 1}]), "'query' is no text"),
-    "half a character": (_in(ANSWERS, lambda one: [one[0] | {"query": "\ud800"}]), "half"),
+    "query no text": (_in(ANSWERS, lambda one: [one[0] | {"query": 1}]), "'query' is not a string"),
+    "half a character": (_in(ANSWERS, lambda one: [one[0] | {"query": "\ud800"}]), "surrogate"),
     "score no number": (_in(SCORES, lambda one: one | {"ck25:1-en": {"set_F": "1"}}), "no number"),
     "score too large": (_in(SCORES, lambda one: one | {"ck25:1-en": {"set_F": 2}}), "between"),
     "truth as score": (_in(SCORES, lambda one: one | {"ck25:1-en": {"set_F": True}}), "no number"),

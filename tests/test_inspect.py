@@ -205,39 +205,39 @@ VERDICT = (*SCORE, "metadata", "kgbench_verdicts", 0)
 @pytest.mark.parametrize(
     ("place", "value", "message"),
     [
-        (("metadata",), {}, "is no task of kgbench"),
-        (("metadata",), None, "is no task of kgbench"),
+        (("metadata",), {}, "is not a task of kgbench"),
+        (("metadata",), None, "is not a task of kgbench"),
         (CASE, "x", "does not name a case"),
-        ((*CASE, "index"), True, "index is no int"),
+        ((*CASE, "index"), True, "index is not of type int"),
         ((*CASE, "index"), 10**12, "out of range"),
         ((*CASE, "index"), 1, "is another one here"),
         ((*CASE, "seed"), 5, "is another one here"),
         ((*CASE, "label"), "Theirs", "no task 'Theirs'"),
         ((*CASE, "version"), "9", "by version 9 of its task class"),
         ((*CASE, "suite"), "another", "mixes the suites another, kgbench-1"),
-        ((*CASE, "suite"), "a> <b", "suite is no name of a suite"),
+        ((*CASE, "suite"), "a> <b", "suite is not the name of a suite"),
         (("metadata", "kgbench_turns"), {"a": 1}, "not as kgbench writes them"),
-        (TURN, 5, "is no object"),
-        ((*TURN, "started"), "yesterday", "no ISO 8601 time"),
+        (TURN, 5, "is not an object"),
+        ((*TURN, "started"), "yesterday", "not an ISO 8601 time"),
         ((*TURN, "ended"), "2026-10-01T12:00:00", "no time zone"),
         ((*TURN, "ended"), "2020-10-01T12:00:00+00:00", "ends before it begins"),
         ((*TURN, "answer"), None, "answer is missing"),
-        ((*TURN, "prompt"), 7, "prompt is no text"),
-        ((*TURN, "usage"), [1], "no list of token counts"),
-        ((*TURN, "usage"), [-1, 0, None, True], "something else than counts"),
-        ((*SCORE, "value"), 1.0, "no table of scores"),
+        ((*TURN, "prompt"), 7, "prompt is not a string"),
+        ((*TURN, "usage"), [1], "not a list of token counts"),
+        ((*TURN, "usage"), [-1, 0, None, True], "something other than counts"),
+        ((*SCORE, "value"), 1.0, "not an object with scores"),
         ((*SCORE, "value", "f1"), float("inf"), "not finite"),
         ((*SCORE, "value", "f1"), 10**400, "not finite"),
-        ((*SCORE, "value", "f1"), "1", "is no number"),
+        ((*SCORE, "value", "f1"), "1", "is not a number"),
         ((*SCORE, "value", "f1"), -0.5, "f1 is -0.5, which f1 cannot be"),
         ((*TURN, "feedback"), "spelling", "feedback is none of syntax"),
         ((*SCORE, "value", "fame"), 1.0, "no score 'fame'"),
-        (("scores",), 2, "'scores' is no object"),
-        ((*SCORE, "metadata"), [0], "'metadata' is no object"),
-        ((*SCORE, "metadata"), None, "not one verdict for each answer"),
-        (VERDICT, [], "is no verdict"),
-        ((*VERDICT, "scores"), [], "is no verdict"),
-        ((*VERDICT, "outcome"), "fine", "is no verdict"),
+        (("scores",), 2, "'scores' is not an object"),
+        ((*SCORE, "metadata"), [0], "'metadata' is not an object"),
+        ((*SCORE, "metadata"), None, "not have one verdict for each answer"),
+        (VERDICT, [], "is not a verdict"),
+        ((*VERDICT, "scores"), [], "is not a verdict"),
+        ((*VERDICT, "outcome"), "fine", "is not a verdict"),
     ],
 )
 def test_what_is_not_as_it_should_be_is_refused(logs, place, value, message, tmp_path):
@@ -325,7 +325,7 @@ def test_a_model_without_a_name_is_refused(logs, tmp_path, name):
     """A log has to say which model answered, in a name that can be shown."""
     content = copy.deepcopy(logs[ONE])
     content["eval"]["model"] = name
-    with pytest.raises(ImportRefused, match=r"eval\.model is no name of a model"):
+    with pytest.raises(ImportRefused, match=r"eval\.model is not the name of a model"):
         imported(inspect_log.write(tmp_path, content, "json"))
 
 

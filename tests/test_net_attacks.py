@@ -7,7 +7,7 @@ import pytest
 
 from kgbench.datasets import install
 from kgbench.execution import endpoint
-from kgbench.importers import rdf_sources
+from kgbench.importers.rdf import sources
 from kgbench.net import limits
 from kgbench.secrets.echoes import Echoes
 from kgbench.store import connections
@@ -31,11 +31,11 @@ def small(monkeypatch):
     """Limits that a test reaches quickly."""
     for module, name in (
         *((limits, "REPLY"), (limits, "_EXEMPT"), (endpoint, "MOST_BYTES")),
-        *((connections, "MOST_BYTES"), (rdf_sources, "MAX_DOWNLOAD"), (install, "_LARGEST")),
-        (rdf_sources, "_LARGEST_NOTE"),
+        *((connections, "MOST_BYTES"), (sources, "MAX_DOWNLOAD"), (install, "_LARGEST")),
+        (sources, "_MAX_METADATA"),
     ):
         monkeypatch.setattr(module, name, MOST)
-    for module in (rdf_sources, install):
+    for module in (sources, install):
         monkeypatch.setattr(module, "_PATIENCE", clients.SECONDS)
     monkeypatch.setattr(endpoint, "_LONGEST_WAIT", 0.01)
     monkeypatch.setattr(servers, "LONGEST", 20.0)
@@ -115,8 +115,8 @@ def test_headers_without_end_are_told(client, monkeypatch):
         pytest.skip(f"{client} is not installed")
     for module, name in ((limits, "REPLY"), (endpoint, "MOST_BYTES"), (connections, "MOST_BYTES")):
         monkeypatch.setattr(module, name, 1 << 40)
-    monkeypatch.setattr(rdf_sources, "MAX_DOWNLOAD", 1 << 40)
-    monkeypatch.setattr(rdf_sources, "_PATIENCE", 60.0)
+    monkeypatch.setattr(sources, "MAX_DOWNLOAD", 1 << 40)
+    monkeypatch.setattr(sources, "_PATIENCE", 60.0)
     monkeypatch.setattr(clients, "SECONDS", 240.0)  # an endpoint has a quarter of it
     monkeypatch.setenv("KGBENCH_STORE_TIMEOUT", "60")
     with Server("endless 100 Continue", 1 << 40) as server:

@@ -82,7 +82,7 @@ def test_the_wording_comes_from_a_prompt(root: Path, part: Part, suffix: str) ->
 def test_groups_share_words_and_differ_in_white_space() -> None:
     """The wording of DBpedia's prompts gives that of the two others."""
     dbpedia = (WRAPPED, "\nTies: ", "\n\nSay: ", "\nGot:\n", "\n\nNow: ", "\nGives: ")
-    laid_out = text2kgbench_prompts._laid_out
+    laid_out = text2kgbench_prompts._with_white_space
     source = ("dbpedia_webnlg", "test")
     assert laid_out(dbpedia, source, source) == dbpedia
     unseen = laid_out(dbpedia, source, (COLLECTION, "unseen"))
@@ -113,7 +113,7 @@ def test_dbpedia_writes_facts_with_blanks(part: Part) -> None:
         (text2kgbench_prompts.Fact("a_b", "LCCN_number", "1"), *part.test[0].facts[:1]),
         "s",
     )
-    _, relations, _, facts, _ = text2kgbench_prompts._shown("dbpedia_webnlg", asked)
+    _, relations, _, facts, _ = text2kgbench_prompts._data_texts("dbpedia_webnlg", asked)
     first, second = facts.split("\n")
     assert first == "LCCN number(a b, 1)"
     assert second.startswith("spans(Larn Bridge, ")

@@ -13,7 +13,7 @@ from kgbench.cli.progress import progress
 from kgbench.cli.wording import count
 
 if TYPE_CHECKING:
-    from kgbench.importers.rdf import Summary
+    from kgbench.importers.rdf.loading import Summary
 
 
 def rdf(
@@ -35,10 +35,10 @@ def rdf(
     results and what the store says, before anything is written. Importing it again changes
     nothing. Addresses are fetched by http or https only.
     """
-    from kgbench.importers import rdf as importing
-    from kgbench.importers import rdf_contents
-    from kgbench.importers.rdf_sources import Gathered, gather
-    from kgbench.importers.rdf_staging import scratch_folder, stage
+    from kgbench.importers.rdf import contents as data_sets
+    from kgbench.importers.rdf import loading
+    from kgbench.importers.rdf.parsing import scratch_folder, stage
+    from kgbench.importers.rdf.sources import Gathered, gather
     from kgbench.store import open_store
 
     with scratch_folder() as scratch:
@@ -47,12 +47,12 @@ def rdf(
             one = gather(source, scratch, password)
             found.files += one.files
             found.origins += one.origins
-        contents = rdf_contents.read(stage(found.files, scratch))
+        contents = data_sets.read(stage(found.files, scratch))
         with (
             open_store(store) as opened,
             progress("copying statements", None, quiet=json_) as advance,
         ):
-            summary = importing.load(opened, contents, found.origins, scratch, advance)
+            summary = loading.load(opened, contents, found.origins, scratch, advance)
             location = opened.location
     if json_:
         typer.echo(json.dumps({"store": location, **summary.as_json()}, indent=2))

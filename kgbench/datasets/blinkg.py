@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scenario 1 of BLINKG: files, an ontology and the graph that a mapping should make of the files.
+"""Scenario 1 of BLINKG: files, an ontology, and the graph that a mapping of the files produces.
 
 BLINKG publishes graphs without mappings. Reference mappings are induced from files and graph
-(:mod:`kgbench.mapping.induction`); the triples that follow from no record are not asked for.
+(:mod:`kgbench.mapping.induction`); triples that do not follow from a record are not expected.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ Row = tuple[str, ...]
 class Scenario(NamedTuple):
     """A scenario with its files in one format.
 
-    ``expected`` are the triples that follow from the files, as ``rules`` make them, and ``beyond``
-    those of the published graph that do not.
+    ``expected`` are the triples of the published graph that follow from the files by ``rules``;
+    ``beyond`` are the other triples of that graph.
     """
 
     name: str
@@ -50,9 +50,9 @@ class Scenario(NamedTuple):
 
 
 def scenarios(root: Path) -> list[Scenario]:
-    """The scenarios of a copy, in each format that they have files in.
+    """Read the scenarios of a copy, once for each format in which they have files.
 
-    Raises :class:`~kgbench.errors.ImportRefused` where a file cannot be read.
+    Raises :class:`~kgbench.errors.ImportRefused` if a file cannot be read.
     """
     try:
         return [
@@ -67,10 +67,10 @@ def scenarios(root: Path) -> list[Scenario]:
 
 def _scenario(folder: Path, form: str) -> Scenario:
     files = {path.name: _text(path) for path in _sources(folder, form)}
-    found = [one for name, text in files.items() for one in listings(name, form, text)]
+    sources = [listing for name, text in files.items() for listing in listings(name, form, text)]
     graph = ox.parse((folder / _GRAPH).read_bytes(), ox.RdfFormat.N_TRIPLES)
     triples = [quad.triple for quad in graph]
-    rules, beyond = induced(triples, found)
+    rules, beyond = induced(triples, sources)
     expected = (triple for triple in triples if triple not in beyond)
     ontology = _text(folder / _ONTOLOGY)
     return Scenario(folder.name, form, files, ontology, rules, _rows(expected), _rows(iter(beyond)))
@@ -85,7 +85,7 @@ def _text(path: Path) -> str:
 
 
 def _folders(root: Path) -> list[Path]:
-    """The folders of whole scenarios, by name."""
+    """Return the folders of complete scenarios, sorted by name."""
     return [
         folder
         for folder in sorted((root / _FOLDER).glob("*"))
@@ -100,48 +100,48 @@ def _sources(folder: Path, form: str) -> list[Path]:
 
 
 def installed() -> list[Scenario]:
-    """The scenarios of the installed copy of whose graphs something follows from the files.
+    """Return the scenarios of the installed copy whose graphs have triples that follow from files.
 
-    Raises :class:`~kgbench.errors.TaskError` where none is installed.
+    Raises :class:`~kgbench.errors.TaskError` if the data set is not installed.
     """
     return _installed(home.require(NAME))
 
 
 @cache
 def _installed(root: Path) -> list[Scenario]:
-    return _asked(root)
+    return _solvable(root)
 
 
-def _asked(root: Path) -> list[Scenario]:
+def _solvable(root: Path) -> list[Scenario]:
     return [scenario for scenario in scenarios(root) if scenario.rules]
 
 
 def install(description: Description, copy: Path | None) -> Installed:
     """Install scenario 1 from a clone of the repository.
 
-    Files with another checksum than the declared one are taken and named, and triples that follow
-    from no record are counted. Raises :class:`~kgbench.errors.ImportRefused` where there are no
-    scenarios; nothing is installed then.
+    Files that differ from their declared checksum are installed and listed, and triples that do not
+    follow from a record are counted. Raises :class:`~kgbench.errors.ImportRefused`, and installs
+    nothing, if there are no scenarios.
     """
     root = clone(description, copy)
 
     def fill(scratch: Path, done: Installed) -> None:
-        take(description, root, _wanted(root), scratch, done)
-        found = scenarios(scratch)
-        if not found:
+        take(description, root, _needed_files(root), scratch, done)
+        found_scenarios = scenarios(scratch)
+        if not found_scenarios:
             raise ImportRefused(f"{root} has no scenarios in {_FOLDER}")
         done.remarks += [
-            f"triples of {one.name} that follow from no record in {one.form}, and are not asked "
-            f"for: {len(one.beyond)}"
-            for one in found
-            if one.beyond
+            f"triples of {scenario.name} that follow from no record in {scenario.form}, and are "
+            f"not asked for: {len(scenario.beyond)}"
+            for scenario in found_scenarios
+            if scenario.beyond
         ]
 
     return put(description, str(root), fill, labelled_tasks)
 
 
-def _wanted(root: Path) -> list[str]:
-    """The files of a copy that cases need, as paths below it; none from outside of it."""
+def _needed_files(root: Path) -> list[str]:
+    """Return the relative paths of the files that cases need; links out of the copy are ignored."""
     folders = _folders(root)
     paths = {
         path
@@ -158,10 +158,10 @@ def _wanted(root: Path) -> list[str]:
 
 
 def labelled_tasks(root: Path) -> list[dict[str, Json]]:
-    """The tasks of a copy: one for each format that its files have."""
-    there = {each.form for each in _asked(root)}
+    """Return the tasks of a copy, one for each format of its files."""
+    forms = {scenario.form for scenario in _solvable(root)}
     return [
         {"class": CLASS, "label": f"{CLASS}-{form}", "parameters": {"format": form}}
         for form in FORMATS
-        if form in there
+        if form in forms
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may be raised where an archive or a compressed file is damaged."""
+"""Exceptions that libraries raise for damaged archives and compressed files."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ import zlib
 
 
 def errors() -> tuple[type[Exception], ...]:
-    """All that libraries raise while they read damaged content; :class:`RuntimeError` is not it.
+    """Return all exceptions that libraries raise while they read damaged content.
 
-    That one says that content is encrypted, or with another password. To be caught around reading
-    alone: some of these are raised by mistakes of other code, too.
+    :class:`RuntimeError` is not one of them: it means that the content is encrypted, perhaps with
+    another password. Catch these exceptions only around reading, because programming errors raise
+    some of them, too.
     """
     import pyzipper
 
     known = (zipfile.BadZipFile, pyzipper.BadZipFile, zlib.error, lzma.LZMAError, EOFError)
-    # The last ones are how libraries stumble over a header that is not what they expect, or that
-    # makes them ask for more memory than there is.
-    stumbles = (struct.error, LookupError, AttributeError, MemoryError)
-    return (*known, OSError, NotImplementedError, ValueError, *stumbles)
+    # Libraries raise the last ones for malformed headers that they do not check, for example a
+    # size that exceeds the available memory.
+    unchecked = (struct.error, LookupError, AttributeError, MemoryError)
+    return (*known, OSError, NotImplementedError, ValueError, *unchecked)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The data sets that can be installed, as ``ontology/datasets.ttl`` declares them."""
+"""Descriptions of the data sets that can be installed, declared in ``ontology/datasets.ttl``."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _MANIFESTS = {
     "blinkg": ("BlinkgMappings", "files.sha256"),
     **{name: ("Text2SparqlQuestions", f"{name}.sha256") for name in text2sparql.NAMES},
 }
-_FILES = ("beastiary",)  # of one file each
+_FILES = ("beastiary",)  # data sets of one file
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A data set: where it comes from and under which terms.
+    """A data set with its source, files and licences.
 
-    ``files`` maps paths below ``url`` to SHA-256 checksums (hex); ``url`` is empty where only a
-    copy can be installed. ``rights`` are remarks on licences, those of its parts included.
+    ``files`` maps paths below ``url`` to SHA-256 checksums (hex); ``url`` is empty if only a copy
+    can be installed. ``licences`` and ``rights`` (remarks on licences) include those of its parts.
     """
 
     name: str
@@ -43,15 +43,15 @@ class Description:
 
 
 def names() -> list[str]:
-    """The names of all data sets that can be installed."""
+    """Return the names of all data sets that can be installed."""
     return sorted([*_MANIFESTS, *_FILES])
 
 
 def describe(name: str) -> Description:
-    """The data set called ``name``.
+    """Return the description of the data set called ``name``.
 
-    Raises :class:`~kgbench.errors.ResourceError` where there is none, or where its list of files is
-    not the declared one.
+    Raises :class:`~kgbench.errors.ResourceError` for an unknown name, and if the list of files does
+    not match its declared checksum.
     """
     if name not in names():
         raise ResourceError(f"there is no data set '{name}'; there are: {', '.join(names())}")
@@ -69,8 +69,12 @@ def describe(name: str) -> Description:
         version=values(node, SCHEMA.version)[0],
         url="".join(values(ox.NamedNode(distribution), DCAT.downloadURL)),
         page=values(node, DCAT.landingPage)[0],
-        licences=tuple(x for one in (node, *parts) for x in values(one, DCTERMS.license)),
-        rights=tuple(x for one in (node, *parts) for x in values(one, DCTERMS.rights)),
+        licences=tuple(
+            value for resource in (node, *parts) for value in values(resource, DCTERMS.license)
+        ),
+        rights=tuple(
+            value for resource in (node, *parts) for value in values(resource, DCTERMS.rights)
+        ),
         files=_files(name, expected)
         if name in _MANIFESTS
         else {values(ox.NamedNode(distribution), DCTERMS["title"])[0]: expected},

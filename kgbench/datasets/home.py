@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where installed data sets lie: one folder for all of them, a subfolder for each."""
+"""The folder of installed data sets, with a subfolder and an installation record for each."""
 
 from __future__ import annotations
 
@@ -15,43 +15,43 @@ RECORD = "installed.json"
 
 
 def home() -> Path:
-    """The folder of installed data sets, which need not exist.
+    """Return the folder of installed data sets, which need not exist.
 
-    ``KGBENCH_DATASETS`` if set, else ``kgbench/datasets`` in the user's data folder
+    It is ``KGBENCH_DATASETS`` if set, else ``kgbench/datasets`` in the user's data folder
     (``XDG_DATA_HOME``, by default ``~/.local/share``).
     """
-    if named := os.environ.get(VARIABLE):
-        return Path(named)
+    if configured := os.environ.get(VARIABLE):
+        return Path(configured)
     base = os.environ.get("XDG_DATA_HOME")
     data = Path(base) if base else Path.home() / ".local" / "share"
     return data / "kgbench" / "datasets"
 
 
 def place(name: str) -> Path:
-    """Where the data set ``name`` lies when it is installed."""
+    """Return the folder of the data set ``name``, whether or not it is installed."""
     return home() / name
 
 
 def record(name: str) -> dict[str, Json] | None:
-    """What was noted when the data set ``name`` was installed; ``None`` where it is not.
+    """Return the installation record of the data set ``name``, or ``None`` if not installed.
 
-    Raises :class:`~kgbench.errors.ResourceError` where the note cannot be read.
+    Raises :class:`~kgbench.errors.ResourceError` if the record cannot be read.
     """
     path = place(name) / RECORD
     if not path.is_file():
         return None
     try:
-        found: dict[str, Json] = json.loads(path.read_text(encoding="utf-8"))
+        content: dict[str, Json] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ResourceError(f"{path} cannot be read: {error}; install {name} again") from error
-    return found
+    return content
 
 
 def require(name: str, *, fetched: bool = False) -> Path:
-    """Where the data set ``name`` lies.
+    """Return the folder of the data set ``name``.
 
-    ``fetched`` says that it can be fetched from an address. Raises
-    :class:`~kgbench.errors.TaskError`, with the command that installs it, where it is not there.
+    ``fetched`` is true for data sets that can be downloaded. Raises
+    :class:`~kgbench.errors.TaskError`, with the command that installs it, if it is not installed.
     """
     if record(name) is None:
         command = f"kgbench datasets install {name}"
@@ -67,12 +67,12 @@ def require(name: str, *, fetched: bool = False) -> Path:
 
 
 def installed() -> list[str]:
-    """The names of the data sets that are installed, sorted."""
+    """Return the sorted names of the installed data sets."""
     return sorted(path.parent.name for path in home().glob(f"*/{RECORD}"))
 
 
 def labelled_tasks() -> list[tuple[str, str, dict[str, Json]]]:
-    """Tasks that installed data sets bring: name of the class, label, parameters."""
+    """Return the tasks of installed data sets: name of the class, label, parameters."""
     return [
         (task["class"], task["label"], dict(task["parameters"]))
         for name in installed()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Installing a data set: fetched by pinned URLs and checksums, or taken from a copy.
+"""Installation of data sets: downloaded by pinned URLs and checksums, or copied from a folder.
 
-Everything is put into a folder of its own first and checked there, so that an installation that
-fails leaves what was installed before.
+Files are written to a temporary folder and checked there, so that a failed installation does not
+touch the previous one.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ _SLOWEST = 10_000
 
 @dataclass(slots=True)
 class Installed:
-    """What was installed where; ``differing`` and ``missing`` are files of the declared list.
+    """The outcome of an installation.
 
-    ``remarks`` say in words what was put up with.
+    ``differing`` and ``missing`` are files of the declared list, ``further`` are files beyond it.
+    ``tasks`` is the number of tasks. ``remarks`` describe accepted irregularities.
     """
 
     place: Path
@@ -54,11 +55,12 @@ def install(
     tasks: Callable[[Path], list[dict[str, Json]]],
     progress: Callable[[int], None] | None = None,
 ) -> Installed:
-    """Install a data set from the folder ``copy``, or, where that is ``None``, from its URL.
+    """Install a data set from the folder ``copy``, or from its URL if that is ``None``.
 
-    ``tasks`` reads the new folder and gives the tasks it brings; what it raises ends the
-    installation. A fetched file with another checksum is refused; a file of a copy is taken as it
-    is and named in the result. Raises :class:`~kgbench.errors.ImportRefused`.
+    ``tasks`` reads the new folder and returns its tasks; an exception that it raises cancels the
+    installation. A downloaded file with another checksum is refused; a file of a copy is installed
+    and listed in the result. ``progress`` is called with the number of files so far. Raises
+    :class:`~kgbench.errors.ImportRefused`.
     """
 
     def fill(scratch: Path, done: Installed) -> None:
@@ -72,9 +74,9 @@ def install(
 
 
 def clone(description: Description, copy: Path | None) -> Path:
-    """The folder of the user's clone of a repository from which a data set is installed.
+    """Return the folder of the user's clone of a repository.
 
-    Raises :class:`~kgbench.errors.ImportRefused`, with what to do, where none is named.
+    Raises :class:`~kgbench.errors.ImportRefused`, with instructions, if ``copy`` is ``None``.
     """
     if copy is None:
         raise ImportRefused(
@@ -90,20 +92,20 @@ def put(
     fill: Callable[[Path, Installed], None],
     tasks: Callable[[Path], list[dict[str, Json]]],
 ) -> Installed:
-    """Install what ``fill`` writes into a new folder, with a note of where it comes from.
+    """Install the files that ``fill`` writes into a new folder, with an installation record.
 
-    ``tasks`` reads the folder and gives the tasks that the data set brings. Whatever either raises
-    ends the installation and leaves what was installed before.
+    ``tasks`` reads the folder and returns the tasks of the data set. An exception that either
+    raises cancels the installation; the previous one is kept.
     """
-    place = home.place(description.name)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{description.name}-", dir=place.parent))
+    target = home.place(description.name)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{description.name}-", dir=target.parent))
     try:
-        done = Installed(place)
+        done = Installed(target)
         fill(scratch, done)
-        brought = tasks(scratch)
-        done.tasks = len(brought)
-        note = {
+        labelled_tasks = tasks(scratch)
+        done.tasks = len(labelled_tasks)
+        record = {
             "name": description.name,
             "version": description.version,
             "source": source,
@@ -111,11 +113,11 @@ def put(
             "differing": done.differing,
             "missing": done.missing,
             "remarks": done.remarks,
-            "tasks": brought,
+            "tasks": labelled_tasks,
         }
-        text = json.dumps(note, indent=1, ensure_ascii=False)
+        text = json.dumps(record, indent=1, ensure_ascii=False)
         (scratch / home.RECORD).write_text(text + "\n", encoding="utf-8")
-        _replace(scratch, place)
+        _replace(scratch, target)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return done
@@ -124,20 +126,20 @@ def put(
 def take(
     description: Description, root: Path, paths: Iterable[str], scratch: Path, done: Installed
 ) -> None:
-    """Copy the files at ``paths`` below ``root``, and note how they differ from the declared list.
+    """Copy the files at ``paths`` below ``root``, and list differences from the declared files.
 
-    Files of another checksum than the declared one are taken, too.
+    Files that differ from their declared checksum are copied, too.
     """
-    taken = set()
+    copied = set()
     for path in paths:
         content = (root / path).read_bytes()
         _write(scratch / path, content, done, None)
-        taken.add(path)
+        copied.add(path)
         if path not in description.files:
             done.further.append(path)
         elif hashlib.sha256(content).hexdigest() != description.files[path]:
             done.differing.append(path)
-    done.missing += [path for path in description.files if path not in taken]
+    done.missing += [path for path in description.files if path not in copied]
 
 
 def _fetch(
@@ -157,24 +159,24 @@ def _fetch(
 
 
 def fetched(url: str) -> bytes:
-    """The file at an https address.
+    """Download a file from an https URL.
 
-    Raises :class:`~kgbench.errors.ImportRefused` where it cannot be had, or is too large.
+    Raises :class:`~kgbench.errors.ImportRefused` if it cannot be fetched or is too large.
     """
     if not url.startswith(("https://", "http://127.0.0.1:")):
-        raise ImportRefused(f"{url} is no https address")
+        raise ImportRefused(f"{url} is not an https URL")
     limits = Limits(_LARGEST, _LARGEST, _PATIENCE, _SLOWEST)
     try:
-        with web.request(url, limits, idle=_TIMEOUT, follow=True) as answer:
-            if answer.status == HTTPStatus.OK:
-                return b"".join(answer.pieces())
-            said = f"HTTP {answer.status} {answer.reason}"
+        with web.request(url, limits, idle=_TIMEOUT, follow=True) as response:
+            if response.status == HTTPStatus.OK:
+                return b"".join(response.pieces())
+            reason = f"HTTP {response.status} {response.reason}"
     except TooMuch:
         raise ImportRefused(f"{url} is larger than {_LARGEST} bytes") from None
     except (Misbehaviour, OSError) as error:
-        said = " ".join(str(error).split())
+        reason = " ".join(str(error).split())
     raise ImportRefused(
-        f"{url} cannot be fetched: {said}; 'install --from DIR' takes a copy that you have"
+        f"{url} cannot be fetched: {reason}; 'install --from DIR' takes a copy that you have"
     )
 
 
@@ -197,11 +199,11 @@ def _copy(
             done.differing.append(path)
         _write(target / path, content, done, progress)
     for top in sorted(tops):
-        for found in sorted((source / top).rglob("*")):
-            path = found.relative_to(source).as_posix()
-            if path not in description.files and found.is_file() and found.suffix in _SUFFIXES:
+        for file in sorted((source / top).rglob("*")):
+            path = file.relative_to(source).as_posix()
+            if path not in description.files and file.is_file() and file.suffix in _SUFFIXES:
                 done.further.append(path)
-                _write(target / path, found.read_bytes(), done, progress)
+                _write(target / path, file.read_bytes(), done, progress)
 
 
 def _write(
@@ -214,12 +216,12 @@ def _write(
         progress(done.files)
 
 
-def _replace(new: Path, place: Path) -> None:
-    """Put ``new`` in the place of what was installed before."""
-    old = place.with_name(f".{place.name}-old")
+def _replace(new: Path, target: Path) -> None:
+    """Replace the previous installation by the folder ``new``."""
+    old = target.with_name(f".{target.name}-old")
     shutil.rmtree(old, ignore_errors=True)
-    if place.exists():
-        place.rename(old)
+    if target.exists():
+        target.rename(old)
     new.chmod(0o755)
-    new.rename(place)
+    new.rename(target)
     shutil.rmtree(old, ignore_errors=True)

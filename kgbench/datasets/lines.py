@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading JSON and JSON Lines of published data, with errors that name file and line."""
+"""Reading of JSON and JSON Lines files, with errors that name file and line."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from kgbench.errors import ImportRefused
 from kgbench.model import Json
 
 MOST: Final = 1 << 26
-"""The most bytes of a line, and of a file that is read whole."""
+"""The largest size (bytes) of a line, and of a file that is read into memory."""
 
 
 def text(path: Path) -> str:
-    """The text of a file in UTF-8.
+    """Read a text file in UTF-8.
 
-    Raises :class:`~kgbench.errors.ImportRefused` where it is missing or in another encoding, or has
-    more than :data:`MOST` bytes.
+    Raises :class:`~kgbench.errors.ImportRefused` if it is missing, in another encoding, or larger
+    than :data:`MOST`.
     """
-    with _reading(path) as file:
+    with _open(path) as file:
         if os.fstat(file.fileno()).st_size > MOST:
             raise ImportRefused(
                 f"{path} has more than {MOST} bytes: this data set has no such file"
@@ -35,13 +35,13 @@ def text(path: Path) -> str:
 
 
 def digest(path: Path) -> bytes:
-    """The SHA-256 of a file."""
-    with _reading(path) as file:
+    """Return the SHA-256 of a file."""
+    with _open(path) as file:
         return hashlib.file_digest(file, "sha256").digest()
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[BufferedReader]:
+def _open(path: Path) -> Iterator[BufferedReader]:
     try:
         with path.open("rb") as file:
             yield file
@@ -50,7 +50,7 @@ def _reading(path: Path) -> Iterator[BufferedReader]:
 
 
 def _decoded(content: bytes, path: Path, start: int) -> str:
-    """The text of bytes that stand at ``start`` in a file."""
+    """Decode bytes that begin at offset ``start`` of a file."""
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -61,42 +61,42 @@ def _decoded(content: bytes, path: Path, start: int) -> str:
 
 
 def structure(path: Path) -> Json:
-    """The content of a JSON file.
+    """Read a JSON file.
 
-    Raises :class:`~kgbench.errors.ImportRefused` where it is none, or has halves of characters.
+    Raises :class:`~kgbench.errors.ImportRefused` if it is not valid JSON or has lone surrogates.
     """
     try:
-        found = json.loads(text(path))
+        content = json.loads(text(path))
     except (ValueError, RecursionError) as error:
         raise ImportRefused(f"{path} is not valid JSON: {error}") from error
-    if half := _half(json.dumps(found, ensure_ascii=False)):
-        raise ImportRefused(f"{path} has half a character: {half}")
-    return found
+    if surrogate := _lone_surrogate(json.dumps(content, ensure_ascii=False)):
+        raise ImportRefused(f"{path} has a lone surrogate: {surrogate}")
+    return content
 
 
 def records(path: Path) -> Iterator[tuple[int, Mapping[str, Json]]]:
-    """The objects of a JSON Lines file with their line numbers; blank lines are passed over.
+    """Iterate over the objects of a JSON Lines file with their line numbers, skipping blank lines.
 
-    The file is read line by line. Raises :class:`~kgbench.errors.ImportRefused`, naming the line,
-    for what is no object, and for a line of more than :data:`MOST` bytes.
+    Raises :class:`~kgbench.errors.ImportRefused`, with the line number, for a line that is not an
+    object or larger than :data:`MOST`.
     """
     for number, line in _numbered(path):
         if not line.strip():
             continue
         try:
-            found = json.loads(line)
+            record = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise ImportRefused(
                 f"{path}:{number}: the line is not valid JSON, perhaps cut off: {error}"
             ) from error
-        if not isinstance(found, dict):
-            raise ImportRefused(f"{path}:{number}: the line is no JSON object")
-        yield number, found
+        if not isinstance(record, dict):
+            raise ImportRefused(f"{path}:{number}: the line is not a JSON object")
+        yield number, record
 
 
 def _numbered(path: Path) -> Iterator[tuple[int, str]]:
     number = start = 0
-    with _reading(path) as file:
+    with _open(path) as file:
         while content := file.readline(MOST + 1):
             number += 1
             if len(content) > MOST:
@@ -106,18 +106,22 @@ def _numbered(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def word(record: Mapping[str, Json], field: str, path: Path, number: int) -> str:
-    """A text that a record must have, and that must be one: without halves of characters."""
+    """Return the string in a required field of a record.
+
+    Raises :class:`~kgbench.errors.ImportRefused`, with file and line, if it is missing, not a
+    string, or has lone surrogates.
+    """
     value = record.get(field)
     if not isinstance(value, str):
-        found = "is missing" if value is None else "is no text"
-        raise ImportRefused(f"{path}:{number}: {field} {found}")
-    if half := _half(value):
-        raise ImportRefused(f"{path}:{number}: {field} has half a character: {half}")
+        problem = "is missing" if value is None else "is not a string"
+        raise ImportRefused(f"{path}:{number}: {field} {problem}")
+    if surrogate := _lone_surrogate(value):
+        raise ImportRefused(f"{path}:{number}: {field} has a lone surrogate: {surrogate}")
     return value
 
 
-def _half(value: str) -> str | None:
-    """The first lone surrogate, escaped: JSON can write what no text in UTF-8 can hold."""
+def _lone_surrogate(value: str) -> str | None:
+    """Return the first lone surrogate, escaped: JSON can contain them, UTF-8 cannot."""
     try:
         value.encode("utf-8")
     except UnicodeEncodeError as error:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Installing the data sets of TEXT2SPARQL: a question file and, where it is small, its graph.
+"""Installation of the TEXT2SPARQL data sets: a question file and, if it is small, its graph.
 
-A file with another checksum than the declared one is refused, also from a copy, unless the caller
-takes it unverified; then it is named in the note of the installation.
+A file that differs from its declared checksum is refused, even from a copy, unless the caller
+accepts unverified files; the installation record lists them.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ _QUESTIONS: Final = (".yml", ".yaml")
 
 
 def install(description: Description, copy: str | None, *, unverified: bool = False) -> Installed:
-    """Install the questions and the graph of a data set from ``copy``, or from its address.
+    """Install the questions and the graph of a data set from ``copy``, or from its URL.
 
-    ``copy`` is a folder, an archive, or the address of an archive. Raises
-    :class:`~kgbench.errors.ImportRefused`; nothing is installed then.
+    ``copy`` is a folder, an archive, or the URL of an archive. ``unverified`` accepts files that
+    differ from their declared checksum. Raises :class:`~kgbench.errors.ImportRefused`, and installs
+    nothing, for any other problem.
     """
-    if copy is None and len(description.files) < _needed(description):
+    if copy is None and len(description.files) < _file_count(description):
         raise ImportRefused(
             f"kgbench knows no address of all files of {description.name}: get them from "
             f"{description.page} and run 'kgbench datasets install {description.name} --from PATH'"
@@ -54,27 +55,27 @@ def install(description: Description, copy: str | None, *, unverified: bool = Fa
                 "queries are not executed; an import of the challenge has its published scores"
             )
 
-    named = description.url if copy is None else copy
-    where = str(Path(named).resolve()) if isinstance(source, Folder) else named
-    return put(description, where, fill, text2sparql.labelled_tasks)
+    location = description.url if copy is None else copy
+    source_name = str(Path(location).resolve()) if isinstance(source, Folder) else location
+    return put(description, source_name, fill, text2sparql.labelled_tasks)
 
 
-def _needed(description: Description) -> int:
-    """How many files a data set consists of: questions, and a graph where one is declared."""
+def _file_count(description: Description) -> int:
+    """Return the number of files of a data set: the questions, and the graph if declared."""
     return 1 + any(path.endswith(".ttl") for path in description.files)
 
 
 def _content(description: Description, source: Source | None, path: str, expected: str) -> bytes:
     if source is None:
         return fetched(description.url + path)
-    found = source.find(path)
-    if not found:
+    paths = source.find(path)
+    if not paths:
         raise ImportRefused(f"{source.name} has no file {path}, which {description.name} needs")
-    contents = {one: source.read(one) for one in found}
-    fitting = [one for one in contents.values() if _digest(one) == expected]
+    contents = {candidate: source.read(candidate) for candidate in paths}
+    fitting = [candidate for candidate in contents.values() if _digest(candidate) == expected]
     if not fitting and len(set(contents.values())) > 1:
         raise ImportRefused(
-            f"{source.name} has several files called {path} ({', '.join(found[:3])}), and none has "
+            f"{source.name} has several files called {path} ({', '.join(paths[:3])}), and none has "
             "the declared checksum: name the folder with the right one"
         )
     return (fitting or list(contents.values()))[0]
@@ -100,9 +101,9 @@ def _check(
 
 
 def _questions(description: Description, source: Source, done: Installed) -> bytes:
-    """The question file of a data set whose own has no declared checksum.
+    """Find the question file of a data set without a declared checksum.
 
-    Copies of one file count once; of different ones none is chosen.
+    Identical copies count once. Different candidates are refused.
     """
     fitting: dict[bytes, str] = {}
     refused = ""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a copy of a data set is read from: a folder, an archive, or the address of an archive.
+"""Sources of copies of data sets: a folder, an archive, or the URL of an archive.
 
-Nothing is unpacked: files are read by name. Archives of repositories put everything below a folder
-of their own, so a file is found by how its path ends.
+Nothing is unpacked to disk: files are read by name. Archives of repositories have a top-level
+folder, so files are found by the end of their path.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ from kgbench.datasets.install import fetched
 from kgbench.errors import ImportRefused
 
 MOST: Final = 1 << 26
-"""The most bytes of one file of a data set."""
+"""The largest file of a data set (bytes)."""
 
 _MOST_ARCHIVE: Final = 1 << 28  # bytes
 _MOST_MEMBERS: Final = 100_000
 
 
 class Source(ABC):
-    """The files of a copy; ``name`` is what messages call it."""
+    """The files of a copy; ``name`` is its name in messages."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     @abstractmethod
     def paths(self) -> list[str]:
-        """The paths of all files, with slashes, in a fixed order."""
+        """Return the paths of all files, with slashes, in a fixed order."""
 
     @abstractmethod
     def _open(self, path: str) -> IO[bytes]: ...
 
     def read(self, path: str) -> bytes:
-        """The content of the file at ``path``.
+        """Read the file at ``path``.
 
-        Raises :class:`~kgbench.errors.ImportRefused` where it is damaged or too large.
+        Raises :class:`~kgbench.errors.ImportRefused` if it is damaged, encrypted or too large.
         """
         try:
             with self._open(path) as file:
                 content = file.read(MOST + 1)
-        except RuntimeError as error:  # of zipfile, for encrypted members
+        except RuntimeError as error:  # raised by zipfile for encrypted members
             raise ImportRefused(f"{self.name}: {path} is encrypted") from error
         except _damage() as error:
             raise ImportRefused(f"{self.name}: {path} cannot be read: {error}") from error
@@ -55,7 +55,7 @@ class Source(ABC):
         return content
 
     def find(self, wanted: str) -> list[str]:
-        """The files at ``wanted``, or whose path ends in it; else those of the same name."""
+        """Return the paths that are or end in ``wanted``, else those of the same file name."""
         known = self.paths()
         if wanted in known:
             return [wanted]
@@ -65,16 +65,16 @@ class Source(ABC):
 
 
 class Folder(Source):
-    """A folder with everything below it."""
+    """The files below a folder."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(str(folder))
         self._folder = folder
 
     def paths(self) -> list[str]:
-        """The files below the folder, sorted."""
-        found = (path for path in self._folder.rglob("*") if path.is_file())
-        return sorted(path.relative_to(self._folder).as_posix() for path in found)
+        """Return the paths of the files below the folder, sorted."""
+        files = (path for path in self._folder.rglob("*") if path.is_file())
+        return sorted(path.relative_to(self._folder).as_posix() for path in files)
 
     def _open(self, path: str) -> IO[bytes]:
         return (self._folder / path).open("rb")
@@ -88,10 +88,10 @@ class Zip(Source):
         try:
             self._archive = zipfile.ZipFile(io.BytesIO(content))
         except damage.errors() as error:
-            raise ImportRefused(f"{name} is no zip archive that can be read: {error}") from error
+            raise ImportRefused(f"{name} is not a readable zip archive: {error}") from error
 
     def paths(self) -> list[str]:
-        """The members that are files, sorted."""
+        """Return the paths of the members that are files, sorted."""
         infos = self._archive.infolist()[:_MOST_MEMBERS]
         return sorted({info.filename for info in infos if not info.is_dir()})
 
@@ -100,7 +100,7 @@ class Zip(Source):
 
 
 class Tar(Source):
-    """A tar archive, compressed or not; links in it are passed over."""
+    """A tar archive, compressed or not; links in it are ignored."""
 
     def __init__(self, name: str, content: bytes) -> None:
         super().__init__(name)
@@ -115,10 +115,10 @@ class Tar(Source):
                     if member.isreg() and (file := archive.extractfile(member)) is not None:
                         self._members[member.name] = file.read()
         except _damage() as error:
-            raise ImportRefused(f"{name} is no tar archive that can be read: {error}") from error
+            raise ImportRefused(f"{name} is not a readable tar archive: {error}") from error
 
     def paths(self) -> list[str]:
-        """The members that are files, sorted."""
+        """Return the paths of the members that are files, sorted."""
         return sorted(self._members)
 
     def _open(self, path: str) -> IO[bytes]:
@@ -126,7 +126,7 @@ class Tar(Source):
 
 
 def opened(named: str) -> Source:
-    """The copy that ``named`` is: a folder, an archive, or the address of an archive.
+    """Open a copy by the path of a folder or archive, or by the URL of an archive.
 
     Raises :class:`~kgbench.errors.ImportRefused` for anything else.
     """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The data of Text2KGBench: two collections of ontologies, each with sentences and their facts.
 
-Everything is read as it is published; nothing is repaired. The layout is that of the folder
-``data`` of the published repository.
+Data are read as published, and not repaired. The layout is that of the folder ``data`` of the
+published repository.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from kgbench.scoring.ontology_facts import Concept, Fact, Ontology, Relation
 
 NAME = "text2kgbench"
 COLLECTIONS = {"wikidata_tekgen": "wikidata", "dbpedia_webnlg": "dbpedia"}
-"""Folder names, with the word that stands for each collection in task labels."""
-EMBEDDED = "embedded_similarity"  # lists that kgbench has made, beside the published ones
+"""The folder of each collection, and its name in task labels."""
+EMBEDDED = "embedded_similarity"  # folder of the lists that kgbench has computed
 
 _ONTOLOGY = re.compile(r"(\d+)_(\w+)_ontology\.json")
 _ID = re.compile(r"[A-Za-z0-9._-]+")
@@ -29,7 +29,7 @@ _ID = re.compile(r"[A-Za-z0-9._-]+")
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence with its expected facts; ids are unique within an ontology."""
+    """A sentence with its expected facts; its id is unique within the ontology."""
 
     id: str
     text: str
@@ -38,11 +38,12 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Part:
-    """One ontology with everything published about it; ``verified`` are ids of test sentences.
+    """An ontology with all data published for it.
 
     Sentences are those of the ground truth; ``asked`` are the texts of the test files by id, which
-    differ in a few cases. ``lists`` maps ``similarity-list`` and ``embeddings`` to test ids with
-    the ids of the most similar training sentences, best first.
+    differ in a few cases. ``verified`` are ids of test sentences. ``lists`` maps
+    ``similarity-list`` and ``embeddings`` to lists by test id, with the ids of the most similar
+    training sentences, best first.
     """
 
     collection: str
@@ -58,31 +59,31 @@ class Part:
     asked: Mapping[str, str] = field(default_factory=dict)
 
     def sentences(self, split: str) -> tuple[Sentence, ...]:
-        """The sentences of the split ``test``, ``verified`` or ``unseen``.
+        """Return the sentences of the split ``test``, ``verified`` or ``unseen``.
 
-        Raises :class:`~kgbench.errors.TaskError` where the part has none of it.
+        Raises :class:`~kgbench.errors.TaskError` if the split is empty.
         """
-        found = {
+        by_split = {
             "test": self.test,
             "unseen": self.unseen,
             "verified": tuple(s for s in self.test if s.id in self.verified),
-        }[split]
-        if not found:
+        }
+        if not by_split[split]:
             raise TaskError(f"the ontology {self.name} of {self.collection} has no split '{split}'")
-        return found
+        return by_split[split]
 
     @cached_property
     def training(self) -> Mapping[str, Sentence]:
-        """Training sentences by id; records of the same sentence share one that has all facts."""
-        together: dict[str, list[Sentence]] = {}
+        """Training sentences by id, where records of the same text share all their facts."""
+        by_text: dict[str, list[Sentence]] = {}
         for sentence in self.train:
-            together.setdefault(sentence.text, []).append(sentence)
-        found = {}
-        for same in together.values():
-            facts = tuple(dict.fromkeys(fact for one in same for fact in one.facts))
-            merged = Sentence(same[0].id, same[0].text, facts)
-            found.update({one.id: merged for one in same})
-        return found
+            by_text.setdefault(sentence.text, []).append(sentence)
+        by_id = {}
+        for same_text in by_text.values():
+            facts = tuple(dict.fromkeys(fact for record in same_text for fact in record.facts))
+            merged = Sentence(same_text[0].id, same_text[0].text, facts)
+            by_id.update({record.id: merged for record in same_text})
+        return by_id
 
     @cached_property
     def records(self) -> Mapping[str, Sentence]:
@@ -90,67 +91,67 @@ class Part:
         return {sentence.id: sentence for sentence in self.train}
 
     def similar(self, selection: str) -> Mapping[str, tuple[str, ...]]:
-        """The lists called ``selection``.
+        """Return the similarity lists called ``selection``.
 
-        Raises :class:`~kgbench.errors.TaskError` where there are none.
+        Raises :class:`~kgbench.errors.TaskError` if there are none.
         """
-        found = self.lists.get(selection)
-        if found is None:
+        lists = self.lists.get(selection)
+        if lists is None:
             raise TaskError(
                 f"there are no lists '{selection}' for {self.ontology.id}: choose another "
                 f"exampleSelection, or make them with 'kgbench datasets similar'"
             )
-        return found
+        return lists
 
 
 def parts(root: Path) -> list[tuple[str, str]]:
-    """Collection and name of every ontology below ``root``, in the published order.
+    """Return collection and name of every ontology below ``root``, in the published order.
 
-    Raises :class:`~kgbench.errors.ImportRefused` where there is none.
+    Raises :class:`~kgbench.errors.ImportRefused` if there is none.
     """
-    found = []
+    names = []
     for collection in COLLECTIONS:
         numbered = [
             (int(match[1]), match[2])
             for path in (root / collection / "ontologies").glob("*_ontology.json")
             if (match := _ONTOLOGY.fullmatch(path.name))
         ]
-        found += [(collection, name) for _, name in sorted(numbered)]
-    if not found:
+        names += [(collection, name) for _, name in sorted(numbered)]
+    if not names:
         raise ImportRefused(
             f"{root} holds no Text2KGBench data: expected {' or '.join(COLLECTIONS)} with a "
             f"folder 'ontologies' (the folder 'data' of the published repository)"
         )
-    return found
+    return names
 
 
 def read_part(root: Path, collection: str, name: str) -> Part:
-    """One ontology with its sentences, from the folder of the data.
+    """Read an ontology with its sentences from the data folder ``root``.
 
-    Raises :class:`~kgbench.errors.ImportRefused`, naming file and line, where a file that must be
-    there is missing or anything is not as it should be.
+    Raises :class:`~kgbench.errors.ImportRefused`, with file and line, if a required file is missing
+    or malformed.
     """
     folder = root / collection
     number, file = _ontology_file(folder, name)
-    full = f"ont_{number}_{name}"
+    full_name = f"ont_{number}_{name}"
     ontology = _ontology(file)
-    unseen = folder / "unseen_sentences" / "ground_truth" / f"{full}_unseen_ground_truth.jsonl"
-    unseen_test = folder / "unseen_sentences" / "test" / f"{full}_unseen_test.jsonl"
-    validation = folder / "validation" / f"{full}_validation.jsonl"
-    verified = folder / "manually_verified_sentences" / f"selected_{full}.txt"
+    unseen = folder / "unseen_sentences" / "ground_truth" / f"{full_name}_unseen_ground_truth.jsonl"
+    unseen_test = folder / "unseen_sentences" / "test" / f"{full_name}_unseen_test.jsonl"
+    validation = folder / "validation" / f"{full_name}_validation.jsonl"
+    verified = folder / "manually_verified_sentences" / f"selected_{full_name}.txt"
     return Part(
         collection=collection,
         name=name,
         ontology=ontology,
-        train=_sentences(folder / "train" / f"{full}_train.jsonl"),
-        test=_sentences(folder / "ground_truth" / f"{full}_ground_truth.jsonl"),
+        train=_sentences(folder / "train" / f"{full_name}_train.jsonl"),
+        test=_sentences(folder / "ground_truth" / f"{full_name}_ground_truth.jsonl"),
         validation=_sentences(validation) if validation.is_file() else (),
         unseen=_sentences(unseen) if unseen.is_file() else (),
         verified=frozenset(lines.text(verified).split()) if verified.is_file() else frozenset(),
         lists=_lists(folder, number, name),
         number=number,
-        asked=_asked(folder / "test" / f"{full}_test.jsonl")
-        | (_asked(unseen_test) if unseen_test.is_file() else {}),
+        asked=_test_texts(folder / "test" / f"{full_name}_test.jsonl")
+        | (_test_texts(unseen_test) if unseen_test.is_file() else {}),
     )
 
 
@@ -160,9 +161,9 @@ def _installed(root: Path, collection: str, name: str) -> Part:
 
 
 def installed_part(collection: str, name: str) -> Part:
-    """One ontology of the installed data set.
+    """Read an ontology of the installed data set.
 
-    Raises :class:`~kgbench.errors.TaskError` where the data set is not installed.
+    Raises :class:`~kgbench.errors.TaskError` if the data set is not installed.
     """
     return _installed(home.require(NAME, fetched=True), collection, name)
 
@@ -188,9 +189,13 @@ def _ontology(path: Path) -> Ontology:
             ),
         )
     except (KeyError, TypeError) as error:
-        raise ImportRefused(f"{path} is no ontology: {error} is missing or misplaced") from error
+        raise ImportRefused(
+            f"{path} is not an ontology: {error} is missing or misplaced"
+        ) from error
     if _ID.fullmatch(ontology.id) is None:
-        raise ImportRefused(f"{path} is no ontology: its id {ontology.id[:40]!a} fits into no IRI")
+        raise ImportRefused(
+            f"{path} is not an ontology: its id {ontology.id[:40]!a} is not allowed in IRIs"
+        )
     if not ontology.relations:
         raise ImportRefused(f"{path} declares no relations, so nothing can be extracted with it")
     return ontology
@@ -204,8 +209,8 @@ def _text(value: Json) -> str:
     return value
 
 
-def _asked(path: Path) -> dict[str, str]:
-    """The texts of a test file by id."""
+def _test_texts(path: Path) -> dict[str, str]:
+    """Read the texts of a test file by id."""
     return {
         lines.word(record, "id", path, n): lines.word(record, "sent", path, n)
         for n, record in lines.records(path)
@@ -230,7 +235,7 @@ def _sentence(record: Mapping[str, Json], path: Path, number: int) -> Sentence:
 
 def _facts(triples: Json, path: Path, number: int) -> Iterator[Fact]:
     if not isinstance(triples, list) or not all(isinstance(t, dict) for t in triples):
-        raise ImportRefused(f"{path}:{number}: triples is no list of objects")
+        raise ImportRefused(f"{path}:{number}: triples is not a list of objects")
     for triple in triples:
         yield Fact(*(lines.word(triple, part, path, number) for part in ("sub", "rel", "obj")))
 
@@ -238,7 +243,7 @@ def _facts(triples: Json, path: Path, number: int) -> Iterator[Fact]:
 def _lists(folder: Path, number: int, name: str) -> dict[str, dict[str, tuple[str, ...]]]:
     published = folder / "baselines" / "test_train_sent_similarity"
     embedded = folder / EMBEDDED
-    found = {
+    by_selection = {
         "similarity-list": _list_files(
             published / f"ont_{number}_{name}_test_train_similarity.json",
             published / f"{number}_{name}_test_train_similarity.json",
@@ -246,27 +251,27 @@ def _lists(folder: Path, number: int, name: str) -> dict[str, dict[str, tuple[st
         ),
         "embeddings": _list_files(embedded / f"{number}_{name}.json"),
     }
-    return {selection: lists for selection, lists in found.items() if lists}
+    return {selection: lists for selection, lists in by_selection.items() if lists}
 
 
 def _list_files(*paths: Path) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
+    lists: dict[str, tuple[str, ...]] = {}
     for path in paths:
         if not path.is_file():
             continue
         content = lines.structure(path)
         if not isinstance(content, dict) or not all(map(_is_list, content.values())):
-            raise ImportRefused(f"{path} is no object of lists of sentence ids")
-        found |= {test_id: tuple(ids) for test_id, ids in content.items()}
-    return found
+            raise ImportRefused(f"{path} is not an object of lists of sentence ids")
+        lists |= {test_id: tuple(ids) for test_id, ids in content.items()}
+    return lists
 
 
 def _is_list(value: Json) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return isinstance(value, list) and all(isinstance(element, str) for element in value)
 
 
 def all_sentences(part: Part) -> Iterable[tuple[str, Sentence]]:
-    """Every sentence of a part with the name of its file kind."""
+    """Yield every sentence of a part with its kind, such as ``train``."""
     for kind in ("train", "validation", "test", "unseen"):
         for sentence in getattr(part, kind):
             yield kind, sentence

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults in the data of Text2KGBench: found and said, never repaired."""
+"""Detection of problems in the data of Text2KGBench, which are reported and not repaired."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ KINDS = {
     "facts-differ": "the stored facts of a response are not those of its text, however cleaned",
     "metrics-missing": "a stored response has no published metrics",
 }
-"""Every kind of fault, and what it means."""
+"""The kinds of problems, each with a description."""
 
-# A lead byte of UTF-8 and a continuation byte, each shown as the Latin-1 character of its value.
+# A lead byte and a continuation byte of UTF-8, each decoded as Latin-1.
 _MOJIBAKE = re.compile("[\u00c2-\u00f4][\u0080-\u00bf]")
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A fault: its kind (a key of :data:`KINDS`), the id it is about, and what was found."""
+    """A problem: its kind (a key of :data:`KINDS`), the id it is about, and details."""
 
     kind: str
     about: str
@@ -46,12 +46,12 @@ class Problem:
 
 
 def problems(part: Part) -> list[Problem]:
-    """All faults of an ontology and its sentences, in the order of the data."""
+    """Return all problems of an ontology and its sentences, in the order of the data."""
     return [*_of_ontology(part), *_of_sentences(part)]
 
 
 def is_mojibake(text: str) -> bool:
-    """Whether ``text`` looks like UTF-8 that was read as Latin-1.
+    """Whether ``text`` looks like UTF-8 that was decoded as Latin-1.
 
     >>> is_mojibake("Gy\u00c3\u00b6rgy"), is_mojibake("Gy\u00f6rgy")
     (True, False)
@@ -70,8 +70,8 @@ def _of_ontology(part: Part) -> Iterator[Problem]:
     for relation in ontology.relations:
         for kind, concept in (("domain", relation.domain), ("range", relation.range)):
             if concept and concept not in ontology.concept_labels:
-                found = f"{kind} {concept} of '{relation.label}'"
-                yield Problem("dangling-concept-id", ontology.id, found)
+                details = f"{kind} {concept} of '{relation.label}'"
+                yield Problem("dangling-concept-id", ontology.id, details)
     labels = [c.label for c in ontology.concepts] + [r.label for r in ontology.relations]
     for label in labels:
         if label != label.strip():
@@ -107,8 +107,8 @@ def _of_test_files(part: Part) -> Iterator[Problem]:
     truth = {sentence.id: sentence.text for sentence in (*part.test, *part.unseen)}
     for id_ in {**truth, **part.asked}:
         if truth.get(id_) != part.asked.get(id_):
-            lacks = "the text differs" if id_ in truth and id_ in part.asked else "one lacks it"
-            yield Problem("test-file-differs", id_, lacks)
+            details = "the text differs" if id_ in truth and id_ in part.asked else "one lacks it"
+            yield Problem("test-file-differs", id_, details)
 
 
 def _of_facts(sentence: Sentence, known: set[str]) -> Iterator[Problem]:

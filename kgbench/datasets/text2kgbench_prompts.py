@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The published prompts of Text2KGBench, put together from the data again, byte by byte.
+"""Byte-exact reconstruction of the published prompts of Text2KGBench from its data.
 
-A prompt consists of parts of the data (the ontology in words, one example, the test sentence) and
-of fixed wording between them. The wording is the authors' text, under a licence that does not let
-kgbench contain it, so it is taken from a published prompt of the data set: what remains where the
-known parts are cut out. The three groups of prompts (test sentences of Wikidata, unseen sentences,
-DBpedia) share their words and differ in white space and in how facts are written; so the prompts of
-one group, which every installation has, give the wording of all.
+A prompt consists of parts of the data (the ontology as text, an example, the test sentence) and of
+fixed wording between them. The licence of the wording does not allow kgbench to contain it, so it
+is extracted from a published prompt by cutting out the known parts. The three groups of prompts
+(test sentences of Wikidata, unseen sentences, DBpedia) have the same words, but differ in white
+space and in the notation of facts. So the prompts of one group, which every installation has, give
+the wording of all.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kgbench.errors import TaskError
 from kgbench.scoring.ontology_facts import Fact, Ontology, Relation
 
 Wording: TypeAlias = tuple[str, ...]
-"""What stands before concepts, relations, example, its facts, test sentence, and at the end."""
+"""The texts before concepts, relations, example, its facts and test sentence, and the end."""
 
 _DBPEDIA = "dbpedia_webnlg"
 _WIKIDATA = "wikidata_tekgen"
@@ -31,7 +31,7 @@ _WIKIDATA = "wikidata_tekgen"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The parts of the data that a prompt shows."""
+    """The data that a prompt contains."""
 
     ontology: Ontology
     example: str
@@ -40,17 +40,17 @@ class Asked:
 
 
 def published_prompt(wording: Wording, collection: str, asked: Asked) -> str:
-    """The prompt in which the baselines of ``collection`` were asked about a sentence."""
-    shown = _shown(collection, asked)
+    """Return the prompt that the baselines of ``collection`` used for a sentence."""
+    shown = _data_texts(collection, asked)
     return "".join(text for pair in zip(wording, (*shown, ""), strict=True) for text in pair)
 
 
 def example_of(part: Part, sentence: Sentence) -> Sentence | None:
-    """The training record that the published prompt of ``sentence`` shows: the most similar one.
+    """Return the training record in the published prompt of ``sentence``: the most similar one.
 
-    Unlike the examples of other prompts it may have the words of the test sentence, and has the
-    facts of its own record only. ``None`` where the lists name none that there is. Raises
-    :class:`~kgbench.errors.TaskError` where there are no lists, or none for the sentence.
+    Unlike the examples of other prompts it may have the same text as the test sentence, and has
+    only the facts of its own record. ``None`` if no listed record exists. Raises
+    :class:`~kgbench.errors.TaskError` if there are no lists, or none for the sentence.
     """
     listed = part.similar("similarity-list").get(sentence.id)
     if listed is None:
@@ -59,38 +59,38 @@ def example_of(part: Part, sentence: Sentence) -> Sentence | None:
 
 
 def wording(root: Path, collection: str, split: str) -> Wording | None:
-    """The wording of the prompts for a split, from the first published prompt below ``root``.
+    """Extract the wording of the prompts for a split from the first suitable prompt below ``root``.
 
-    ``None`` where ``root`` has no prompt that tells it. Raises
-    :class:`~kgbench.errors.ImportRefused` for a damaged file.
+    Returns ``None`` if there is no such prompt. Raises :class:`~kgbench.errors.ImportRefused` for a
+    damaged file.
     """
     groups = [(collection, split), (_DBPEDIA, "test"), (_WIKIDATA, "unseen"), (_WIKIDATA, "test")]
     for source in dict.fromkeys(groups):
         if _is_plain(*source) and source != (collection, split):
-            continue  # its white space does not tell where the others break their lines
-        for found in _wordings(root, *source):
-            return _laid_out(found, source, (collection, split))
+            continue  # its white space does not show the line breaks of the other groups
+        for extracted in _wordings(root, *source):
+            return _with_white_space(extracted, source, (collection, split))
     return None
 
 
 def installed_wording(collection: str, split: str) -> Wording:
-    """The wording of the prompts for a split, from the installed data set.
+    """Extract the wording of the prompts for a split from the installed data set.
 
-    Raises :class:`~kgbench.errors.TaskError` where it is not installed or has no prompts.
+    Raises :class:`~kgbench.errors.TaskError` if it is not installed or has no prompts.
     """
     root = home.require(text2kgbench.NAME, fetched=True)
-    found = _installed(root, collection, split)
-    if found is None:
+    extracted = _installed(root, collection, split)
+    if extracted is None:
         raise TaskError(
             f"the installed data set {text2kgbench.NAME} has no published prompts (the folders "
             f"baselines/prompts), so their wording is not known: install it again with them, or "
             f"choose the tasks that end in -revised"
         )
-    return found
+    return extracted
 
 
 def prompts(root: Path, part: Part, split: str) -> dict[str, str]:
-    """The published prompts of a split of one ontology by sentence id, where there are any."""
+    """Read the published prompts, if any, of a split of one ontology by sentence id."""
     path = _file(root, part.collection, part.ontology.id, split)
     if path is None:
         return {}
@@ -113,39 +113,42 @@ def _file(root: Path, collection: str, ontology: str, split: str) -> Path | None
 
 
 def _wordings(root: Path, collection: str, split: str) -> Iterator[Wording]:
-    """The wording that the first prompt of each ontology tells."""
-    for of, name in text2kgbench.parts(root):
-        if of != collection or not (root / of / "baselines" / "prompts").is_dir():
+    """Yield the wording of the first suitable prompt of each ontology."""
+    for part_collection, name in text2kgbench.parts(root):
+        if (
+            part_collection != collection
+            or not (root / part_collection / "baselines" / "prompts").is_dir()
+        ):
             continue
-        part = text2kgbench.read_part(root, of, name)
+        part = text2kgbench.read_part(root, part_collection, name)
         by_id = {sentence.id: sentence for sentence in getattr(part, split)}
         for id_, prompt in prompts(root, part, split).items():
-            found = None if id_ not in by_id else _cut_out(part, by_id[id_], prompt)
-            if found is not None:
-                yield found
+            extracted = None if id_ not in by_id else _cut_out(part, by_id[id_], prompt)
+            if extracted is not None:
+                yield extracted
                 break
 
 
 def _cut_out(part: Part, sentence: Sentence, prompt: str) -> Wording | None:
-    """What remains of ``prompt`` without the parts of the data; ``None`` where it lacks one."""
+    """Cut the data out of ``prompt``; return ``None`` if a part is not found."""
     example = example_of(part, sentence)
     if example is None:
         return None
     asked = Asked(
         part.ontology, example.text, example.facts, part.asked.get(sentence.id, sentence.text)
     )
-    found, at = [], 0
-    for shown in _shown(part.collection, asked):
-        start = prompt.find(shown, at)
+    texts, position = [], 0
+    for shown in _data_texts(part.collection, asked):
+        start = prompt.find(shown, position)
         if start < 0:
             return None
-        found.append(prompt[at:start])
-        at = start + len(shown)
-    return (*found, prompt[at:])
+        texts.append(prompt[position:start])
+        position = start + len(shown)
+    return (*texts, prompt[position:])
 
 
-def _shown(collection: str, asked: Asked) -> tuple[str, ...]:
-    """The parts of the data in the order of the prompt."""
+def _data_texts(collection: str, asked: Asked) -> tuple[str, ...]:
+    """Return the data as text, in the order of the prompt."""
     ontology = asked.ontology
     relations = (_relation(collection, ontology, relation) for relation in ontology.relations)
     return (
@@ -158,7 +161,7 @@ def _shown(collection: str, asked: Asked) -> tuple[str, ...]:
 
 
 def _relation(collection: str, ontology: Ontology, relation: Relation) -> str:
-    """``name(domain,range)``; of what is no concept, only a range of DBpedia is shown."""
+    """Format as ``name(domain,range)``; of unknown concepts, only ranges of DBpedia are shown."""
     labels = ontology.concept_labels
     unknown = relation.range if collection == _DBPEDIA else ""
     domain = labels.get(relation.domain, "")
@@ -166,7 +169,7 @@ def _relation(collection: str, ontology: Ontology, relation: Relation) -> str:
 
 
 def _facts(collection: str, facts: Sequence[Fact]) -> str:
-    """The facts of an example, one in a line; for DBpedia with blanks, in names, too."""
+    """Format the facts of an example, one per line; for DBpedia with blanks, also in names."""
     if collection == _DBPEDIA:
         written = (f"{fact.relation}({fact.subject}, {fact.object})" for fact in facts)
         return "\n".join(written).replace("_", " ")
@@ -176,17 +179,17 @@ def _facts(collection: str, facts: Sequence[Fact]) -> str:
 
 
 def _is_plain(collection: str, split: str) -> bool:
-    """Whether the prompts have the instruction in one line: those of Wikidata's test sentences."""
+    """Whether the instruction is on one line, as in the prompts of Wikidata's test sentences."""
     return (collection, split) == (_WIKIDATA, "test")
 
 
-def _laid_out(found: Wording, source: tuple[str, str], target: tuple[str, str]) -> Wording:
-    """The wording of one group in the white space of another."""
+def _with_white_space(texts: Wording, source: tuple[str, str], target: tuple[str, str]) -> Wording:
+    """Convert the wording of one group to the white space of another."""
     if source == target:
-        return found
-    before, *between, _, sentence, end = found
-    facts = found[3].rstrip() + ("\n" if target[0] == _DBPEDIA else " ")
+        return texts
+    before, *between, _, sentence, end = texts
+    facts = texts[3].rstrip() + ("\n" if target[0] == _DBPEDIA else " ")
     if _is_plain(*target):
         *paragraphs, last = before.split("\n\n")
-        before = "\n".join(["", *(" ".join(each.split()) for each in paragraphs), last])
+        before = "\n".join(["", *(" ".join(paragraph.split()) for paragraph in paragraphs), last])
     return (before, *between, facts, sentence, end)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The question files of TEXT2SPARQL: questions in several languages, each with a reference query.
+"""The question files of TEXT2SPARQL: questions in several languages with reference queries.
 
 The layout is that of the challenge's editions of 2025 and 2026. Published files repeat keys (the
-first CK25 file had ``prefix`` twice); the last value counts, and a remark names the key.
+first CK25 file had ``prefix`` twice): the last value is used, and a remark names the key.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kgbench.model import Json
 NAMES: Final = ("ck25", "ck26", "db25")
 """The data sets of this layout that kgbench can install."""
 WITH_GRAPH: Final = ("ck25", "ck26")
-"""Those of them that have a graph which is installed, too, and named like the data set."""
+"""The data sets whose graph is installed, too; it has the name of the data set."""
 GRAPH: Final = "graph.nt"
 QUESTIONS: Final = "questions.yml"
 
@@ -37,7 +37,7 @@ _NODES: Final = 200_000  # values of a question file, aliases counted
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question by language, with its reference query and the features that the file names."""
+    """A question with its texts by language, its reference query and its features."""
 
     id: str
     texts: Mapping[str, str]
@@ -46,16 +46,16 @@ class Question:
 
     @property
     def is_ordered(self) -> bool:
-        """Whether the order of the result belongs to the answer."""
+        """Whether the order of the result matters."""
         return _ORDERED in self.features
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionFile:
-    """The questions about one data set; ``remarks`` say in words what was put up with.
+    """The questions about one data set.
 
-    ``dataset`` is the IRI by which systems are asked about it; ``prefix`` is the short name that
-    keys of questions begin with.
+    ``dataset`` is the IRI of the data set in requests to systems; ``prefix`` is the short name with
+    which keys of questions begin. ``remarks`` describe accepted irregularities of the file.
     """
 
     dataset: str
@@ -64,57 +64,59 @@ class QuestionFile:
     remarks: tuple[str, ...] = ()
 
     def key(self, question: Question, language: str) -> str:
-        """The name of a question in one language, as published files have it: ``ck25:1-en``."""
+        """Return the published key of a question in one language, such as ``ck25:1-en``."""
         return f"{self.prefix}:{question.id}-{language}"
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """The languages that questions have, in the order of the file."""
-        return tuple(dict.fromkeys(language for each in self.questions for language in each.texts))
+        """The languages of the questions, in the order of the file."""
+        return tuple(
+            dict.fromkeys(language for question in self.questions for language in question.texts)
+        )
 
     @property
     def year(self) -> int | None:
-        """The year of the challenge's edition, where the IRI of the data set names it."""
+        """The year of the challenge's edition, from the IRI of the data set, or ``None``."""
         match = _YEAR.search(self.dataset)
         return None if match is None else int(match[1])
 
 
 def read(path: Path) -> QuestionFile:
-    """The questions in a file.
+    """Read a question file.
 
-    Raises :class:`~kgbench.errors.ImportRefused`, naming the question, for whatever is not as the
-    layout has it.
+    Raises :class:`~kgbench.errors.ImportRefused`, with the question, if it does not have the
+    expected layout.
     """
     return parsed(lines.text(path), str(path))
 
 
 def parsed(text: str, name: str) -> QuestionFile:
-    """The questions in the text of the file called ``name``; raises as :func:`read` does."""
+    """Parse the text of the question file called ``name``; raises like :func:`read`."""
     if len(text) > _MOST:
-        raise ImportRefused(f"{name} has more than {_MOST} characters: this is no question file")
+        raise ImportRefused(f"{name} has more than {_MOST} characters: this is not a question file")
     tree = _Yaml(name)
     content = tree.read(text)
     reader = _Reader(name)
     about = reader.mapping(content, "dataset")
-    found = []
-    for number, each in enumerate(reader.sequence(content, "questions")):
-        found.append(reader.question(each, number))
-    keys = [question.id for question in found]
+    questions = []
+    for number, value in enumerate(reader.sequence(content, "questions")):
+        questions.append(reader.question(value, number))
+    keys = [question.id for question in questions]
     for key in keys:
         if keys.count(key) > 1:
             raise ImportRefused(f"{name}: two questions have the id {key}")
     return QuestionFile(
         reader.matching(about, "id", _IRI, "the IRI of the data set"),
         reader.matching(about, "prefix", _PREFIX, "the prefix of keys"),
-        tuple(found),
+        tuple(questions),
         tuple(tree.remarks),
     )
 
 
 def installed(name: str) -> QuestionFile:
-    """The questions of the installed data set ``name``.
+    """Read the questions of the installed data set ``name``.
 
-    Raises :class:`~kgbench.errors.TaskError` where it is not installed.
+    Raises :class:`~kgbench.errors.TaskError` if it is not installed.
     """
     return _installed(home.require(name) / QUESTIONS)
 
@@ -125,11 +127,11 @@ def _installed(path: Path) -> QuestionFile:
 
 
 def labelled_tasks(root: Path) -> list[dict[str, Json]]:
-    """The tasks of the questions in ``root``, where their graph lies beside them.
+    """Return the tasks of the questions in ``root``, if their graph is installed beside them.
 
-    There are two for each language: one whose prompt has the schema of the graph, and one whose
-    prompt is the bare question, which is all that systems are sent; and three with questions about
-    a graph that tools give access to: the schema and no tools, tools, and both.
+    Each language has two tasks: one whose prompt includes the schema of the graph, and one whose
+    prompt is only the question, as systems are asked. Three more give access to the graph by
+    schema, by tools, or by both.
     """
     if not (root / GRAPH).is_file():
         return []
@@ -162,66 +164,68 @@ def labelled_tasks(root: Path) -> list[dict[str, Json]]:
 
 
 def parameters(dataset: str, language: str, prompt: str) -> dict[str, Json]:
-    """The parameters of a task about a data set."""
+    """Return the parameters of a task about a data set."""
     return {"dataset": dataset, "language": language, "prompt": prompt}
 
 
 class _Reader:
-    """Takes questions from what a YAML file holds, and names the file where it cannot."""
+    """Reads questions from the content of a YAML file; errors name the file."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def question(self, content: Json, number: int) -> Question:
-        place = f"question {number + 1}"
+        where = f"question {number + 1}"
         if not isinstance(content, Mapping):
-            raise self._refused(f"{place} is no mapping")
-        key = self.matching(content, "id", _ID, f"the id of {place}")
-        place = f"question {key}"
-        texts = self.mapping(content, "question", place)
+            raise self._refused(f"{where} is not a mapping")
+        key = self.matching(content, "id", _ID, f"the id of {where}")
+        where = f"question {key}"
+        texts = self.mapping(content, "question", where)
         if not texts:
-            raise self._refused(f"{place} has no text in any language")
+            raise self._refused(f"{where} has no text in any language")
         for language, text in texts.items():
             if _LANGUAGE.fullmatch(language) is None:
-                raise self._refused(f"{place}: '{language[:40]}' is no language tag")
+                raise self._refused(f"{where}: '{language[:40]}' is not a language tag")
             if not isinstance(text, str) or not text.strip():
-                raise self._refused(f"{place}: the text in '{language}' is empty or no text")
-        query = self.mapping(content, "query", place).get("sparql")
+                raise self._refused(f"{where}: the text in '{language}' is empty or not a string")
+        query = self.mapping(content, "query", where).get("sparql")
         if not isinstance(query, str) or not query.strip():
-            raise self._refused(f"{place} has no reference query (query: sparql:)")
+            raise self._refused(f"{where} has no reference query (query: sparql:)")
         features = content.get("features") or []
-        if not isinstance(features, list) or not all(isinstance(one, str) for one in features):
-            raise self._refused(f"{place}: the features are no list of texts")
+        if not isinstance(features, list) or not all(
+            isinstance(feature, str) for feature in features
+        ):
+            raise self._refused(f"{where}: the features are not a list of texts")
         return Question(key, dict(texts), query, tuple(features))
 
     def mapping(self, content: Json, key: str, place: str = "the file") -> Mapping[str, Json]:
-        found = content.get(key) if isinstance(content, Mapping) else None
-        if not isinstance(found, Mapping):
+        value = content.get(key) if isinstance(content, Mapping) else None
+        if not isinstance(value, Mapping):
             raise self._refused(f"{place} has no mapping '{key}'")
-        return found
+        return value
 
     def sequence(self, content: Json, key: str) -> list[Json]:
-        found = content.get(key) if isinstance(content, Mapping) else None
-        if not isinstance(found, list) or not found:
+        value = content.get(key) if isinstance(content, Mapping) else None
+        if not isinstance(value, list) or not value:
             raise self._refused(f"the file has no list '{key}'")
-        return found
+        return value
 
     def matching(
         self, content: Mapping[str, Json], key: str, form: re.Pattern[str], what: str
     ) -> str:
-        found = content.get(key)
-        if not isinstance(found, str) or form.fullmatch(found) is None:
+        value = content.get(key)
+        if not isinstance(value, str) or form.fullmatch(value) is None:
             raise self._refused(f"{what} ('{key}') is missing or cannot be used")
-        return found
+        return value
 
     def _refused(self, why: str) -> ImportRefused:
-        return ImportRefused(f"{self._name}: {why}: this is no question file of TEXT2SPARQL")
+        return ImportRefused(f"{self._name}: {why}: this is not a question file of TEXT2SPARQL")
 
 
 class _Yaml:
-    """A YAML document as mappings, lists and texts: all scalars are taken as they are written.
+    """Reads a YAML document as mappings, lists and strings, without converting scalars.
 
-    So ``no`` is a language and ``1`` an id. Keys that a mapping repeats become remarks.
+    So ``no`` is a language and ``1`` an id. Repeated keys of a mapping become remarks.
     """
 
     def __init__(self, name: str) -> None:
@@ -238,8 +242,8 @@ class _Yaml:
             return None if node is None else self._value(node)
         except MarkedYAMLError as error:
             mark = error.problem_mark
-            place = "" if mark is None else f" in line {mark.line + 1}"
-            raise ImportRefused(f"{self._name}: not YAML: {error.problem}{place}") from None
+            location = "" if mark is None else f" in line {mark.line + 1}"
+            raise ImportRefused(f"{self._name}: not YAML: {error.problem}{location}") from None
         except RecursionError:
             raise ImportRefused(f"{self._name}: nested too deeply") from None
         except YAMLError:
@@ -255,17 +259,17 @@ class _Yaml:
         if node.id == "scalar":
             return node.value
         if node.id == "sequence":
-            return [self._value(each) for each in node.value]
-        found: dict[str, Json] = {}
+            return [self._value(child) for child in node.value]
+        mapping: dict[str, Json] = {}
         for key, value in node.value:
             if key.id != "scalar":
                 line = key.start_mark.line + 1
-                raise ImportRefused(f"{self._name}: line {line}: a key is no text")
-            if key.value in found:
+                raise ImportRefused(f"{self._name}: line {line}: a key is not a string")
+            if key.value in mapping:
                 line = key.start_mark.line + 1
                 self.remarks.append(
                     f"{Path(self._name).name}, line {line}: the key '{key.value}' is repeated, "
                     "which YAML forbids; its last value counts"
                 )
-            found[key.value] = self._value(value)
-        return found
+            mapping[key.value] = self._value(value)
+        return mapping

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The W3C tests of RDF 1.2 and SPARQL 1.2, read from the manifests of a copy of ``w3c/rdf-tests``.
+"""Manifests of the W3C tests of RDF 1.2 and SPARQL 1.2, in a copy of ``w3c/rdf-tests``.
 
-The tests are under the W3C Test Suite Licence and the W3C 3-clause BSD licence; no copy of them
-travels with kgbench.
+The tests are under the W3C Test Suite Licence and the W3C 3-clause BSD licence; kgbench does not
+contain them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 
 
 class Entry(NamedTuple):
-    """A test: its folder and name, its kind, and the files that it needs; ``base`` is for IRIs.
+    """A test: its folder and name, its kind, its base IRI, and its files.
 
     ``action`` is the document, the query or the update; ``data`` and ``result`` may be missing.
     """
@@ -39,25 +39,25 @@ class Entry(NamedTuple):
 
 
 def entries(root: Path) -> list[Entry]:
-    """All tests below the folders ``rdf/rdf12`` and ``sparql/sparql12`` of a copy, by name.
+    """Return all tests below ``rdf/rdf12`` and ``sparql/sparql12`` of a copy, sorted by name.
 
-    Raises :class:`~kgbench.errors.ImportRefused` where a manifest cannot be read.
+    Raises :class:`~kgbench.errors.ImportRefused` if a manifest cannot be read.
     """
-    found: list[Entry] = []
+    result: list[Entry] = []
     for path in manifests(root):
         try:
-            found += _of(path, path.parent.relative_to(root).as_posix())
+            result += _entries_of(path, path.parent.relative_to(root).as_posix())
         except (OSError, SyntaxError, ValueError) as error:
             raise ImportRefused(f"the manifest {path} cannot be read: {error}") from error
-    return sorted(found)
+    return sorted(result)
 
 
 def manifests(root: Path) -> list[Path]:
-    """The manifests of a copy, in a fixed order."""
+    """Return the manifests of a copy, in a fixed order."""
     return [path for part in _PARTS for path in sorted((root / part).rglob("manifest.ttl"))]
 
 
-def _of(path: Path, folder: str) -> Iterator[Entry]:
+def _entries_of(path: Path, folder: str) -> Iterator[Entry]:
     here = path.parent.as_uri() + "/"
     public = f"https://w3c.github.io/rdf-tests/{folder}/"
     store = ox.Store()
@@ -78,13 +78,13 @@ def _of(path: Path, folder: str) -> Iterator[Entry]:
         kind, result = value(quad.subject, _TYPE.value), value(quad.subject, f"{_MF}result")
         action, data = file(quad.object), None
         if isinstance(quad.object, ox.BlankNode):
-            told = quad.object
-            action = file(value(told, f"{_QT}query") or value(told, f"{_UT}request"))
-            data = file(value(told, f"{_QT}data") or value(told, f"{_UT}data"))
+            action_node = quad.object
+            action = file(value(action_node, f"{_QT}query") or value(action_node, f"{_UT}request"))
+            data = file(value(action_node, f"{_QT}data") or value(action_node, f"{_UT}data"))
         if isinstance(result, ox.BlankNode):
             result = value(result, f"{_UT}data")
         if action is None or not isinstance(kind, ox.NamedNode):
-            continue  # nothing of it is a file: no test of a parser or an engine
+            continue  # without a file it is not a test of a parser or an engine
         name = str(quad.subject).rstrip(">").rpartition("#")[2]
         yield Entry(
             f"{folder.partition('/')[2]}/{name}",

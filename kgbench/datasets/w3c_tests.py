@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The W3C tests of RDF 1.2 and SPARQL 1.2 as questions: what is shown, and what W3C expects.
+"""The W3C tests of RDF 1.2 and SPARQL 1.2 as questions with expected answers.
 
-Tests of syntax ask for a verdict on a text, tests of evaluation for the graph of a document, the
-result of a query or the data after an update. Tests of entailment and of canonical forms are
-neither, and are not installed.
+Syntax tests ask whether a text is valid. Evaluation tests ask for the graph of a document, the
+result of a query, or the data after an update. Tests of entailment and of canonical forms are not
+installed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LANGUAGES: Final = {
     "query": ".rq",
     "update": ".ru",
 }
-"""The languages of tests, each with the suffix of its files."""
+"""The languages of tests, with the suffix of their files."""
 FORMATS: Final = {
     ".ttl": ox.RdfFormat.TURTLE,
     ".nt": ox.RdfFormat.N_TRIPLES,
@@ -50,10 +50,10 @@ _LANGUAGE: Final = {suffix: language for language, suffix in LANGUAGES.items()}
 
 
 class W3cTest(NamedTuple):
-    """A test: what is shown (``text``, ``data``), and what is ``expected``.
+    """A test with its input (``text``, ``data``) and its ``expected`` answer.
 
-    ``expected`` is ``valid`` or ``invalid``, a result in SPARQL JSON, or lines of N-Quads.
-    ``data`` are those that a query or an update is about, in the language ``data_language``.
+    ``expected`` is ``valid`` or ``invalid``, a result in SPARQL JSON, or lines of N-Quads. ``data``
+    is the input of a query or an update, in the language ``data_language``.
     """
 
     name: str
@@ -72,19 +72,19 @@ class W3cTest(NamedTuple):
 
 
 def kind_of(entry: Entry) -> str | None:
-    """Whether an entry tests syntax or evaluation; ``None`` for all else."""
+    """Return ``syntax``, ``evaluation``, or ``None`` for other kinds of tests."""
     if "Syntax" in entry.kind:
         return SYNTAX
     return EVALUATION if "Eval" in entry.kind else None
 
 
 def tests(root: Path) -> list[W3cTest]:
-    """The tests of syntax and of evaluation in a copy whose files are there, by name.
+    """Return the syntax and evaluation tests of a copy, sorted by name.
 
-    Of tests that show the same, the first counts. Raises
-    :class:`~kgbench.errors.ImportRefused` where a file cannot be read.
+    Tests with missing files are left out, and of tests with the same input all but the first.
+    Raises :class:`~kgbench.errors.ImportRefused` if a file cannot be read.
     """
-    found: dict[tuple[str | None, ...], W3cTest] = {}
+    by_input: dict[tuple[str | None, ...], W3cTest] = {}
     for entry in entries(root):
         if kind_of(entry) is None or not all(file.is_file() for file in _files(entry)):
             continue
@@ -92,8 +92,8 @@ def tests(root: Path) -> list[W3cTest]:
             test = _test(entry)
         except (OSError, SyntaxError, ValueError) as error:
             raise ImportRefused(f"the test {entry.name} cannot be read: {error}") from error
-        found.setdefault((test.kind, test.language, test.text, test.data), test)
-    return list(found.values())
+        by_input.setdefault((test.kind, test.language, test.text, test.data), test)
+    return list(by_input.values())
 
 
 def _test(entry: Entry) -> W3cTest:
@@ -114,39 +114,39 @@ def _test(entry: Entry) -> W3cTest:
 
 
 def without_comments(text: str) -> str:
-    """A document without the lines that are comments, which often tell the verdict."""
+    """Remove comment lines from a document, because they often reveal the expected verdict."""
     return "".join(
         line for line in text.splitlines(keepends=True) if not line.lstrip().startswith("#")
     )
 
 
 def quads(path: Path, base: str | None = None) -> list[ox.Quad]:
-    """The quads of a document, whose language its suffix says."""
+    """Parse a document in the language of its suffix."""
     return list(ox.parse(path.read_bytes(), FORMATS[path.suffix], base_iri=base))
 
 
-def n_quads(found: Iterable[ox.Quad]) -> str:
-    """Quads as lines of N-Quads, blank nodes numbered as they come."""
+def n_quads(statements: Iterable[ox.Quad]) -> str:
+    """Serialise quads as N-Quads, with blank nodes numbered in order of appearance."""
     labels: dict[str, ox.BlankNode] = {}
 
-    def named(term: Any) -> Any:
+    def relabelled(term: Any) -> Any:
         if isinstance(term, ox.BlankNode):
             return labels.setdefault(term.value, ox.BlankNode(f"b{len(labels)}"))
         if isinstance(term, ox.Triple):
-            return ox.Triple(*map(named, term))
+            return ox.Triple(*map(relabelled, term))
         return term
 
-    numbered = (ox.Quad(*map(named, (*one.triple, one.graph_name))) for one in found)
+    numbered = (ox.Quad(*map(relabelled, (*quad.triple, quad.graph_name))) for quad in statements)
     written = ox.serialize(numbered, format=ox.RdfFormat.N_QUADS)
-    assert written is not None  # no target was named
+    assert written is not None  # without a target, serialize returns bytes
     return written.decode("utf-8")
 
 
 def _solutions(path: Path) -> str:
-    """The result in a file as SPARQL JSON."""
+    """Convert the query result in a file to SPARQL JSON."""
     result = ox.parse_query_results(path.read_bytes(), RESULTS[path.suffix])
     written = result.serialize(format=ox.QueryResultsFormat.JSON)
-    assert written is not None  # no target was named
+    assert written is not None  # without a target, serialize returns bytes
     return written.decode("utf-8")
 
 
@@ -163,9 +163,9 @@ def _files(entry: Entry) -> Iterator[Path]:
 
 
 def installed() -> list[W3cTest]:
-    """The tests of the installed copy.
+    """Return the tests of the installed copy.
 
-    Raises :class:`~kgbench.errors.TaskError` where none is installed.
+    Raises :class:`~kgbench.errors.TaskError` if the data set is not installed.
     """
     return _installed(home.require(NAME))
 
@@ -176,8 +176,8 @@ def _installed(root: Path) -> list[W3cTest]:
 
 
 def labelled_tasks(root: Path) -> list[dict[str, Json]]:
-    """The tasks of a copy: one for each kind of test and language that it has."""
-    there = Counter((test.kind, test.language) for test in tests(root))
+    """Return the tasks of a copy, one for each kind of test and language."""
+    counts = Counter((test.kind, test.language) for test in tests(root))
     return [
         {
             "class": CLASS,
@@ -186,41 +186,43 @@ def labelled_tasks(root: Path) -> list[dict[str, Json]]:
         }
         for kind in (SYNTAX, EVALUATION)
         for language in LANGUAGES
-        if there[kind, language]
+        if counts[kind, language]
     ]
 
 
 def install(description: Description, copy: Path | None) -> Installed:
-    """Install the tests of syntax and evaluation from a clone of the repository.
+    """Install the syntax and evaluation tests from a clone of the repository.
 
-    Files with another checksum than the declared one are taken and named. Raises
-    :class:`~kgbench.errors.ImportRefused` where there are no tests; nothing is installed then.
+    Files that differ from their declared checksum are installed and listed. Raises
+    :class:`~kgbench.errors.ImportRefused`, and installs nothing, if there are no tests.
     """
     root = clone(description, copy)
 
     def fill(scratch: Path, done: Installed) -> None:
-        there, absent = wanted(root)
-        if not there:
+        paths, incomplete = wanted(root)
+        if not paths:
             raise ImportRefused(f"{root} has no tests of RDF 1.2 and SPARQL 1.2")
-        take(description, root, there, scratch, done)
-        if absent:
-            done.remarks.append(f"{absent} tests lack a file and are passed over")
+        take(description, root, paths, scratch, done)
+        if incomplete:
+            done.remarks.append(f"{incomplete} tests lack a file and are passed over")
 
     return put(description, str(root), fill, labelled_tasks)
 
 
 def wanted(root: Path) -> tuple[list[str], int]:
-    """The files of a copy that tests need, as paths below it, and how many tests lack one.
+    """Return the relative paths of the files that tests need, and the number of incomplete tests.
 
-    Files outside of the copy are none of it.
+    Links out of the copy count as missing files.
     """
-    chosen = [entry for entry in entries(root) if kind_of(entry) is not None]
-    whole = [
+    supported = [entry for entry in entries(root) if kind_of(entry) is not None]
+    complete = [
         entry
-        for entry in chosen
+        for entry in supported
         if all(file.is_file() and file.resolve().is_relative_to(root) for file in _files(entry))
     ]
-    paths = {file for entry in whole for file in _files(entry)}
+    paths = {file for entry in complete for file in _files(entry)}
     if paths:
         paths |= {*manifests(root), *root.glob(_LICENCE)}
-    return sorted(path.relative_to(root).as_posix() for path in paths), len(chosen) - len(whole)
+    return sorted(path.relative_to(root).as_posix() for path in paths), len(supported) - len(
+        complete
+    )

@@ -16,7 +16,7 @@ from typing import Final
 from urllib.parse import urljoin, urlsplit
 
 from kgbench.errors import ImportRefused
-from kgbench.importers.rdf_sources import fetch
+from kgbench.importers.rdf.sources import fetch
 from kgbench.net.limits import bare
 
 _NAME: Final = re.compile(r"(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._/-]{0,200}")

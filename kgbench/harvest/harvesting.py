@@ -22,11 +22,10 @@ from kgbench.harvest import sources
 from kgbench.harvest.fetching import Limits, Source
 from kgbench.harvest.sources import Harvested
 from kgbench.harvest.verifying import Offer, offer
-from kgbench.importers import rdf as importing
-from kgbench.importers import rdf_contents, rdf_files
-from kgbench.importers.rdf import Origin
-from kgbench.importers.rdf_files import RdfFile
-from kgbench.importers.rdf_staging import scratch_folder, stage
+from kgbench.importers.rdf import contents as data_sets
+from kgbench.importers.rdf import loading
+from kgbench.importers.rdf.parsing import RdfFile, scratch_folder, stage
+from kgbench.importers.rdf.sources import Origin, sha256, unpack
 from kgbench.publish.checks.signatures import digest
 from kgbench.store import open_store
 from kgbench.store.iris import slug
@@ -158,9 +157,9 @@ def _download(
     path = scratch / "fetched" / name.rpartition("/")[2]
     if not source.get(name, path, limits):
         raise ImportRefused(f"{name} is listed, but missing")
-    if rdf_files.sha256(path) != offered.parts[name]:
+    if sha256(path) != offered.parts[name]:
         raise SignatureError(f"the checksum of {name} does not fit: the file was changed")
-    files = rdf_files.unpack(path, name, scratch / "unpacked")
+    files = unpack(path, name, scratch / "unpacked")
     for file in files:
         if offered.signer is not None and digest(file.path, None) != offered.canonical[name]:
             raise SignatureError(f"the data in {name} differ from the data that were signed")
@@ -172,15 +171,15 @@ def _import(
 ) -> None:
     """Import verified files into the store of the source, or into a new one if ``anew``."""
     origins = [
-        Origin(f"{source.address} {file.name}", rdf_files.sha256(file.path)) for file in files
+        Origin(f"{source.address} {file.name}", sha256(file.path)) for file in files
     ]
-    contents = rdf_contents.read(stage(files, scratch))
+    contents = data_sets.read(stage(files, scratch))
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / ("store.new" if anew else "store")
     if anew:
         shutil.rmtree(target, ignore_errors=True)
     with open_store(str(target)) as opened:
-        importing.load(opened, contents, origins, scratch)
+        loading.load(opened, contents, origins, scratch)
     if anew:
         with _replacing(folder / "store"):
             target.rename(folder / "store")

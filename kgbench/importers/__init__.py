@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Published result sets of other frameworks -> runs, cases and evaluations of kgbench."""
+"""Importers: results that others published, as runs, cases and evaluations of kgbench."""

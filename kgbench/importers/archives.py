@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Result files as other frameworks publish them: JSON or YAML, plain or in an (encrypted) archive.
+"""Result files of other frameworks: JSON or YAML, plain or in a zip archive.
 
-Files are read a chunk at a time, as often as they are needed. Archives are never unpacked to disk,
-because they are encrypted so that test data do not leak.
+Files are read in chunks, and may be read several times. Archives are never unpacked to disk: some
+are encrypted so that test data do not leak.
 """
 
 from __future__ import annotations
@@ -22,76 +22,76 @@ from kgbench.importers import json_records, yaml_records
 from kgbench.model import Json
 
 MAX_BYTES = 1 << 30
-"""The largest result file that is read, and the most that is read out of one archive."""
+"""The largest result file, and the limit for all result files of an archive (bytes)."""
 
 MAX_MEMBERS = 10_000
-"""The most files that an archive may have."""
+"""The largest number of files in an archive."""
 
 _CHUNK = 1 << 20
 _YAML = (".yaml", ".yml")
-_NONE = object()
+_NO_RECORD = object()
 _ENCRYPTED = 0x1  # general purpose bit 0 of a zip member
 
 
 @dataclass(frozen=True)
 class ResultFile:
-    """One result file: where it is (``archive.zip/member.json``), and its bytes.
+    """A result file: its name (for example ``archive.zip/member.json``) and its content.
 
-    ``content`` are the bytes, or a function that reads them anew, a chunk at a time.
+    ``content`` is the bytes, or a function that reads them from the beginning, in chunks.
     """
 
     name: str
     content: bytes | Callable[[], Iterator[bytes]]
 
     def chunks(self) -> Iterator[bytes]:
-        """The bytes from the beginning."""
+        """Iterate over the content in chunks, from the beginning."""
         return iter([self.content]) if isinstance(self.content, bytes) else self.content()
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of the content, in hex: the same in whatever archive the file comes."""
-        found = hashlib.sha256()
+        """The SHA-256 (hex) of the content, which does not depend on the archive."""
+        sha256 = hashlib.sha256()
         for chunk in self.chunks():
-            found.update(chunk)
-        return found.hexdigest()
+            sha256.update(chunk)
+        return sha256.hexdigest()
 
     def records(self) -> Iterator[Json]:
-        """The records, read and decoded one by one; there is at least one.
+        """Read and decode the records one by one.
 
-        A file named ``.yaml`` or ``.yml`` is YAML, any other JSON. Raises
-        :class:`~kgbench.errors.ImportRefused` where it is no list of records.
+        Files with the extension ``.yaml`` or ``.yml`` are YAML, all others JSON. Raises
+        :class:`~kgbench.errors.ImportRefused` if the file is not a list of at least one record.
         """
-        read = yaml_records if PurePosixPath(self.name).suffix in _YAML else json_records
-        record: Json = _NONE
-        for record in read.read_elements(self.chunks(), self.name):
+        reader = yaml_records if PurePosixPath(self.name).suffix in _YAML else json_records
+        record: Json = _NO_RECORD
+        for record in reader.read_elements(self.chunks(), self.name):
             yield record
-        if record is _NONE:
+        if record is _NO_RECORD:
             raise ImportRefused(f"{self.name}: the list of records is empty")
 
 
 def open_results(path: Path, password: str | None = None) -> list[ResultFile]:
-    """The result files in ``path``: itself, or those members of a zip archive.
+    """Return the result files in ``path``: the file itself, or the members of a zip archive.
 
-    ``password`` opens an encrypted archive. Raises :class:`ImportRefused` where the file is
-    missing, damaged, too large, encrypted with another password, or holds no result file.
+    ``password`` opens an encrypted archive. Raises :class:`ImportRefused` if the file is missing,
+    damaged, too large, encrypted with another password, or contains no result file.
     """
     try:
-        start = b"".join(islice(_file(path), 1))
+        first_chunk = b"".join(islice(_read_file(path), 1))
         if zipfile.is_zipfile(path):
-            return _members(path, password)
+            return _open_members(path, password)
     except OSError as error:
         raise ImportRefused(f"{path}: cannot be read: {error.strerror or error}") from error
-    if start.startswith(b"PK"):
+    if first_chunk.startswith(b"PK"):
         raise ImportRefused(f"{path}: the archive is truncated or damaged: fetch it again")
-    if not start.strip() and len(start) < _CHUNK:
+    if not first_chunk.strip() and len(first_chunk) < _CHUNK:
         raise ImportRefused(f"{path}: the file is empty")
-    return [ResultFile(path.name, partial(_file, path))]
+    return [ResultFile(path.name, partial(_read_file, path))]
 
 
-def _file(path: Path) -> Iterator[bytes]:
-    """The bytes of a file that is not larger than :data:`MAX_BYTES`."""
+def _read_file(path: Path) -> Iterator[bytes]:
+    """Read a file of at most :data:`MAX_BYTES` in chunks."""
     if path.exists() and not path.is_file() and not path.is_dir():
-        raise ImportRefused(f"{path}: is no regular file, and results are read more than once")
+        raise ImportRefused(f"{path}: not a regular file, and results are read more than once")
     with path.open("rb") as stream:
         if path.stat().st_size > MAX_BYTES:
             raise ImportRefused(f"{path}: larger than {MAX_BYTES} bytes, the most that is read")
@@ -99,24 +99,24 @@ def _file(path: Path) -> Iterator[bytes]:
             yield chunk
 
 
-def _members(path: Path, password: str | None) -> list[ResultFile]:
+def _open_members(path: Path, password: str | None) -> list[ResultFile]:
     try:
-        with _archive(path, password) as archive:
+        with _open_archive(path, password) as archive:
             members = _result_members(path.name, archive.infolist())
         for member in members:
-            for _ in islice(_member(path, member, password), 1):
-                pass  # a wrong password shows at once
+            for _ in islice(_read_member(path, member, password), 1):
+                pass  # the first chunk reveals a wrong password
     except damage.errors() as error:
         raise ImportRefused(
             f"{path.name}: the archive is damaged ({error}): fetch it again"
         ) from error
     return [
-        ResultFile(_member_name(path, m.filename), partial(_member, path, m, password))
+        ResultFile(_member_name(path, m.filename), partial(_read_member, path, m, password))
         for m in members
     ]
 
 
-def _archive(path: Path, password: str | None) -> Any:
+def _open_archive(path: Path, password: str | None) -> Any:
     import pyzipper
 
     archive = pyzipper.AESZipFile(path)
@@ -130,35 +130,35 @@ def _member_name(path: Path, filename: str) -> str:
 
 
 def _result_members(name: str, members: list[Any]) -> list[Any]:
-    """The members that are result files: those called so, else every ``.json``."""
+    """Select the members with "result" in their name, else all ``.json`` files."""
     if len(members) > MAX_MEMBERS:
         raise ImportRefused(f"{name}: {len(members)} files are too many for a result archive")
     documents = [m for m in members if _is_document(m.filename)]
-    found = _preferred(
+    selected = _without_yaml_copies(
         [m for m in documents if "result" in PurePosixPath(m.filename).name]
         or [m for m in documents if m.filename.endswith(".json")]
     )
-    if not found:
+    if not selected:
         raise ImportRefused(
             f"{name}: no result file (*.json, *result*.yaml) among the {len(members)} files of the "
             f"archive"
         )
-    total = sum(member.file_size for member in found)
+    total = sum(member.file_size for member in selected)
     if total > MAX_BYTES:
         raise ImportRefused(
             f"{name}: the archive holds {total} bytes of results, more than the {MAX_BYTES} "
             f"that are read: split it"
         )
-    return found
+    return selected
 
 
 def _is_document(filename: str) -> bool:
-    last = PurePosixPath(filename)
-    return last.suffix in {".json", *_YAML} and not last.name.startswith(".")
+    path = PurePosixPath(filename)
+    return path.suffix in {".json", *_YAML} and not path.name.startswith(".")
 
 
-def _preferred(members: list[Any]) -> list[Any]:
-    """``members`` without the YAML forms of results that are there as JSON, too."""
+def _without_yaml_copies(members: list[Any]) -> list[Any]:
+    """Leave out YAML files that also exist as JSON."""
     stems = {m.filename.removesuffix(".json") for m in members if m.filename.endswith(".json")}
     return [
         m
@@ -168,9 +168,9 @@ def _preferred(members: list[Any]) -> list[Any]:
     ]
 
 
-def _member(path: Path, member: Any, password: str | None) -> Iterator[bytes]:
-    """The bytes of a member of an archive."""
-    whole = _member_name(path, member.filename)
+def _read_member(path: Path, member: Any, password: str | None) -> Iterator[bytes]:
+    """Read a member of an archive in chunks."""
+    name = _member_name(path, member.filename)
     encrypted = bool(member.flag_bits & _ENCRYPTED)
     if encrypted and password is None:
         raise ImportRefused(
@@ -178,11 +178,11 @@ def _member(path: Path, member: Any, password: str | None) -> Iterator[bytes]:
             f"KGBENCH_ARCHIVE_PASSWORD"
         )
     try:
-        with _archive(path, password) as archive, archive.open(member) as stream:
+        with _open_archive(path, password) as archive, archive.open(member) as stream:
             while chunk := stream.read(_CHUNK):
                 yield chunk
     except damage.errors() as error:
-        why = ", or the password is wrong" if encrypted else ""
-        raise ImportRefused(f"{whole}: damaged in the archive ({error}){why}") from error
+        hint = ", or the password is wrong" if encrypted else ""
+        raise ImportRefused(f"{name}: damaged in the archive ({error}){hint}") from error
     except RuntimeError as error:
         raise ImportRefused(f"{path.name}: the password is wrong") from error

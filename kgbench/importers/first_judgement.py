@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judging imported dialogues whose scores nobody has published."""
+"""Judging of imported dialogues without published scores."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from kgbench.tasks import catalogue
 def judge_unjudged(
     store: Store, run: ImportedRun, executor: concurrent.futures.Executor, limits: JudgeLimits
 ) -> int:
-    """Judge the dialogues of an imported run that have no published scores, in a pass of their own.
+    """Judge the dialogues of an imported run that have no published scores, in a separate pass.
 
-    The run must have been loaded. Returns how many scores there are; where the pass is there
-    already, 0, and nothing is done. An interrupted pass leaves nothing visible.
+    The run must be in the store. Returns the number of new scores, or 0 if the store already has
+    the pass. An interrupted pass leaves nothing visible.
     """
     recorder = Recorder(store.iris, run.run_id, id_from(f"{run.run_id}/import"))
     if not run.unjudged or is_registered(store, recorder):
@@ -38,21 +38,23 @@ def judge_unjudged(
     def blocks() -> Iterator[Block]:
         nonlocal scores
         for dialogue, verdicts in judged(run.unjudged, executor, limits):
-            found = evaluations(classes[dialogue.task], dialogue, verdicts, recorder.evaluation_iri)
-            scores += sum(len(evaluation.scores) for evaluation in found)
-            yield from aggregates.evaluated(found, dialogue)
+            judged_evaluations = evaluations(
+                classes[dialogue.task], dialogue, verdicts, recorder.evaluation_iri
+            )
+            scores += sum(len(evaluation.scores) for evaluation in judged_evaluations)
+            yield from aggregates.evaluated(judged_evaluations, dialogue)
 
     store.drop([recorder.pass_graph])
     aggregates = Aggregates(store, recorder.pass_graph, recorder)
     store.bulk_load(blocks())
     software = this_software()
-    opening = recorder.pass_blocks(
+    pass_blocks = recorder.pass_blocks(
         kind="import",
         started=started,
         ended=datetime.now(UTC),
         agent=software.iri(store.iris),
         engine=engine_label(limits.engine),
     )
-    store.write([Block(store.iris.catalogue, software.entry(store.iris)), *opening])
+    store.write([Block(store.iris.catalogue, software.entry(store.iris)), *pass_blocks])
     aggregates.seal()
     return scores

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Published runs of GRASP: questions, final queries, evaluations, and what was said on the way.
+"""Published runs of GRASP: questions, messages, final queries and evaluations.
 
 The files are those below ``data/benchmark/KG/SET`` of ``ad-freiburg/grasp``: ``test.jsonl`` with
 the questions, and for each run ``RUN.jsonl``, ``RUN.config.json`` and ``RUN.evaluation.json``,
-there or in ``outputs/``. Queries run on the installed graph that has the name of the knowledge
-graph.
+there or in ``outputs/``. Queries are executed on the installed graph with the name of the
+knowledge graph.
 
-Each message of the model is a turn, with its tool calls and what they gave
+Each message of the model becomes a turn, with its tool calls and their results
 (:mod:`kgbench.importers.grasp_messages`). The first prompt is the system message and the question;
-what counts as the answer is the query that the run gave in the end.
+the answer is the final query of the run.
 """
 
 from __future__ import annotations
@@ -33,15 +33,16 @@ BENCHMARK: Final = Benchmark(
 )
 QUESTIONS: Final = "test.jsonl"
 OUTPUTS: Final = "outputs"
-_OTHER_QUESTIONS: Final = frozenset(("train.jsonl", "val.jsonl", "dev.jsonl", QUESTIONS))
+_QUESTION_FILES: Final = frozenset(("train.jsonl", "val.jsonl", "dev.jsonl", QUESTIONS))
 _NO_PREDICTION: Final = "the evaluation has no prediction: the run gave no query, which counts 0"
 
 
 def read(folder: Path, knowledge_graph: str | None = None) -> Iterator[AnswerFile]:
-    """The runs below ``folder``, which holds or is the folder of a benchmark or of its outputs.
+    """Read the runs below ``folder``, the folder of a benchmark, of its outputs, or one above.
 
-    ``knowledge_graph`` names the graph where the configurations of the runs do not. Raises
-    :class:`~kgbench.errors.ImportRefused` where there are no runs, or one is damaged.
+    ``knowledge_graph`` is the name of the graph; by default it is taken from the configurations of
+    the runs, or else from the folder. Raises :class:`~kgbench.errors.ImportRefused` if there are no
+    runs, or one is damaged.
     """
     runs = _runs(folder)
     if not runs:
@@ -50,61 +51,72 @@ def read(folder: Path, knowledge_graph: str | None = None) -> Iterator[AnswerFil
             f"nor {OUTPUTS}/RUN.jsonl"
         )
     for questions, outputs in runs.items():
-        named = knowledge_graph or _knowledge_graph(questions, outputs)
-        asked = _questions(questions)
+        graph = knowledge_graph or _knowledge_graph(questions, outputs)
+        records = _questions(questions)
         for output in outputs:
-            yield _file(questions, asked, output, named)
+            yield _answer_file(questions, records, output, graph)
 
 
 def _runs(folder: Path) -> dict[Path, list[Path]]:
-    """The files of runs by the file of their questions."""
-    places = sorted(folder.rglob(QUESTIONS))
-    if not places and (folder.parent / QUESTIONS).is_file():
-        places = [folder.parent / QUESTIONS]
-    found = {}
-    for questions in places:
-        beside = questions.parent
+    """Map each file of questions to the output files of its runs."""
+    question_files = sorted(folder.rglob(QUESTIONS))
+    if not question_files and (folder.parent / QUESTIONS).is_file():
+        question_files = [folder.parent / QUESTIONS]
+    runs = {}
+    for questions in question_files:
+        directory = questions.parent
         outputs = [
             path
-            for path in sorted([*beside.glob("*.jsonl"), *(beside / OUTPUTS).glob("*.jsonl")])
-            if path.name not in _OTHER_QUESTIONS
+            for path in sorted([*directory.glob("*.jsonl"), *(directory / OUTPUTS).glob("*.jsonl")])
+            if path.name not in _QUESTION_FILES
         ]
         if outputs:
-            found[questions] = outputs
-    return found
+            runs[questions] = outputs
+    return runs
 
 
-def _file(
-    questions: Path, asked: Mapping[str, Mapping[str, Json]], output: Path, knowledge_graph: str
+def _answer_file(
+    questions: Path,
+    questions_by_id: Mapping[str, Mapping[str, Json]],
+    output: Path,
+    knowledge_graph: str,
 ) -> AnswerFile:
     evaluation = output.with_suffix(".evaluation.json")
-    judged = _object(evaluation) if evaluation.is_file() else {}
+    evaluations = _object(evaluation) if evaluation.is_file() else {}
     config = output.with_suffix(".config.json")
     settings = _object(config) if config.is_file() else {}
     model = _model(settings.get("config"))
-    read_from = [path for path in (questions, output, evaluation, config) if path.is_file()]
+    sources = [path for path in (questions, output, evaluation, config) if path.is_file()]
     content = hashlib.sha256()
-    for path in read_from:
+    for path in sources:
         content.update(hashlib.sha256(path.read_bytes()).digest())
     answers = []
     for number, record in _records(output):
         where = f"{output}:{number}"
         uid = str(record.get("id"))
-        if uid not in asked:
-            raise ImportRefused(f"{where}: there is no question '{uid}' in {questions.name}")
+        if uid not in questions_by_id:
+            raise ImportRefused(f"{where}: {questions.name} has no question '{uid}'")
         answers.append(
-            _answer(uid, asked[uid], record, judged.get(uid), knowledge_graph, model, where)
+            _answer(
+                uid,
+                questions_by_id[uid],
+                record,
+                evaluations.get(uid),
+                knowledge_graph,
+                model,
+                where,
+            )
         )
     return AnswerFile(
         output.stem, _dataset(questions, knowledge_graph), content.hexdigest(), answers
     )
 
 
-def _answer(  # noqa: PLR0917 - all of one record
+def _answer(  # noqa: PLR0917 - the parts of one record
     uid: str,
     question: Mapping[str, Json],
     record: Mapping[str, Json],
-    judged: Mapping[str, Json] | None,
+    evaluation: Mapping[str, Json] | None,
     knowledge_graph: str,
     model: str | None,
     where: str,
@@ -112,9 +124,9 @@ def _answer(  # noqa: PLR0917 - all of one record
     final = record.get("output", record) or {}
     text = final.get("sparql") if isinstance(final, Mapping) else None
     if text is not None and not isinstance(text, str):
-        raise ImportRefused(f"{where}: sparql is no text")
+        raise ImportRefused(f"{where}: sparql is not a string")
     seconds = _seconds(record.get("elapsed"))
-    told = transcript(
+    dialogue = transcript(
         record.get("messages") or [],
         text or "",
         question["question"],
@@ -129,32 +141,32 @@ def _answer(  # noqa: PLR0917 - all of one record
         "graphName": knowledge_graph,
     }
     infos: dict[str, Json] = {"sparql": GRASP.query(text or "")}
-    if told.closing:
-        infos["closing"] = told.closing
+    if dialogue.closing:
+        infos["closing"] = dialogue.closing
     if record.get("error"):
         infos["error"] = record["error"]
     scores: dict[str, float] = {}
-    if judged is not None:
-        prediction = judged.get("prediction") if isinstance(judged, Mapping) else judged
+    if evaluation is not None:
+        prediction = evaluation.get("prediction") if isinstance(evaluation, Mapping) else evaluation
         if prediction is not None and not isinstance(prediction, Mapping):
-            raise ImportRefused(f"{where}: the evaluation is no object")
-        infos["published"] = judged
+            raise ImportRefused(f"{where}: the evaluation is not an object")
+        infos["published"] = evaluation
         scores = {"f1": 0.0 if prediction is None else _score(prediction, where)}
         if prediction is None:
             infos["note"] = _NO_PREDICTION
     return PublishedAnswer(
         uid=uid,
         data=data,
-        turns=told.turns,
+        turns=dialogue.turns,
         text=text or "",
         scores=scores,
         infos=infos,
-        ended=told.ended,
+        ended=dialogue.ended,
     )
 
 
 def _model(config: Json) -> str | None:
-    """The model that a configuration names: as text, or the first of a list of models."""
+    """Return the model that a configuration names, or the first of its list of models."""
     if not isinstance(config, Mapping):
         return None
     model = config.get("model")
@@ -167,7 +179,7 @@ def _model(config: Json) -> str | None:
 def _score(prediction: Mapping[str, Json], where: str) -> float:
     value = prediction.get("score")
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ImportRefused(f"{where}: the score of the evaluation is no number")
+        raise ImportRefused(f"{where}: the score of the evaluation is not a number")
     return float(value)
 
 
@@ -178,16 +190,16 @@ def _seconds(value: Json) -> float:
 
 
 def _questions(path: Path) -> dict[str, Mapping[str, Json]]:
-    found: dict[str, Mapping[str, Json]] = {}
+    questions: dict[str, Mapping[str, Json]] = {}
     for number, record in _records(path):
         if not all(isinstance(record.get(key), str) for key in ("question", "sparql")):
-            raise ImportRefused(f"{path}:{number}: question or sparql is missing or no text")
-        found[str(record.get("id"))] = record
-    return found
+            raise ImportRefused(f"{path}:{number}: question or sparql is missing or not a string")
+        questions[str(record.get("id"))] = record
+    return questions
 
 
 def _knowledge_graph(questions: Path, outputs: Sequence[Path]) -> str:
-    """The graph that configurations of runs name, else the folder above that of the questions."""
+    """Return the graph named in the runs' configurations, else the name of the parent folder."""
     for output in outputs:
         config = output.with_suffix(".config.json")
         if config.is_file():
@@ -201,7 +213,7 @@ def _knowledge_graph(questions: Path, outputs: Sequence[Path]) -> str:
 
 
 def _dataset(questions: Path, knowledge_graph: str) -> str:
-    """The set of questions by the names of its graph and folder."""
+    """Return a name for the set of questions, made from its graph and folder."""
     folder = questions.resolve().parent.name
     return knowledge_graph if knowledge_graph in folder else f"{knowledge_graph}-{folder}"
 
@@ -219,15 +231,15 @@ def _records(path: Path) -> Iterator[tuple[int, Mapping[str, Json]]]:
         except ValueError as error:
             raise ImportRefused(f"{path}:{number}: {error}") from error
         if not isinstance(record, Mapping):
-            raise ImportRefused(f"{path}:{number} is no object")
+            raise ImportRefused(f"{path}:{number} is not an object")
         yield number, record
 
 
 def _object(path: Path) -> Mapping[str, Json]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ImportRefused(f"{path} cannot be read: {error}") from error
-    if not isinstance(found, Mapping):
-        raise ImportRefused(f"{path} is no object")
-    return found
+    if not isinstance(value, Mapping):
+        raise ImportRefused(f"{path} is not an object")
+    return value

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The messages of a GRASP run, as the turns of a dialogue with tool calls.
+"""Conversion of the messages of a GRASP run to the turns of a dialogue with tool calls.
 
-Messages come in two forms. In that of 2025 a message of the model has ``content`` and
-``tool_calls`` as OpenAI's interface gives them, and each result is a message of its own with the
-role ``tool``. In that of 2026 ``content`` is an object with ``message``, ``reasoning`` and
-``tool_calls``, and each call has its result. Roles other than ``assistant`` and ``tool`` speak to
-the model: they are part of the next prompt.
+Messages come in two forms. In the form of 2025, a message of the model has ``content`` and
+``tool_calls`` as in OpenAI's API, and each result is a separate message with the role ``tool``. In
+the form of 2026, ``content`` is an object with ``message``, ``reasoning`` and ``tool_calls``, and
+each call includes its result. Messages with other roles than ``assistant`` and ``tool`` are part of
+the next prompt.
 
-Where the seconds of single steps are not published, the model calls of a dialogue share its seconds
-evenly, and tools take none.
+Where the duration of steps is not published, the duration of the dialogue is divided evenly among
+its model calls, and tool calls take no time.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from kgbench.tools import arguments, wording
 from kgbench.vocab import BASE
 
 EXTRACTION: Final = f"{BASE}extraction/grasp/1"
-"""The step that GRASP finds the final query with: the last answer or attempt, with prefixes."""
+"""The IRI of GRASP's extraction step: the last answer or attempt, with prefixes."""
 
 
 class Transcript(NamedTuple):
-    """The turns of a dialogue, when it ended, and what was said to the model after them."""
+    """The turns of a dialogue, its end time, and the messages to the model after the last turn."""
 
     turns: tuple[Turn, ...]
     ended: datetime
@@ -48,9 +48,9 @@ class _Use:
 
 @dataclass(slots=True)
 class _Step:
-    """A message of the model, and what it was told since the one before."""
+    """A message of the model, and the messages it received since its previous one."""
 
-    told: Sequence[str]
+    received: Sequence[str]
     text: str
     uses: list[_Use]
     reasoning: str | None = None
@@ -58,7 +58,7 @@ class _Step:
     seconds: float | None = None
 
 
-def transcript(  # noqa: PLR0917 - all of one record
+def transcript(  # noqa: PLR0917 - the parts of one record
     messages: Json,
     final: str,
     question: str,
@@ -67,10 +67,11 @@ def transcript(  # noqa: PLR0917 - all of one record
     model: str | None,
     where: str,
 ) -> Transcript:
-    """The turns that ``messages`` tell; ``final`` is the query that the run gave in the end.
+    """Convert ``messages`` to turns; ``final`` is the final query of the run.
 
-    ``question`` stands for a prompt that is not published. Raises
-    :class:`~kgbench.errors.ImportRefused`, naming ``where``, for what is no list of messages.
+    ``question`` replaces a prompt that is not published. The dialogue begins at ``begun`` and takes
+    ``seconds``. Raises :class:`~kgbench.errors.ImportRefused`, with ``where`` in its message, if
+    ``messages`` is not a list of messages.
     """
     steps, closing = _steps(messages, where)
     if not steps:
@@ -95,77 +96,77 @@ def transcript(  # noqa: PLR0917 - all of one record
             extraction=EXTRACTION if last and final != text else None,
         )
         call = Call(clock, ended, reply)
-        clock, uses = _used(step.uses, ended)
+        clock, uses = _executed(step.uses, ended)
         turns.append(Turn(prompt, (call,), feedback, uses))
     return Transcript(tuple(turns), clock, "\n\n".join(closing))
 
 
-def _prompt(step: _Step, before: Sequence[Turn], question: str) -> tuple[str, str | None]:
-    note = "\n\n".join(step.told)
-    if not before:
+def _prompt(step: _Step, earlier_turns: Sequence[Turn], question: str) -> tuple[str, str | None]:
+    note = "\n\n".join(step.received)
+    if not earlier_turns:
         return note or question, None
-    uses = before[-1].uses
+    uses = earlier_turns[-1].uses
     return wording.results(uses, note) if uses else note, TOOL_RESULTS
 
 
-def _used(uses: Sequence[_Use], begun: datetime) -> tuple[datetime, tuple[ToolUse, ...]]:
-    """The calls of one message, one after the other, and when the last ended."""
-    found = []
+def _executed(uses: Sequence[_Use], begun: datetime) -> tuple[datetime, tuple[ToolUse, ...]]:
+    """Return the end time and the tool calls of one message, executed one after the other."""
+    executed = []
     for use in uses:
         text = grasp_tools.NOT_PUBLISHED if use.result is None else use.result
         result = ToolResult(text, grasp_tools.outcome(text))
         if use.call.malformed is not None:
             result = ToolResult(text, ToolOutcome.ERROR, Fault.MALFORMED)
         ended = begun + timedelta(seconds=use.seconds or 0.0)
-        found.append(ToolUse(use.call, result, begun, ended))
+        executed.append(ToolUse(use.call, result, begun, ended))
         begun = ended
-    return begun, tuple(found)
+    return begun, tuple(executed)
 
 
 def _steps(messages: Json, where: str) -> tuple[list[_Step], list[str]]:
-    """The messages of the model with what came before each, and what came after the last."""
+    """Split messages into the steps of the model and the messages after the last step."""
     if not isinstance(messages, list):
-        raise ImportRefused(f"{where}: messages are no list")
+        raise ImportRefused(f"{where}: messages are not a list")
     steps: list[_Step] = []
-    told: list[str] = []
-    for place, message in enumerate(messages):
+    received: list[str] = []
+    for index, message in enumerate(messages):
         if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
-            raise ImportRefused(f"{where}: message {place} (from 0) is no object with a role")
+            raise ImportRefused(f"{where}: message {index} (from 0) is not an object with a role")
         role = message["role"]
         if role == "assistant":
-            steps.append(_step(message, told))
-            told = []
-        elif (use := _called(steps, message)) is not None:
+            steps.append(_step(message, received))
+            received = []
+        elif (use := _answered_call(steps, message)) is not None:
             use.result = _text(message.get("content"))
         else:
-            told.append(_text(message.get("content")))
-    return steps, told
+            received.append(_text(message.get("content")))
+    return steps, received
 
 
-def _called(steps: Sequence[_Step], message: Mapping[str, Json]) -> _Use | None:
-    """The call of the last step whose result a message is; the first open one without an id."""
+def _answered_call(steps: Sequence[_Step], message: Mapping[str, Json]) -> _Use | None:
+    """Return the call that a ``tool`` message answers: by id, else the first open one."""
     if message["role"] != "tool" or not steps:
         return None
     open_ = [use for use in steps[-1].uses if use.result is None]
-    name = message.get("tool_call_id")
-    known = (use for use in open_ if name is None or use.call.id == name)
-    return next(known, None)
+    call_id = message.get("tool_call_id")
+    candidates = (use for use in open_ if call_id is None or use.call.id == call_id)
+    return next(candidates, None)
 
 
-def _step(message: Mapping[str, Json], told: Sequence[str]) -> _Step:
+def _step(message: Mapping[str, Json], received: Sequence[str]) -> _Step:
     content = message.get("content")
     if not isinstance(content, Mapping):
         uses = [_use(call) for call in _list(message.get("tool_calls"))]
         thoughts = message.get("reasoning_content", message.get("reasoning"))
-        return _Step(told, _text(content), uses, _text(thoughts) or None)
-    said, thoughts = content.get("message"), content.get("reasoning")
-    if isinstance(said, Mapping):
-        said = said.get("content")
+        return _Step(received, _text(content), uses, _text(thoughts) or None)
+    text, thoughts = content.get("message"), content.get("reasoning")
+    if isinstance(text, Mapping):
+        text = text.get("content")
     if isinstance(thoughts, Mapping):
         thoughts = thoughts.get("content") or thoughts.get("summary")
     return _Step(
-        told,
-        _text(said),
+        received,
+        _text(text),
         [_use(call) for call in _list(content.get("tool_calls"))],
         _text(thoughts) or None,
         _usage(content.get("usage")),
@@ -174,13 +175,13 @@ def _step(message: Mapping[str, Json], told: Sequence[str]) -> _Step:
 
 
 def _use(call: Json) -> _Use:
-    """A call in either form; one that cannot be read is kept as it is written."""
+    """Read a call in either form; a malformed one is kept as written."""
     if not isinstance(call, Mapping):
         return _Use(ToolCall("", json.dumps(call), malformed="the call is no object"))
-    of = call.get("function")
-    of = of if isinstance(of, Mapping) else call
-    name, given = of.get("name"), of.get("arguments", of.get("args", {}))
-    written = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+    function = call.get("function")
+    function = function if isinstance(function, Mapping) else call
+    name, value = function.get("name"), function.get("arguments", function.get("args", {}))
+    written = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     malformed = None
     if not isinstance(name, str):
         name, malformed = "", "the call names no tool"
@@ -198,7 +199,7 @@ def _use(call: Json) -> _Use:
 
 
 def _text(content: Json) -> str:
-    """The text of a content: a text, parts with texts, or nothing; other things as JSON."""
+    """Return the text of a content: a string, a list of parts, or ``None``; others as JSON."""
     if content is None:
         return ""
     if isinstance(content, str):
@@ -215,8 +216,8 @@ def _usage(usage: Json) -> Usage:
         return Usage()
 
     def count(*names: str) -> int | None:
-        found = (usage.get(name) for name in names)
-        return next((n for n in found if isinstance(n, int) and not isinstance(n, bool)), None)
+        values = (usage.get(name) for name in names)
+        return next((n for n in values if isinstance(n, int) and not isinstance(n, bool)), None)
 
     return Usage(
         count("input_tokens", "prompt_tokens"), count("output_tokens", "completion_tokens")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Log files of Inspect AI: ``.json``, or ``.eval``, a zip archive of a header and samples.
 
-Both are read without Inspect itself. Members of newer archives are compressed with Zstandard, for
-which the package ``zstandard`` is needed.
+Both are read without Inspect AI. Members of newer archives are compressed with Zstandard, which
+needs the package ``zstandard``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kgbench.errors import ImportRefused
 from kgbench.model import Json
 
 MAX_BYTES = 1 << 30
-"""The largest log that is read, and the most that is read out of an archive."""
+"""The largest log file, and the limit for all members of an archive (bytes)."""
 
 MAX_SAMPLES = 200_000
 
@@ -33,7 +33,7 @@ _LOCAL_HEADER = struct.Struct("<4s22xHH")  # signature; lengths of the name and 
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """A log: the name of its file, the header, and the samples in the order of epoch and id."""
+    """A log: the name of its file, its header, and its samples, sorted by epoch and id."""
 
     name: str
     header: dict[str, Json]
@@ -41,7 +41,7 @@ class Log:
 
 
 def read(path: Path) -> Log:
-    """The log in a file; :class:`~kgbench.errors.ImportRefused` where there is none."""
+    """Read a log file. Raises :class:`~kgbench.errors.ImportRefused` if it is not a log."""
     try:
         with path.open("rb") as stream:
             content = stream.read(MAX_BYTES + 1)
@@ -50,28 +50,28 @@ def read(path: Path) -> Log:
     if len(content) > MAX_BYTES:
         raise ImportRefused(f"{path}: larger than {MAX_BYTES} bytes, the most that is read")
     if zipfile.is_zipfile(io.BytesIO(content)):
-        header, samples = _archive(path.name, content)
+        header, samples = _read_archive(path.name, content)
     else:
         header = _object(path.name, content)
         samples = header.pop("samples", None) or []
     if not isinstance(header.get("eval"), dict):
         raise ImportRefused(f"{path.name}: no log of Inspect AI: it has no field 'eval'")
-    if not isinstance(samples, list) or not all(isinstance(one, dict) for one in samples):
-        raise ImportRefused(f"{path.name}: 'samples' is no list of objects")
-    return Log(path.name, header, tuple(sorted(samples, key=_place)))
+    if not isinstance(samples, list) or not all(isinstance(sample, dict) for sample in samples):
+        raise ImportRefused(f"{path.name}: 'samples' is not a list of objects")
+    return Log(path.name, header, tuple(sorted(samples, key=_sort_key)))
 
 
-def _place(sample: dict[str, Json]) -> tuple[str, str]:
-    """Numbers before longer numbers, so that order does not depend on the form of the log."""
+def _sort_key(sample: dict[str, Json]) -> tuple[str, str]:
+    """Return a sort key that puts short numbers first, the same in both formats of a log."""
     epoch, name = (str(sample.get(field, "")).rjust(12, "0") for field in ("epoch", "id"))
     return epoch, name
 
 
-def _archive(name: str, content: bytes) -> tuple[dict[str, Json], list[Json]]:
+def _read_archive(name: str, content: bytes) -> tuple[dict[str, Json], list[Json]]:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = {member.filename: member for member in archive.infolist()}
-            samples = [each for each in members if _is_sample(each)]
+            samples = [filename for filename in members if _is_sample(filename)]
             if "header.json" not in members:
                 raise ImportRefused(
                     f"{name}: no log of Inspect AI, or of an evaluation that never ended: the "
@@ -79,13 +79,13 @@ def _archive(name: str, content: bytes) -> tuple[dict[str, Json], list[Json]]:
                 )
             if len(samples) > MAX_SAMPLES:
                 raise ImportRefused(f"{name}: {len(samples)} samples are too many for one log")
-            wanted = [members[each] for each in ("header.json", *samples)]
-            if sum(member.file_size for member in wanted) > MAX_BYTES:
+            selected = [members[filename] for filename in ("header.json", *samples)]
+            if sum(member.file_size for member in selected) > MAX_BYTES:
                 raise ImportRefused(
                     f"{name}: it holds more than the {MAX_BYTES} bytes that are read"
                 )
-            header, *read = _members(name, archive, content, wanted)
-            return header, list(read)
+            header, *documents = _read_members(name, archive, content, selected)
+            return header, list(documents)
     except damage.errors() as error:
         raise ImportRefused(f"{name}: the archive is damaged ({error})") from error
     except RuntimeError as error:
@@ -96,10 +96,10 @@ def _is_sample(name: str) -> bool:
     return name.startswith("samples/") and name.endswith(".json")
 
 
-def _members(
-    name: str, archive: zipfile.ZipFile, content: bytes, wanted: list[zipfile.ZipInfo]
+def _read_members(
+    name: str, archive: zipfile.ZipFile, content: bytes, selected: list[zipfile.ZipInfo]
 ) -> Iterator[dict[str, Json]]:
-    for member in wanted:
+    for member in selected:
         if member.compress_type == _ZSTANDARD:
             data = _zstandard(name, content, member)
         else:
@@ -109,7 +109,10 @@ def _members(
 
 
 def _zstandard(name: str, content: bytes, member: zipfile.ZipInfo) -> bytes:
-    """What Python before 3.14 cannot decompress; no more than the archive says it is."""
+    """Decompress a Zstandard member, which :mod:`zipfile` supports only from Python 3.14.
+
+    At most the declared size is decompressed.
+    """
     try:
         zstandard = importlib.import_module("zstandard")
     except ImportError:
@@ -135,14 +138,14 @@ def _zstandard(name: str, content: bytes, member: zipfile.ZipInfo) -> bytes:
 
 def _object(name: str, content: bytes) -> dict[str, Json]:
     try:
-        found = json.loads(content.decode("utf-8", "surrogatepass"), parse_constant=_constant)
+        value = json.loads(content.decode("utf-8", "surrogatepass"), parse_constant=_constant)
     except (ValueError, RecursionError) as error:
         raise ImportRefused(f"{name}: no log of Inspect AI: it is not JSON ({error})") from None
-    if not isinstance(found, dict):
-        raise ImportRefused(f"{name}: no log of Inspect AI: it is no JSON object")
-    return found
+    if not isinstance(value, dict):
+        raise ImportRefused(f"{name}: no log of Inspect AI: it is not a JSON object")
+    return value
 
 
 def _constant(word: str) -> float:
-    """Inspect writes ``NaN`` for what has no score."""
+    """Convert ``NaN``, which Inspect writes for missing scores, and infinities."""
     return math.nan if word == "NaN" else math.inf

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs of kgbench's tasks that Inspect AI has run -> runs of kgbench, as plain values.
+"""Conversion of Inspect AI logs of kgbench's tasks to runs of kgbench.
 
-A log becomes one run with one published pass: every sample is a dialogue, every epoch a further
-iteration. Scores are those of the log; they are not computed again (``kgbench reevaluate`` does
-that). The same log has the same identity whether it is written as ``.eval`` or ``.json``.
+A log becomes one run with one published pass: each sample is a dialogue, each epoch an iteration.
+Scores are taken from the log; ``kgbench reevaluate`` computes them again. A log has the same
+identity as ``.eval`` and as ``.json``.
 """
 
 from __future__ import annotations
@@ -42,69 +42,69 @@ _VERSION = re.compile(r"[\w.+!-]{1,60}")
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A run of a log, and how many samples were left out because they have no answer or score."""
+    """The run of a log, and the number of samples left out for lack of an answer or score."""
 
     run: ImportedRun
     without_answer: int
 
 
 def read_run(log: Log, iris: Iris) -> Read:
-    """The run in a log.
+    """Convert a log to a run.
 
-    Raises :class:`~kgbench.errors.ImportRefused` for the log of another task, for one whose cases
-    cannot be made again here, and for anything that is not as it should be.
+    Raises :class:`~kgbench.errors.ImportRefused` for logs of other tasks, for logs whose cases
+    cannot be generated again by this kgbench, and for malformed ones.
     """
-    about = [_about(log, sample) for sample in log.samples]
-    if not about:
+    sample_cases = [_sample_case(log, sample) for sample in log.samples]
+    if not sample_cases:
         raise ImportRefused(
             f"{log.name}: it holds no samples (was it written with --no-log-samples?)"
         )
-    suites = {each.suite for each in about}
+    suites = {sample_case.suite for sample_case in sample_cases}
     if len(suites) > 1:
         raise ImportRefused(f"{log.name}: it mixes the suites {', '.join(sorted(suites))}")
-    # What is read and nothing else: so it is the same run in every form of the log.
+    # Only what is read: both formats of a log must give the same run.
     content = [[s.get(name) for name in ("id", "epoch", "metadata", "scores")] for s in log.samples]
-    identity = digest(canonical_json([_ids(log), _plain(content)]))
+    identity = digest(canonical_json([_log_ids(log), _plain(content)]))
     conversion = _Conversion(log, iris, suites.pop(), id_from(f"inspect/{identity}"))
     items = [
         item
-        for sample, one in zip(log.samples, about, strict=True)
-        if (item := conversion.item(sample, one)) is not None
+        for sample, sample_case in zip(log.samples, sample_cases, strict=True)
+        if (item := conversion.item(sample, sample_case)) is not None
     ]
     if not items:
         raise ImportRefused(
-            f"{log.name}: none of its {len(about)} samples has an answer and scores"
+            f"{log.name}: none of its {len(sample_cases)} samples has an answer and scores"
         )
-    return Read(conversion.run(identity, items), len(about) - len(items))
+    return Read(conversion.run(identity, items), len(sample_cases) - len(items))
 
 
-def _about(log: Log, sample: Mapping[str, Json]) -> About:
+def _sample_case(log: Log, sample: Mapping[str, Json]) -> About:
     metadata = sample.get("metadata")
     if not isinstance(metadata, dict) or CASE not in metadata:
         task = str(log.header["eval"].get("task"))[:80]
         raise ImportRefused(
-            f"{log.name}: {task!r} is no task of kgbench: only logs of "
+            f"{log.name}: {task!r} is not a task of kgbench: only logs of "
             "'inspect eval kgbench/LABEL' can be imported, which name their cases"
         )
-    return About.read(metadata[CASE], _named(log, sample))
+    return About.read(metadata[CASE], _sample_name(log, sample))
 
 
-def _named(log: Log, sample: Mapping[str, Json]) -> str:
+def _sample_name(log: Log, sample: Mapping[str, Json]) -> str:
     return (
         f"{log.name}: sample {str(sample.get('id'))[:40]} of epoch {str(sample.get('epoch'))[:9]}"
     )
 
 
-def _ids(log: Log) -> list[Json]:
+def _log_ids(log: Log) -> list[Json]:
     return [log.header["eval"].get(name) for name in ("eval_id", "task_id", "created", "model")]
 
 
 def _plain(value: Json) -> Json:
-    """``value`` with what canonical JSON does not take (``NaN``) written out."""
+    """Replace floats by text, because canonical JSON does not allow ``NaN``."""
     if isinstance(value, dict):
-        return {str(key): _plain(each) for key, each in value.items()}
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_plain(each) for each in value]
+        return [_plain(item) for item in value]
     return repr(value) if isinstance(value, float) else value
 
 
@@ -155,14 +155,14 @@ class _Conversion:
     def item(
         self, sample: Mapping[str, Json], about: About
     ) -> tuple[Dialogue, tuple[Evaluation, ...]] | None:
-        named = _named(self.log, sample)
-        task, case = about.task(named), about.case(named)
-        score = _part(sample, "scores", named).get(SCORER)
+        source = _sample_name(self.log, sample)
+        task, case = about.task(source), about.case(source)
+        score = _object_field(sample, "scores", source).get(SCORER)
         turns = sample["metadata"].get(TURNS)
         if sample.get("error") is not None or not turns or score is None:
             return None
         if not isinstance(turns, list) or not isinstance(score, dict):
-            raise ImportRefused(f"{named}: its turns or scores are not as kgbench writes them")
+            raise ImportRefused(f"{source}: its turns or scores are not as kgbench writes them")
         task_class = catalogue.task_class(task.task_class)
         self.tasks.setdefault(task.iri, task)
         self.cases.setdefault(case.iri, case)
@@ -179,37 +179,42 @@ class _Conversion:
             case=case.iri,
             iteration=iteration,
             digest=planned,
-            turns=tuple(read_turn(one, f"{named}: turn {k}") for k, one in enumerate(turns)),
-            started=moment(turns[0].get("started"), named),
-            ended=moment(turns[-1].get("ended"), named),
-            tool_protocol=read_protocol(sample["metadata"], named),
+            turns=tuple(read_turn(turn, f"{source}: turn {k}") for k, turn in enumerate(turns)),
+            started=moment(turns[0].get("started"), source),
+            ended=moment(turns[-1].get("ended"), source),
+            tool_protocol=read_protocol(sample["metadata"], source),
         )
-        if (judged := len(dialogue.judged)) > task_class.max_rounds:
-            raise ImportRefused(f"{named}: {judged} answers are more than the task takes")
-        return dialogue, self.evaluations(task_class, dialogue, score, named)
+        if (answers := len(dialogue.judged)) > task_class.max_rounds:
+            raise ImportRefused(f"{source}: {answers} answers are more than the task takes")
+        return dialogue, self.evaluations(task_class, dialogue, score, source)
 
     def evaluations(
-        self, task_class: TaskClass, dialogue: Dialogue, score: Mapping[str, Json], named: str
+        self, task_class: TaskClass, dialogue: Dialogue, score: Mapping[str, Json], source: str
     ) -> tuple[Evaluation, ...]:
-        given = _part(score, "metadata", named).get(VERDICTS)
-        if not isinstance(given, list) or len(given) != len(dialogue.judged):
-            raise ImportRefused(f"{named}: its score has not one verdict for each answer")
+        values = _object_field(score, "metadata", source).get(VERDICTS)
+        if not isinstance(values, list) or len(values) != len(dialogue.judged):
+            raise ImportRefused(f"{source}: its score does not have one verdict for each answer")
         declared = task_class.answer_metrics
         verdicts = [
-            read_verdict(one, declared, f"{named}: verdict {k}") for k, one in enumerate(given)
+            read_verdict(value, declared, f"{source}: verdict {k}")
+            for k, value in enumerate(values)
         ]
-        whole = task_class.max_rounds > 1
+        has_rounds = task_class.max_rounds > 1
         names = {name: m for name, m in task_class.metrics.items() if name not in declared}
-        said = read_scores(score.get("value"), names if whole else declared, f"{named}: its score")
-        if not whole:
-            verdicts[-1] = _with(verdicts[-1], said)
+        scores = read_scores(
+            score.get("value"), names if has_rounds else declared, f"{source}: its score"
+        )
+        if not has_rounds:
+            verdicts[-1] = _with_scores(verdicts[-1], scores)
         rounds = zip(dialogue.judged, verdicts, strict=True)
-        found = [self._one(task_class, dialogue, k, v, v.scores) for k, v in rounds]
-        if whole:
-            found.append(self._one(task_class, dialogue, None, _last(verdicts), said))
-        return tuple(found)
+        results = [self._evaluation(task_class, dialogue, k, v, v.scores) for k, v in rounds]
+        if has_rounds:
+            results.append(
+                self._evaluation(task_class, dialogue, None, _final_verdict(verdicts), scores)
+            )
+        return tuple(results)
 
-    def _one(
+    def _evaluation(
         self,
         task_class: TaskClass,
         dialogue: Dialogue,
@@ -229,38 +234,38 @@ class _Conversion:
         )
 
 
-def _part(value: Mapping[str, Json], field: str, named: str) -> Mapping[str, Json]:
-    """An object that a field holds; an empty one where it is missing."""
-    found = value.get(field)
-    if found is not None and not isinstance(found, dict):
-        raise ImportRefused(f"{named}: '{field}' is no object")
-    return found or {}
+def _object_field(value: Mapping[str, Json], field: str, source: str) -> Mapping[str, Json]:
+    """Return the object in a field, or an empty one if the field is missing."""
+    part = value.get(field)
+    if part is not None and not isinstance(part, dict):
+        raise ImportRefused(f"{source}: '{field}' is not an object")
+    return part or {}
 
 
-def _with(verdict: Verdict, scores: Mapping[str, float]) -> Verdict:
+def _with_scores(verdict: Verdict, scores: Mapping[str, float]) -> Verdict:
     return Verdict(scores, verdict.infos, verdict.outcome, verdict.next_prompt, verdict.feedback)
 
 
-def _last(verdicts: list[Verdict]) -> Verdict:
-    """The verdict that says how the dialogue ended: the first that could not be judged, if any."""
+def _final_verdict(verdicts: list[Verdict]) -> Verdict:
+    """Return the first verdict without scores, else the last one."""
     return next((v for v in verdicts if not v.scores), verdicts[-1])
 
 
 def _model(log: Log, iris: Iris) -> ModelSetup:
-    """The model by the name that Inspect gives it, with the settings it was asked with."""
-    said = log.header["eval"]
-    name = said.get("model")
+    """Return the model under the name that Inspect uses, with its generation settings."""
+    header = log.header["eval"]
+    name = header.get("model")
     if not isinstance(name, str) or not name.strip() or not name.isprintable():
-        raise ImportRefused(f"{log.name}: eval.model is no name of a model")
-    config = said.get("model_generate_config")
+        raise ImportRefused(f"{log.name}: eval.model is not the name of a model")
+    config = header.get("model_generate_config")
     sampling = {
         key: value
         for key, value in (config.items() if isinstance(config, dict) else ())
         if isinstance(value, int | float | str)
     }
-    part = f"~{digest(canonical_json(_plain(sampling)))[:8]}" if sampling else ""
+    suffix = f"~{digest(canonical_json(_plain(sampling)))[:8]}" if sampling else ""
     return ModelSetup(
-        iri=iris.mint("model", model=slug(name) + part),
+        iri=iris.mint("model", model=slug(name) + suffix),
         label=name,
         connector="",
         model_id=name,
@@ -270,8 +275,8 @@ def _model(log: Log, iris: Iris) -> ModelSetup:
 
 
 def _software(log: Log) -> Software:
-    """Inspect AI in the version that wrote the log."""
+    """Return Inspect AI in the version that wrote the log."""
     packages = log.header["eval"].get("packages")
     version = packages.get("inspect_ai") if isinstance(packages, dict) else None
-    known = isinstance(version, str) and _VERSION.fullmatch(version)
-    return Software("Inspect AI", str(version) if known else "unknown")
+    is_valid = isinstance(version, str) and _VERSION.fullmatch(version)
+    return Software("Inspect AI", str(version) if is_valid else "unknown")

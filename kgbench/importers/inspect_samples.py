@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a sample of Inspect AI says of a dialogue of kgbench: read and written here, and only here.
+"""The format of kgbench's data in samples of Inspect AI: reading and writing.
 
-The metadata of a sample name the case under :data:`CASE` and hold the turns under :data:`TURNS`;
-those of its score hold the verdicts under :data:`VERDICTS`. Where tools were offered, the metadata
-say how under :data:`PROTOCOL`. A case is named, not copied: it is made
-again from suite, seed and index, and has to have the same digest. So a log holds nothing of a case
-that its prompts do not show.
+The metadata of a sample name the case under :data:`CASE`, have the turns under :data:`TURNS` and,
+if tools were offered, the tool protocol under :data:`PROTOCOL`. The metadata of its score have the
+verdicts under :data:`VERDICTS`. The case is not copied: it is generated again from suite, seed and
+index, and must have the same digest. So a log reveals nothing of a case but its prompts.
 """
 
 from __future__ import annotations
@@ -35,21 +34,21 @@ from kgbench.tool_calls import (
 
 CASE, TURNS, VERDICTS = "kgbench", "kgbench_turns", "kgbench_verdicts"
 PROTOCOL = "kgbench_tool_protocol"
-MOST_CASES = 1_000_000  # of a task, so that a hostile index makes no endless work
-_REMEMBERED = 64
-# As shapes of results have it.
+MOST_CASES = 1_000_000  # of a task: limits the work that a hostile index can cause
+_CACHED_TASKS = 64
+# The kinds of feedback that the result shapes allow.
 _FEEDBACK = ("syntax", "content", "format", "empty-result", TOOL_RESULTS)
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_SUITE = re.compile(r"[A-Za-z0-9._-]+")  # as the option --suite has it
+_SUITE = re.compile(r"[A-Za-z0-9._-]+")  # the same pattern as for the option --suite
 
-#: How Inspect says that an answer is not what was asked for.
+#: Outcomes of Inspect's stop reasons.
 STOPPED = {
     "content_filter": Outcome.REFUSED,
     "max_tokens": Outcome.TRUNCATED,
     "model_length": Outcome.TRUNCATED,
 }
 
-#: How Inspect says that a tool gave nothing.
+#: Inspect's error types for outcomes of tool calls.
 _ERRORS = {
     ToolOutcome.REFUSED: "permission",
     ToolOutcome.OVER_BUDGET: "limit",
@@ -58,16 +57,17 @@ _ERRORS = {
 
 
 def error_type(result: ToolResult) -> str | None:
-    """The type of error that Inspect has for a result; ``None`` where it is none."""
+    """Return Inspect's error type for a tool result, or ``None`` if it is not an error."""
     kind = _ERRORS.get(result.outcome)
     return "parsing" if kind == "unknown" and result.fault is not None else kind
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """Which case a sample is about: number ``index`` (from 0) of a task in a suite, by a seed.
+    """The identity of a sample's case: number ``index`` (from 0) of a task, with suite and seed.
 
-    ``version`` is that of the task class; ``digest`` tells whether it is still the same case.
+    ``version`` is that of the task class. ``digest`` is the digest of the case, which must still be
+    the same when it is generated again.
     """
 
     label: str
@@ -79,64 +79,66 @@ class About:
 
     @classmethod
     def of(cls, task: Task, suite: str, seed: int, index: int) -> About:
-        """Number ``index`` of a task's cases."""
-        found = _cases(task.label, suite, seed, index + 1)[index]
-        return cls(task.label, task.version, suite, seed, index, found.digest)
+        """Identify case number ``index`` of a task."""
+        case = _cases(task.label, suite, seed, index + 1)[index]
+        return cls(task.label, task.version, suite, seed, index, case.digest)
 
     def as_json(self) -> dict[str, Json]:
-        """As JSON; :meth:`read` reverses it."""
+        """Return the identity as JSON-shaped data, which :meth:`read` reads."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     @classmethod
     def read(cls, value: Json, source: str) -> About:
-        """What the metadata of a sample say; :class:`ImportRefused` where it is no such thing."""
-        wanted = {name: int if name in ("seed", "index") else str for name in cls.__slots__}
-        if not isinstance(value, dict) or value.keys() != wanted.keys():
+        """Read the identity from metadata. Raises :class:`ImportRefused` if it is malformed."""
+        types = {name: int if name in ("seed", "index") else str for name in cls.__slots__}
+        if not isinstance(value, dict) or value.keys() != types.keys():
             raise ImportRefused(f"{source}: metadata.{CASE} does not name a case of kgbench")
-        for name, kind in wanted.items():
+        for name, kind in types.items():
             if not isinstance(value[name], kind) or isinstance(value[name], bool):
-                raise ImportRefused(f"{source}: metadata.{CASE}.{name} is no {kind.__name__}")
+                raise ImportRefused(
+                    f"{source}: metadata.{CASE}.{name} is not of type {kind.__name__}"
+                )
         if not 0 <= value["index"] < MOST_CASES:
             raise ImportRefused(f"{source}: metadata.{CASE}.index is out of range")
         if _SUITE.fullmatch(value["suite"]) is None:
-            raise ImportRefused(f"{source}: metadata.{CASE}.suite is no name of a suite")
+            raise ImportRefused(f"{source}: metadata.{CASE}.suite is not the name of a suite")
         return cls(**value)
 
     def task(self, source: str) -> Task:
-        """The task; :class:`ImportRefused` where this kgbench has none of the label and version."""
-        found = catalogue.labelled_tasks().get(self.label)
-        if found is None:
-            raise ImportRefused(f"{source}: there is no task '{self.label}' here")
-        if found.version != self.version:
+        """Return the task. Raises :class:`ImportRefused` if label or version are unknown here."""
+        task = catalogue.labelled_tasks().get(self.label)
+        if task is None:
+            raise ImportRefused(f"{source}: this kgbench has no task '{self.label}'")
+        if task.version != self.version:
             raise ImportRefused(
                 f"{source}: {self.label} was judged by version {self.version} of its task class, "
-                f"here is {found.version}: import with the kgbench that was used"
+                f"this kgbench has {task.version}: import with the kgbench that was used"
             )
-        return found
+        return task
 
     def case(self, source: str) -> Case:
-        """The case; :class:`ImportRefused` where it cannot be made again as it was."""
+        """Generate the case again. Raises :class:`ImportRefused` if it is not the same."""
         self.task(source)
         try:
-            found = _cases(self.label, self.suite, self.seed, self.index + 1)
+            cases = _cases(self.label, self.suite, self.seed, self.index + 1)
         except TaskError as error:
             raise ImportRefused(f"{source}: {error}") from error
-        if self.index >= len(found) or found[self.index].digest != self.digest:
+        if self.index >= len(cases) or cases[self.index].digest != self.digest:
             raise ImportRefused(
                 f"{source}: case {self.index} of {self.label} is another one here: "
                 "import with the kgbench, and the installed data, that were used"
             )
-        return found[self.index]
+        return cases[self.index]
 
 
-@lru_cache(_REMEMBERED)
+@lru_cache(_CACHED_TASKS)
 def _cases(label: str, suite: str, seed: int, count: int) -> Sequence[Case]:
     task = catalogue.labelled_tasks()[label]
     return catalogue.module(task.task_class).cases(task, suite, seed, count)
 
 
 def case_count(task: Task, suite: str, seed: int, most: int) -> int:
-    """How many different cases a task has, at most ``most``."""
+    """Count the different cases of a task, up to ``most``."""
     return len(_cases(task.label, suite, seed, most))
 
 
@@ -144,7 +146,7 @@ def case_count(task: Task, suite: str, seed: int, most: int) -> int:
 
 
 def turn_as_json(turn: Turn) -> dict[str, Json]:
-    """A turn with one answered call; :func:`read_turn` reverses it."""
+    """Return a turn with one answered call as JSON, which :func:`read_turn` reads."""
     call = turn.calls[-1]
     reply = call.reply
     assert reply is not None
@@ -181,20 +183,20 @@ def _use_as_json(use: ToolUse) -> dict[str, Json]:
 
 
 def read_turn(value: Json, source: str) -> Turn:
-    """A turn of a sample; :class:`ImportRefused` where something in it is not as it should be."""
+    """Read a turn of a sample. Raises :class:`ImportRefused` if it is malformed."""
     if not isinstance(value, dict):
-        raise ImportRefused(f"{source} is no object")
+        raise ImportRefused(f"{source} is not an object")
     started, ended = (moment(value.get(name), f"{source}.{name}") for name in ("started", "ended"))
     if ended < started:
         raise ImportRefused(f"{source} ends before it begins")
     stop = _text(value, "stop", source)
     counts = value.get("usage")
     if not isinstance(counts, list) or len(counts) != len(Usage.__slots__):
-        raise ImportRefused(f"{source}.usage is no list of token counts")
+        raise ImportRefused(f"{source}.usage is not a list of token counts")
     if not all(n is None or (type(n) is int and n >= 0) for n in counts):
-        raise ImportRefused(f"{source}.usage has something else than counts")
+        raise ImportRefused(f"{source}.usage contains something other than counts")
     reply = Reply(
-        text=_needed(value, "answer", source),
+        text=_required_text(value, "answer", source),
         usage=Usage(*counts),
         model=_text(value, "model", source),
         finish_reason=stop,
@@ -207,29 +209,31 @@ def read_turn(value: Json, source: str) -> Turn:
         raise ImportRefused(f"{source}.feedback is none of {', '.join(_FEEDBACK)}")
     tools = value.get("tools", [])
     if not isinstance(tools, list):
-        raise ImportRefused(f"{source}.tools is no list")
-    uses = tuple(_read_use(one, f"{source}.tools[{k}]") for k, one in enumerate(tools))
-    return Turn(_needed(value, "prompt", source), (Call(started, ended, reply),), feedback, uses)
+        raise ImportRefused(f"{source}.tools is not a list")
+    uses = tuple(_read_use(use, f"{source}.tools[{k}]") for k, use in enumerate(tools))
+    return Turn(
+        _required_text(value, "prompt", source), (Call(started, ended, reply),), feedback, uses
+    )
 
 
 def _read_use(value: Json, source: str) -> ToolUse:
     if not isinstance(value, dict):
-        raise ImportRefused(f"{source} is no object")
+        raise ImportRefused(f"{source} is not an object")
     started, ended = (moment(value.get(name), f"{source}.{name}") for name in ("started", "ended"))
     if ended < started:
         raise ImportRefused(f"{source} ends before it begins")
     fault = _text(value, "fault", source)
     try:
         result = ToolResult(
-            _needed(value, "result", source),
-            ToolOutcome(_needed(value, "outcome", source)),
+            _required_text(value, "result", source),
+            ToolOutcome(_required_text(value, "outcome", source)),
             None if fault is None else Fault(fault),
         )
     except ValueError:
-        raise ImportRefused(f"{source} has an outcome or a fault that no tool call has") from None
+        raise ImportRefused(f"{source} has an unknown outcome or fault") from None
     call = ToolCall(
-        _needed(value, "tool", source),
-        _needed(value, "arguments", source),
+        _required_text(value, "tool", source),
+        _required_text(value, "arguments", source),
         _text(value, "id", source),
         _text(value, "malformed", source),
     )
@@ -239,76 +243,85 @@ def _read_use(value: Json, source: str) -> ToolUse:
 
 def _read_server(value: Json, source: str) -> ToolServer:
     if not isinstance(value, dict) or value.keys() != set(ToolServer.__slots__):
-        raise ImportRefused(f"{source}.server is no server of tools")
-    found = ToolServer(**{name: _needed(value, name, f"{source}.server") for name in value})
-    if _DIGEST.fullmatch(found.digest) is None:
-        raise ImportRefused(f"{source}.server.digest is no SHA-256")
-    return found
+        raise ImportRefused(f"{source}.server is not a tool server")
+    server = ToolServer(**{name: _required_text(value, name, f"{source}.server") for name in value})
+    if _DIGEST.fullmatch(server.digest) is None:
+        raise ImportRefused(f"{source}.server.digest is not a SHA-256")
+    return server
 
 
 def read_protocol(metadata: Mapping[str, Json], source: str) -> str | None:
-    """How tools were offered, where there were any; :class:`ImportRefused` for anything else."""
-    found = _text(metadata, PROTOCOL, source)
-    if found not in (None, "native", "text"):
+    """Read the tool protocol (``native``, ``text``, or ``None`` without tools).
+
+    Raises :class:`ImportRefused` for any other value.
+    """
+    protocol = _text(metadata, PROTOCOL, source)
+    if protocol not in (None, "native", "text"):
         raise ImportRefused(f"{source}.{PROTOCOL} is neither native nor text")
-    return found
+    return protocol
 
 
 def moment(value: Json, source: str) -> datetime:
-    """A time with its zone; :class:`ImportRefused` for anything else."""
+    """Read a time with a time zone. Raises :class:`ImportRefused` for anything else."""
     try:
-        found = datetime.fromisoformat(value)
+        time = datetime.fromisoformat(value)
     except (TypeError, ValueError):
-        raise ImportRefused(f"{source} is no ISO 8601 time: {str(value)[:40]!r}") from None
-    if found.tzinfo is None:
+        raise ImportRefused(f"{source} is not an ISO 8601 time: {str(value)[:40]!r}") from None
+    if time.tzinfo is None:
         raise ImportRefused(f"{source} has no time zone")
-    return found
+    return time
 
 
 def _text(value: Mapping[str, Json], name: str, source: str) -> str | None:
-    found = value.get(name)
-    if found is not None and not isinstance(found, str):
-        raise ImportRefused(f"{source}.{name} is no text")
-    return found
+    text = value.get(name)
+    if text is not None and not isinstance(text, str):
+        raise ImportRefused(f"{source}.{name} is not a string")
+    return text
 
 
-def _needed(value: Mapping[str, Json], name: str, source: str) -> str:
-    found = _text(value, name, source)
-    if found is None:
+def _required_text(value: Mapping[str, Json], name: str, source: str) -> str:
+    text = _text(value, name, source)
+    if text is None:
         raise ImportRefused(f"{source}.{name} is missing")
-    return found
+    return text
 
 
 # --- scores -----------------------------------------------------------------------------------
 
 
 def read_verdict(value: Json, declared: Mapping[str, Metric], source: str) -> Verdict:
-    """A verdict of a sample's score, with declared names and numbers within their ranges only."""
+    """Read a verdict of a sample's score.
+
+    Raises :class:`ImportRefused` for undeclared metrics and for values out of their range.
+    """
     try:
-        found = frames.verdict_from_json(value)
+        verdict = frames.verdict_from_json(value)
     except (TypeError, ValueError, KeyError):
-        raise ImportRefused(f"{source} is no verdict") from None
-    if not isinstance(found.scores, dict) or not isinstance(found.infos, dict):
-        raise ImportRefused(f"{source} is no verdict")
-    return replace(found, scores=read_scores(found.scores, declared, source))
+        raise ImportRefused(f"{source} is not a verdict") from None
+    if not isinstance(verdict.scores, dict) or not isinstance(verdict.infos, dict):
+        raise ImportRefused(f"{source} is not a verdict")
+    return replace(verdict, scores=read_scores(verdict.scores, declared, source))
 
 
 def read_scores(value: Json, declared: Mapping[str, Metric], source: str) -> dict[str, float]:
-    """Scores by short name. Inspect's "not scored" (``NaN``) has none; nulls are left out."""
+    """Read scores by short name. ``NaN`` (not scored) gives none; nulls are left out.
+
+    Raises :class:`ImportRefused` for undeclared metrics and for values out of their range.
+    """
     if isinstance(value, float) and math.isnan(value):
         return {}
     if not isinstance(value, dict):
-        raise ImportRefused(f"{source} is no table of scores")
+        raise ImportRefused(f"{source} is not an object with scores")
     scores = {name: number for name, number in value.items() if number is not None}
     for name, number in scores.items():
         if name not in declared:
             shown = name[:40].encode("unicode_escape").decode("ascii")
-            raise ImportRefused(f"{source}: there is no score '{shown}' in this task class")
+            raise ImportRefused(f"{source}: this task class has no score '{shown}'")
         if isinstance(number, bool) or not isinstance(number, int | float):
-            raise ImportRefused(f"{source}.{name} is no number")
+            raise ImportRefused(f"{source}.{name} is not a number")
         if not abs(number) <= sys.float_info.max:  # larger, infinite, or not a number
             raise ImportRefused(f"{source}.{name} is not finite")
-        wrong = out_of_reach(declared[name], number)
-        if wrong is not None:
-            raise ImportRefused(f"{source}.{name} {wrong}")
+        error = out_of_reach(declared[name], number)
+        if error is not None:
+            raise ImportRefused(f"{source}.{name} {error}")
     return {name: float(number) for name, number in scores.items()}

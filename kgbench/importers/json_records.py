@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The elements of a JSON array, decoded one by one while the file is read."""
+"""Incremental reading of the elements of a JSON array."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from kgbench.errors import ImportRefused
 from kgbench.model import Json
 
 MAX_RECORD = 1 << 26
-"""The most characters that one element may have."""
+"""The largest number of characters of an element."""
 
 _STEP = 1 << 20  # characters that are decoded ahead
-_FILLED = re.compile(r"[^ \t\n\r]")
+_NON_SPACE = re.compile(r"[^ \t\n\r]")
 _KINDS = {"{": "an object", '"': "a text", "t": "a truth value", "f": "a truth value", "n": "null"}
 _NUMBER = frozenset("-0123456789")
 
 
 def read_elements(chunks: Iterable[bytes], name: str) -> Iterator[Json]:
-    """The elements of the one array in ``chunks``, the bytes of the file ``name``.
+    """Decode the elements of a JSON array from ``chunks``, the bytes of the file ``name``.
 
     At most one element and a few chunks are in memory. Lone surrogates and control characters
-    inside texts are passed through as they are. Raises :class:`~kgbench.errors.ImportRefused` for
-    what is no JSON array, and for an element of more than :data:`MAX_RECORD` characters.
+    in strings are kept. Raises :class:`~kgbench.errors.ImportRefused` if the file is not a JSON
+    array, and for an element of more than :data:`MAX_RECORD` characters.
     """
     text = _Text(_decoded(chunks, name), name)
     if (first := text.peek()) != "[":
-        _refuse_other(text, first)
+        _refuse_non_array(text, first)
     text.at += 1
     if text.peek() == "]":
         text.at += 1
@@ -47,8 +47,8 @@ def read_elements(chunks: Iterable[bytes], name: str) -> Iterator[Json]:
         raise text.refused("Extra data", text.at)
 
 
-def _refuse_other(text: _Text, first: str) -> NoReturn:
-    """Refuse a text that is no array, with the kind of value that it is."""
+def _refuse_non_array(text: _Text, first: str) -> NoReturn:
+    """Raise an error that names the kind of value found in place of an array."""
     value = text.value()
     kind = _KINDS.get(first, "a number")
     assert value is not None or kind == "null"
@@ -58,7 +58,7 @@ def _refuse_other(text: _Text, first: str) -> NoReturn:
 
 
 class _Text:
-    """A window on a text that is read as needed; ``at`` is the next character in ``window``."""
+    """A sliding window on a text that is read as needed; ``at`` indexes the next character."""
 
     def __init__(self, parts: Iterator[str], name: str) -> None:
         self.name = name
@@ -69,23 +69,23 @@ class _Text:
         self._decoder = json.JSONDecoder(strict=False, parse_constant=_refuse_constant)
 
     def peek(self) -> str:
-        """The next character that is no white space; empty at the end."""
+        """Skip white space and return the next character, or ``""`` at the end."""
         while True:
-            found = _FILLED.search(self.window, self.at)
-            self.at = len(self.window) if found is None else found.start()
-            if found is not None:
+            match = _NON_SPACE.search(self.window, self.at)
+            self.at = len(self.window) if match is None else match.start()
+            if match is not None:
                 return self.window[self.at]
             if not self._grow():
                 return ""
 
     def value(self) -> Json:
-        """The value that begins at the next character that is no white space."""
+        """Skip white space and decode the next value."""
         self.peek()
         while True:
             try:
-                found, end = self._decoder.raw_decode(self.window, self.at)
+                decoded, end = self._decoder.raw_decode(self.window, self.at)
             except json.JSONDecodeError as error:
-                # Either the text is no JSON, or the window ends inside the value.
+                # Either the text is not JSON, or the window ends inside the value.
                 if len(self.window) - self.at > MAX_RECORD:
                     raise ImportRefused(
                         f"{self.name}: a record has more than {MAX_RECORD} characters, or its end "
@@ -99,28 +99,28 @@ class _Text:
             except ValueError as error:
                 raise ImportRefused(f"{self.name}: not JSON: {error}") from None
             if end == len(self.window) and self._grow():
-                continue  # a number may go on
+                continue  # a number may continue in the next chunk
             self.at = end
-            return found
+            return decoded
 
     def refused(self, message: str, at: int) -> ImportRefused:
-        """The refusal of a text that is no JSON at the position ``at`` of the window."""
+        """Make the error for a text that is not JSON at the position ``at`` of the window."""
         line, column, character = self._dropped.after(self.window[:at])
         return ImportRefused(
             f"{self.name}: not JSON: {message}: line {line} column {column} (char {character})"
         )
 
     def _grow(self) -> bool:
-        """Read on until the window has twice the unread characters; ``False`` at the end.
+        """Read until the number of unread characters has doubled; return ``False`` at the end.
 
         Doubling keeps the total time of repeated attempts at a long value linear.
         """
-        left = self.window[self.at :]
-        parts, size = [left], 0
+        unread = self.window[self.at :]
+        parts, size = [unread], 0
         for part in self._parts:
             parts.append(part)
             size += len(part)
-            if size >= max(_STEP, len(left)):
+            if size >= max(_STEP, len(unread)):
                 break
         if not size:
             return False
@@ -130,44 +130,44 @@ class _Text:
 
 
 class _Position:
-    """Where the window begins in the whole text."""
+    """The position of the window in the text."""
 
     def __init__(self) -> None:
         self._lines = self._characters = self._line_start = 0
 
     def advance(self, text: str) -> None:
-        """Move on by ``text``."""
-        last = text.rfind("\n")
-        if last >= 0:
+        """Advance by ``text``."""
+        line_end = text.rfind("\n")
+        if line_end >= 0:
             self._lines += text.count("\n")
-            self._line_start = self._characters + last + 1
+            self._line_start = self._characters + line_end + 1
         self._characters += len(text)
 
     def after(self, text: str) -> tuple[int, int, int]:
-        """Line and column (from 1) and character (from 0) of what follows ``text``."""
+        """Return line and column (from 1) and character (from 0) of the position after ``text``."""
         character = self._characters + len(text)
-        last = text.rfind("\n")
-        start = self._line_start if last < 0 else self._characters + last + 1
+        line_end = text.rfind("\n")
+        start = self._line_start if line_end < 0 else self._characters + line_end + 1
         return self._lines + text.count("\n") + 1, character - start + 1, character
 
 
 def _decoded(chunks: Iterable[bytes], name: str) -> Iterator[str]:
-    """The text of ``chunks`` in the encoding that JSON tells by its first bytes."""
+    """Decode ``chunks`` in the encoding that the first bytes of a JSON text reveal."""
     decoder: codecs.IncrementalDecoder | None = None
     encoding, first, start = "", b"", 0
-    for chunk in _with_end(chunks):
+    for chunk in _with_end_mark(chunks):
         if decoder is None:
             first += chunk
-            if len(first) < 4 and chunk:  # noqa: PLR2004 - what the encoding is told by
+            if len(first) < 4 and chunk:  # noqa: PLR2004 - bytes that the detection needs
                 continue
             encoding = json.detect_encoding(first)
             decoder = codecs.getincrementaldecoder(encoding)("surrogatepass")
-            chunk, first = first, b""  # noqa: PLW2901 - what has been held back
-        held = len(decoder.getstate()[0])
+            chunk, first = first, b""  # noqa: PLW2901 - the bytes that were held back
+        pending = len(decoder.getstate()[0])
         try:
             text = decoder.decode(chunk, final=not chunk)
         except UnicodeDecodeError as error:
-            at = start - held + error.start
+            at = start - pending + error.start
             raise ImportRefused(
                 f"{name}: not a JSON text: byte {at} is not valid {error.encoding}"
             ) from None
@@ -176,11 +176,11 @@ def _decoded(chunks: Iterable[bytes], name: str) -> Iterator[str]:
             yield text.removeprefix("\ufeff") if start == len(chunk) else text
 
 
-def _with_end(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The chunks that are not empty, then an empty one."""
+def _with_end_mark(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the chunks that are not empty, then an empty one as an end mark."""
     yield from filter(None, chunks)
     yield b""
 
 
 def _refuse_constant(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON number")
+    raise ValueError(f"{constant} is not a JSON number")

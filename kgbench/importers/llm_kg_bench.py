@@ -1,26 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of LLM-KG-Bench -> runs of kgbench, as plain values.
+"""Conversion of LLM-KG-Bench results to runs of kgbench, as plain values.
 
-Every record is checked before the first is converted. A file is read twice, a record at a time:
-once to check it, and once for each of its runs to convert them. What becomes of its fields:
+Every record is validated before the first is converted. A file is read record by record: once to
+validate it, and once for the conversion of each of its runs. Its fields are converted as follows:
 
 * ``taskInfo`` and ``taskData``: a task and a case (:mod:`kgbench.importers.published_cases`);
   ``gitCommit``: the agent of run and evaluation pass.
-* ``startTime``, ``duration``: begin and end of the dialogue; ``interactions``: its turns, a call
-  reaching from the time of its prompt to the time of its response. Times are local and without
-  zone, and stay so.
-* ``modelId``: the model; the spelling is kept beside its id.
-* ``scores``: flat ones the evaluation of the one answer, nested ones an evaluation per answer and
-  one of the whole dialogue (``mean``, ``max``, ``meanExt``, ``last``). Integers become doubles.
-* ``info``: the infos of the same evaluations. ``last`` is dropped where it repeats the last
-  round's.
-* ``taskSizeInfo.targetSize``: the size of the task, where its parameters name none.
-* everything else that says something (all of ``taskSizeInfo``, ``reevalOriginalTime``,
-  ``condensedTaskData`` where it differs from ``taskData``, unknown fields): under the key
-  ``published`` among the infos of the dialogue's last evaluation. Null values are dropped.
+* ``startTime``, ``duration``: begin and end of the dialogue. ``interactions``: its turns; a call
+  lasts from the time of its prompt to the time of its response. Times are local and without zone,
+  and are stored so.
+* ``modelId``: the model; the published spelling is stored with its id.
+* ``scores``: the evaluation of the answer if they are flat; if nested, an evaluation per answer and
+  one of the dialogue (``mean``, ``max``, ``meanExt``, ``last``). Integers become doubles.
+* ``info``: the infos of the same evaluations. ``last`` is dropped if it repeats the last round.
+* ``taskSizeInfo.targetSize``: the size of the task, if its parameters have none.
+* all other values (all of ``taskSizeInfo``, ``reevalOriginalTime``, ``condensedTaskData`` where it
+  differs from ``taskData``, unknown fields): under the key ``published`` in the infos of the
+  dialogue's last evaluation. Null values are dropped.
 
-Nothing is lost but the order of keys. Records of another commit or generation in one file (files
-have been merged by hand) become runs of their own, so that scores are attributed rightly.
+Only the order of keys is lost. Records of different commits or generations in one file (some files
+were merged by hand) become separate runs, so that scores are attributed correctly.
 """
 
 from __future__ import annotations
@@ -58,12 +57,12 @@ _COMMIT = re.compile("[0-9a-f]{7,64}")
 Item: TypeAlias = tuple[Dialogue, tuple[Evaluation, ...]]
 """A dialogue with its evaluations."""
 
-_CONTEXT_TOO_LONG = "ERROR: The prompt size exceeds"  # an answer of generation 1
+_CONTEXT_TOO_LONG = "ERROR: The prompt size exceeds"  # start of such an answer in generation 1
 
 
 @dataclass(slots=True)
 class ImportedModel:
-    """A model, and how the published records spell it (more than one way in generation 1)."""
+    """A model and its published spellings, of which generation 1 has several."""
 
     setup: ModelSetup
     source_ids: tuple[str, ...]
@@ -71,15 +70,15 @@ class ImportedModel:
 
 @dataclass(frozen=True, slots=True)
 class ImportedRun:
-    """One run of another framework, with what its records refer to.
+    """A run of another framework, with the resources that its records refer to.
 
-    ``suite`` is a suite's short name. ``versions`` gives the version of the task class for each
-    case. ``items`` are the dialogues in record order, each with its evaluations: those of single
-    answers first, that of the whole dialogue, if any, last. They may be read from a file each time;
-    ``tasks``, ``cases``, ``versions``, ``models`` and ``undeclared_metrics`` are complete once all
-    items have been gone through. ``source`` names the file, ``digest`` is the SHA-256 of its bytes.
-    ``unjudged`` are dialogues without published scores that kgbench can judge; where no dialogue
-    has any, ``is_judged`` is ``False``, and there is no published pass.
+    ``suite`` is the short name of a suite. ``versions`` maps each case to the version of its task
+    class. ``items`` are the dialogues in record order, each with its evaluations: those of answers
+    first, that of the dialogue, if any, last. Each iteration may read them from a file again;
+    ``tasks``, ``cases``, ``versions``, ``models`` and ``undeclared_metrics`` are complete only
+    after an iteration over all items. ``source`` is the name of the file, ``digest`` its SHA-256.
+    ``unjudged`` are dialogues without published scores that kgbench can judge. If no dialogue has
+    published scores, ``is_judged`` is ``False`` and there is no published pass.
     """
 
     source: str
@@ -103,7 +102,7 @@ class ImportedRun:
 
 @dataclass(slots=True)
 class _Part:
-    """The records of one commit and generation in a file, as far as they are known after checks."""
+    """Statistics of the records of one commit and generation in a file."""
 
     zoned: bool
     started: datetime
@@ -117,10 +116,10 @@ class _Part:
 
 
 def read_runs(file: ResultFile, iris: Iris, suite: str | None = None) -> list[ImportedRun]:
-    """The runs in a result file: one, or one for each commit and generation that it mixes.
+    """Read the runs in a result file, one for each commit and generation.
 
     ``suite`` overrides the suite of the generation, ``llm-kg-bench-1`` to ``-3``. Raises
-    :class:`~kgbench.errors.ImportRefused` for the first record that is not as it should be.
+    :class:`~kgbench.errors.ImportRefused` for the first invalid record.
     """
     corrected: dict[str, str] = {}
     parts: dict[tuple[int, str], _Part] = {}
@@ -131,18 +130,18 @@ def read_runs(file: ResultFile, iris: Iris, suite: str | None = None) -> list[Im
         part = parts.setdefault(key, _Part(zoned, record.started, record.ended))
         if part.zoned != zoned:
             raise ImportRefused(
-                f"{file.name}: record {k} (from 0): startTime can be compared with none before: "
-                f"of the records of one run either all name a time zone, or none does"
+                f"{file.name}: record {k} (from 0): startTime cannot be compared with earlier "
+                f"ones: either all records of a run must name a time zone, or none"
             )
         part.add(record)
-    found = []
+    runs = []
     for (generation, commit), part in parts.items():
-        origin = file.digest if len(parts) == 1 else f"{file.digest}/{generation}/{commit}"
+        identity = file.digest if len(parts) == 1 else f"{file.digest}/{generation}/{commit}"
         conversion = _Conversion(
-            iris, suite or f"llm-kg-bench-{generation}", id_from(origin), corrected
+            iris, suite or f"llm-kg-bench-{generation}", id_from(identity), corrected
         )
-        found.append(conversion.run(file, generation, commit, part))
-    return found
+        runs.append(conversion.run(file, generation, commit, part))
+    return runs
 
 
 def _records(file: ResultFile) -> Iterator[Record]:
@@ -151,7 +150,7 @@ def _records(file: ResultFile) -> Iterator[Record]:
 
 @dataclass(slots=True)
 class _Conversion:
-    """Converts the records of one run, minting each task, case and model once."""
+    """Converts the records of one run, and creates each task, case and model once."""
 
     iris: Iris
     suite: str
@@ -194,28 +193,28 @@ class _Conversion:
         )
 
     def start(self) -> None:
-        """Forget how many iterations there were, before the records are converted once more."""
+        """Reset the iteration counts before the records are converted again."""
         self.iterations.clear()
 
     def item(self, record: Record) -> tuple[Dialogue, tuple[Evaluation, ...]]:
         model = self.model(record.model)
         task = self.task(record)
         case = self.case(record)
-        place = (model.iri, task.iri)
-        iteration = self.iterations[place] = self.iterations.get(place, -1) + 1
-        planned = digest(canonical_json(record.raw))
-        # Tasks of several sizes share a published label; each is an execution of its own.
+        key = (model.iri, task.iri)
+        iteration = self.iterations[key] = self.iterations.get(key, -1) + 1
+        dialogue_digest = digest(canonical_json(record.raw))
+        # Tasks of several sizes share a published label, but are separate executions.
         size = task.parameters.get("size") if record.label is None else None
         name = task.label if size is None else f"{task.label.removesuffix(f'-{size}')}-{size}"
         dialogue = Dialogue(
-            iri=self.recorder.dialogue_iri(model.model_id, name, iteration, planned),
+            iri=self.recorder.dialogue_iri(model.model_id, name, iteration, dialogue_digest),
             run=self.recorder.run,
             model=model.iri,
             task=task.iri,
             suite=self.iris.mint("suite", suite=self.suite),
             case=case.iri,
             iteration=iteration,
-            digest=planned,
+            digest=dialogue_digest,
             turns=_turns(record),
             started=record.started,
             ended=record.ended,
@@ -238,8 +237,8 @@ class _Conversion:
         settings = canonical_json([record.parameters, published_cases.problem_size(record)])
         key = (record.task_class, record.version, label, settings)
         if key not in self.labelled:
-            found = self.labelled[key] = _task(record, label, self.iris)
-            self.tasks[found.iri] = found
+            task = self.labelled[key] = _task(record, label, self.iris)
+            self.tasks[task.iri] = task
         return self.labelled[key]
 
     def case(self, record: Record) -> Case:
@@ -257,7 +256,7 @@ class _Conversion:
 
 @dataclass(frozen=True, slots=True)
 class _Items(Collection[Item]):
-    """The dialogues of one run in a file, converted anew each time that they are gone through."""
+    """The dialogues of one run in a file, converted again at each iteration."""
 
     conversion: _Conversion
     file: ResultFile
@@ -268,7 +267,7 @@ class _Items(Collection[Item]):
         return self.count
 
     def __contains__(self, item: object) -> bool:
-        return any(item == one for one in self)
+        return any(item == other for other in self)
 
     def __iter__(self) -> Iterator[Item]:
         self.conversion.start()
@@ -278,20 +277,21 @@ class _Items(Collection[Item]):
                 count += 1
                 yield self.conversion.item(record)
         if count != self.count:
-            raise ImportRefused(f"{self.file.name}: the file has changed while it was imported")
+            raise ImportRefused(f"{self.file.name}: the file changed during the import")
 
 
 def _software(generation: int, commit: str) -> Software:
-    """The framework; where a run of something else was exported, what it says of its code."""
+    """Return the framework with its commit; for exports of other software, with its own label."""
     if _COMMIT.fullmatch(commit):
         return Software("LLM-KG-Bench", str(generation), commit)
     return Software("LLM-KG-Bench", f"{generation} ({commit[:80]})")
 
 
 def model_id(source_id: str) -> str:
-    """The id of a model, from ``family--id``, ``family--alias--id`` or one with ``models/``.
+    """Extract the id of a model from ``family--id`` or ``family--alias--id``.
 
-    The framework's own test model has its fixed answer in the place of the id; its alias stands.
+    The prefix ``models/`` is removed. The framework's own test model (``TestModel``) has its fixed
+    answer in the place of the id, so its alias is used.
 
     >>> model_id("Google--models/gemini-1.5-flash-002")
     'gemini-1.5-flash-002'
@@ -304,14 +304,14 @@ def model_id(source_id: str) -> str:
 
 
 def _task(record: Record, label: str, iris: Iris) -> Task:
-    """The task of a record: the declared one where its class is declared in this version."""
+    """Return the task of a record: the declared one, if this version of its class is declared."""
     task_class, version = record.task_class, record.version
     parameters = published_cases.parameters(record)
     if is_declared(task_class, version):
         try:
             return catalogue.make_task(task_class, label, parameters)
         except TaskError:
-            pass  # parameters that the declaration does not know: a task of its own
+            pass  # it has undeclared parameters, and becomes a separate task
     size = published_cases.problem_size(record)
     if size is not None and "size" not in parameters:
         parameters |= {"size": size}

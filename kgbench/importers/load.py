@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writing an imported run into a store: at once, or not at all.
+"""Atomic loading of an imported run into a store.
 
-The content of a run is loaded in bulk, outside any transaction; what makes it visible (its entry
-in the registry, with catalogue entries for tasks, cases and models) follows in one atomic write.
-An import that is interrupted leaves nothing visible, and the next one clears away what it left.
+The content of a run is loaded in bulk, outside a transaction. One atomic write then makes it
+visible: its registry entry, with catalogue entries for tasks, cases and models. An interrupted
+import leaves nothing visible, and the next one drops what it left.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kgbench.vocab import DCTERMS, KGB, RDF, RDFS, SKOS
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What an import brought: counts of one run, and whether the store had it before."""
+    """The outcome of an import: counts of one run, and whether the store already had it."""
 
     source: str
     run: str
@@ -41,42 +41,42 @@ class Summary:
     already_there: bool
 
     def as_json(self) -> dict[str, Json]:
-        """The summary as JSON-shaped data."""
+        """Return the summary as JSON-shaped data."""
         return asdict(self)
 
 
 def load(
     store: Store, imported: ImportedRun, progress: Callable[[int], None] | None = None
 ) -> Summary:
-    """Write a run with its published evaluation pass, unless the store has it already.
+    """Write a run with its published evaluation pass, unless the store already has it.
 
-    ``progress`` is told of each dialogue that has been handed to the store. Raises
-    :class:`~kgbench.errors.ImportRefused` where the store has the run in another suite.
+    ``progress`` is called with 1 for each dialogue written. Raises
+    :class:`~kgbench.errors.ImportRefused` if the store has the run in another suite.
     """
     recorder = Recorder(store.iris, imported.run_id, imported.pass_id)
     suite = store.iris.mint("suite", suite=imported.suite)
-    there = {
+    present = {
         recorder.run_graph: _registered(store, recorder.run_graph, recorder.run),
         recorder.pass_graph: not imported.is_judged or is_registered(store, recorder),
     }
     counts = _Counts()
-    missing = [graph for graph, registered in there.items() if not registered]
+    missing = [graph for graph, registered in present.items() if not registered]
     if recorder.run_graph not in missing and not _holds(
         store, recorder.run_graph, f"<{recorder.run}> <{KGB.suite}> <{suite}> ."
     ):
         raise ImportRefused(
             f"{imported.source}: the store {store.location} has these results in another suite "
-            f"than {imported.suite}: import them into a store of their own"
+            f"than {imported.suite}: import them into a separate store"
         )
     if missing:
         store.drop(missing)
         aggregates = Aggregates(store, recorder.pass_graph, recorder)
         blocks = _content(imported, recorder, aggregates, counts, progress)
-        store.bulk_load(block for block in blocks if not there.get(block.graph, False))
+        store.bulk_load(block for block in blocks if not present.get(block.graph, False))
         store.write(
             [
                 Block(store.iris.catalogue, _catalogue(store, imported)),
-                *_openings(imported, recorder),
+                *_run_and_pass_blocks(imported, recorder),
             ]
         )
         if imported.is_judged:
@@ -89,7 +89,7 @@ def load(
 
 @dataclass(slots=True)
 class _Counts:
-    """How much has been imported."""
+    """Counts of imported dialogues, answers and scores."""
 
     dialogues: int = 0
     answers: int = 0
@@ -114,8 +114,8 @@ def _registered(store: Store, graph: str, describes: str) -> bool:
     return _holds(store, store.iris.catalogue, f"<{graph}> <{KGB.describes}> <{describes}> .")
 
 
-def _openings(imported: ImportedRun, recorder: Recorder) -> list[Block]:
-    """The run and its pass, with their registry entries."""
+def _run_and_pass_blocks(imported: ImportedRun, recorder: Recorder) -> list[Block]:
+    """Return the descriptions of the run and its pass, with their registry entries."""
     agent = imported.software.iri(recorder.iris)
     blocks = recorder.run_blocks(
         label=PurePosixPath(imported.source).stem,
@@ -139,7 +139,7 @@ def _content(
     counts: _Counts,
     progress: Callable[[int], None] | None,
 ) -> Iterator[Block]:
-    """Dialogues and evaluations, a pair of blocks for each dialogue."""
+    """Yield the blocks of each dialogue and of its evaluations."""
     executions: set[str] = set()
     for dialogue, evaluations in imported.items:
         counts.add(dialogue, evaluations)
@@ -160,13 +160,13 @@ def _dialogue(dialogue: Dialogue, recorder: Recorder) -> list[str]:
     lines = recorder.dialogue_start(dialogue, dialogue.started)
     for k in range(len(dialogue.turns)):
         lines += recorder.turn(dialogue, k)
-    if dialogue.ended is not None:  # one that got no answer has no end
+    if dialogue.ended is not None:  # a dialogue without an answer has no end
         lines.append(recorder.dialogue_end(dialogue, dialogue.ended))
     return lines
 
 
 def _catalogue(store: Store, imported: ImportedRun) -> list[str]:
-    """Entries for all that the run refers to; what the store describes already stays as it is."""
+    """Return catalogue entries for what the run refers to, except known models and suites."""
     iris = store.iris
     lines = imported.software.entry(iris) + _suite(store, imported.suite)
     for task in imported.tasks.values():
@@ -184,13 +184,13 @@ def _catalogue(store: Store, imported: ImportedRun) -> list[str]:
 
 def _model(store: Store, model: ImportedModel) -> list[str]:
     node = f"<{model.setup.iri}>"
-    known = _holds(store, store.iris.catalogue, f"{node} a <{KGB.Model}> .")
-    lines = [] if known else model_entry(model.setup)
+    is_known = _holds(store, store.iris.catalogue, f"{node} a <{KGB.Model}> .")
+    lines = [] if is_known else model_entry(model.setup)
     return lines + [f"{node} <{KGB.sourceModelId}> {string(name)} ." for name in model.source_ids]
 
 
 def _suite(store: Store, name: str) -> list[str]:
-    """A description of a suite that nothing declares."""
+    """Describe a suite that the catalogue does not have."""
     node = f"<{store.iris.mint('suite', suite=name)}>"
     if _holds(store, store.iris.catalogue, f"{node} a <{KGB.Suite}> ."):
         return []

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of published scores -> metrics of kgbench.
+"""Mapping of the names of published scores to metrics of kgbench.
 
-A score is the declared metric of its task class where the class is declared in the same version.
-Any other gets an IRI of the same pattern and is remembered, so that whoever writes the scores can
-describe it.
+If a task class is declared in the same version, its scores are the declared metrics. Other scores
+get an IRI of the same pattern and are collected, so that the import can describe them.
 """
 
 from __future__ import annotations
@@ -15,15 +14,15 @@ from kgbench.model import Metric, TaskClass
 from kgbench.store.iris import Iris, slug
 from kgbench.tasks import catalogue
 
-_AGGREGATIONS = ("last", "max", "mean", "meanExt")  # as shapes of metrics have them
+_AGGREGATIONS = ("last", "max", "mean", "meanExt")  # as the shapes of metrics require
 
 
 @dataclass(frozen=True, slots=True)
 class UndeclaredMetric:
-    """A metric that no task class declares: all that is known of it.
+    """A metric that no task class declares.
 
-    ``aggregation`` and ``base`` (the IRI of the metric that is aggregated) are set for a score of
-    a whole dialogue that is aggregated in a known way.
+    ``aggregation`` and ``base`` (the IRI of the aggregated metric) are set for scores of dialogues
+    with a known aggregation.
     """
 
     iri: str
@@ -36,36 +35,40 @@ class UndeclaredMetric:
 
 @dataclass(slots=True)
 class MetricNames:
-    """The metrics of published scores; ``undeclared`` grows as unknown ones are met."""
+    """Resolves names of scores to metrics, and collects the undeclared ones by IRI."""
 
     iris: Iris
     undeclared: dict[str, UndeclaredMetric] = field(default_factory=dict)
     _known: dict[tuple[str, str, str, str | None], str] = field(default_factory=dict)
 
     def iri(self, task_class: str, version: str, name: str, aggregation: str | None = None) -> str:
-        """The metric ``name`` of a task class, or its ``aggregation`` over a dialogue."""
+        """Return the IRI of the metric ``name``, or of its ``aggregation`` over a dialogue."""
         key = (task_class, version, name, aggregation)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._resolve(*key)
-        return found
+        metric = self._known.get(key)
+        if metric is None:
+            metric = self._known[key] = self._resolve(*key)
+        return metric
 
     def _resolve(self, task_class: str, version: str, name: str, aggregation: str | None) -> str:
-        full = name if aggregation is None else f"{aggregation}_{name}"
+        full_name = name if aggregation is None else f"{aggregation}_{name}"
         declared = declared_class(task_class, version)
-        if declared is not None and full in declared.metrics:
-            return declared.metrics[full].iri
-        found = self.iris.mint("metric", task_class=task_class, version=version, name=slug(full))
+        if declared is not None and full_name in declared.metrics:
+            return declared.metrics[full_name].iri
+        metric = self.iris.mint(
+            "metric", task_class=task_class, version=version, name=slug(full_name)
+        )
         known = aggregation if aggregation in _AGGREGATIONS else None
         base = None if known is None else self.iri(task_class, version, name)
-        self.undeclared[found] = UndeclaredMetric(found, full, task_class, version, known, base)
-        return found
+        self.undeclared[metric] = UndeclaredMetric(
+            metric, full_name, task_class, version, known, base
+        )
+        return metric
 
 
 def out_of_reach(metric: Metric | None, value: float) -> str | None:
-    """What is wrong with a score that the formula of its metric cannot give, else ``None``.
+    """Return an error message for a score outside the range of its metric, else ``None``.
 
-    Nothing is, where the metric is not declared (``None``).
+    Undeclared metrics (``None``) have no range.
 
     >>> f1 = declared_class("RdfFriendCount", "4.4").metrics["f1"]
     >>> out_of_reach(f1, 1.7)
@@ -86,9 +89,9 @@ def is_declared(task_class: str, version: str) -> bool:
 
 
 def declared_class(task_class: str, version: str) -> TaskClass | None:
-    """The declaration of a task class in exactly this version, or ``None``."""
+    """Return the declaration of a task class in exactly this version, or ``None``."""
     try:
-        found = catalogue.task_class(task_class)
+        declared = catalogue.task_class(task_class)
     except TaskError:
         return None
-    return found if found.version == version else None
+    return declared if declared.version == version else None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers that other benchmarks published, as runs: what the importers of SPINACH and GRASP share.
+"""Conversion of answers that other benchmarks published to runs, shared by SPINACH and GRASP.
 
-An answer is a query. Nothing published says when systems were asked: a fixed day stands for it, and
-a call lasts as long as is published.
+An answer is a query. When systems were asked is not published: a fixed day is recorded, and a call
+lasts as long as is published.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from kgbench.tasks import catalogue
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """Whose answers these are: suite, task class, software, and the day that stands for all."""
+    """The benchmark that published answers: its suite, task class, software, and recorded day."""
 
     suite: str
     task_class: str
@@ -41,11 +41,11 @@ class Benchmark:
 
 @dataclass(frozen=True, slots=True)
 class PublishedAnswer:
-    """The answer to one question, at the end of ``turns``.
+    """The answer to one question, after ``turns``.
 
-    ``data`` is that of the case, ``uid`` its name in the data set. ``text`` is the query, empty
-    where the system gave none. ``scores`` are by short name, and ``infos`` stand with them; with
-    neither, nothing is recorded as judged. ``ended`` is when the last turn ended.
+    ``data`` is the data of the case, ``uid`` its name in the data set. ``text`` is the query, empty
+    if the system gave none. ``scores`` (by short name) and ``infos`` are those of the evaluation;
+    without both, no evaluation is recorded. ``ended`` is the end of the last turn.
     """
 
     uid: str
@@ -59,7 +59,7 @@ class PublishedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class AnswerFile:
-    """The answers of one system to one data set. ``digest`` is that of all files read for it."""
+    """The answers of one system to one data set; ``digest`` covers all files read for them."""
 
     system: str
     dataset: str
@@ -67,7 +67,7 @@ class AnswerFile:
     answers: Sequence[PublishedAnswer]
 
     def counts(self) -> dict[str, int]:
-        """How many tool calls there are, how many repeat one of their dialogue, and no answers."""
+        """Count tool calls, repetitions of calls within a dialogue, and missing answers."""
         dialogues = [
             [(use.call.name, use.call.arguments) for turn in answer.turns for use in turn.uses]
             for answer in self.answers
@@ -80,7 +80,7 @@ class AnswerFile:
 
 
 def imported_run(benchmark: Benchmark, file: AnswerFile, iris: Iris) -> ImportedRun:
-    """The answers of ``file`` as a run with a published pass."""
+    """Convert the answers of ``file`` to a run with a published pass."""
     source = f"{benchmark.software.name} {file.dataset} {file.system}"
     run_id = id_from(f"{source}/{file.digest}")
     pass_id = id_from(f"{run_id}/published")
@@ -100,12 +100,12 @@ def imported_run(benchmark: Benchmark, file: AnswerFile, iris: Iris) -> Imported
     )
     cases: dict[str, Case] = {}
     items: list[Item] = []
-    for place, answer in enumerate(file.answers):
+    for index, answer in enumerate(file.answers):
         case = catalogue.make_case(
             benchmark.suite, benchmark.task_class, task.parameters, answer.data, answer.uid
         )
         cases[case.iri] = case
-        dialogue = _dialogue(benchmark, answer, recorder, (task, case, model), place)
+        dialogue = _dialogue(benchmark, answer, recorder, (task, case, model), index)
         items.append((dialogue, _evaluations(benchmark, answer, recorder, dialogue)))
     return ImportedRun(
         source=source,
@@ -131,20 +131,20 @@ def _dialogue(
     benchmark: Benchmark,
     answer: PublishedAnswer,
     recorder: Recorder,
-    about: tuple[Task, Case, ModelSetup],
+    context: tuple[Task, Case, ModelSetup],
     iteration: int,
 ) -> Dialogue:
-    task, case, model = about
-    planned = digest(canonical_json([model.label, iteration, answer.uid, answer.text]))
+    task, case, model = context
+    dialogue_digest = digest(canonical_json([model.label, iteration, answer.uid, answer.text]))
     return Dialogue(
-        iri=recorder.dialogue_iri(model.label, task.label, iteration, planned),
+        iri=recorder.dialogue_iri(model.label, task.label, iteration, dialogue_digest),
         run=recorder.run,
         model=model.iri,
         task=task.iri,
         suite=recorder.iris.mint("suite", suite=benchmark.suite),
         case=case.iri,
         iteration=iteration,
-        digest=planned,
+        digest=dialogue_digest,
         turns=answer.turns,
         started=benchmark.day,
         ended=answer.ended,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scores and infos of a record of LLM-KG-Bench -> evaluations."""
+"""Conversion of scores and infos of an LLM-KG-Bench record to evaluations."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from kgbench.importers.records import Record, Scores, round_number
 from kgbench.model import Dialogue, Evaluation, Json, Outcome, Turn
 from kgbench.record import Recorder, outcome_of
 
-_UNJUDGED = Outcome.EVALUATOR_ERROR  # a record without any score: the framework broke off
+_UNJUDGED = Outcome.EVALUATOR_ERROR  # for a record without scores, whose judge failed
 _SYNTAX = ("parsableSyntax", "answerParse")
-_USED = frozenset(
+_CONVERTED = frozenset(
     ("startTime", "duration", "modelId", "taskInfo", "taskData", "scores", "info", "interactions")
 )
-_USED_OF_TASK = frozenset(
+_CONVERTED_OF_TASK = frozenset(
     ("taskId", "taskLabel", "version", "gitCommit", "taskParameter", "condensedTaskData")
 )
 
@@ -23,9 +23,9 @@ _USED_OF_TASK = frozenset(
 def evaluations(
     record: Record, dialogue: Dialogue, recorder: Recorder, metrics: MetricNames
 ) -> tuple[Evaluation, ...]:
-    """The published evaluations of a dialogue: first of its answers, then of the whole."""
-    rest = _rest(record)
-    published = {"published": rest} if rest else {}
+    """Return the published evaluations of a dialogue: of its answers, then of the dialogue."""
+    others = _unconverted_fields(record)
+    published = {"published": others} if others else {}
     if record.flat is not None:
         k = len(record.exchanges) - 1
         return (
@@ -33,46 +33,46 @@ def evaluations(
                 iri=recorder.evaluation_iri(dialogue.iri, k),
                 dialogue=dialogue.iri,
                 round=k,
-                outcome=_judged(dialogue.turns[k], record.flat) if record.flat else _UNJUDGED,
-                scores=_named(record, record.flat, metrics),
+                outcome=_outcome(dialogue.turns[k], record.flat) if record.flat else _UNJUDGED,
+                scores=_by_metric(record, record.flat, metrics),
                 infos={**record.infos, **published},
             ),
         )
     assert record.nested is not None
     rounds = sorted(k for k in map(round_number, record.nested) if k is not None)
-    found = [
+    results = [
         Evaluation(
             iri=recorder.evaluation_iri(dialogue.iri, k),
             dialogue=dialogue.iri,
             round=k,
-            outcome=_judged(dialogue.turns[k], record.nested[str(k)]),
-            scores=_named(record, record.nested[str(k)], metrics),
+            outcome=_outcome(dialogue.turns[k], record.nested[str(k)]),
+            scores=_by_metric(record, record.nested[str(k)], metrics),
             infos=_round_infos(record, k),
         )
         for k in rounds
     ]
-    whole: dict[str, float] = {}
+    dialogue_scores: dict[str, float] = {}
     for group, scores in record.nested.items():
         if round_number(group) is None:
-            whole |= _named(record, scores, metrics, group)
-    found.append(
+            dialogue_scores |= _by_metric(record, scores, metrics, group)
+    results.append(
         Evaluation(
             iri=recorder.evaluation_iri(dialogue.iri, None),
             dialogue=dialogue.iri,
             round=None,
-            outcome=found[-1].outcome if found else Outcome.SCORED,
-            scores=whole,
+            outcome=results[-1].outcome if results else Outcome.SCORED,
+            scores=dialogue_scores,
             infos={**_dialogue_infos(record, rounds), **published},
         )
     )
-    return tuple(found)
+    return tuple(results)
 
 
 def feedback_after(scores: Scores) -> str | None:
-    """The kind of feedback that follows an answer with ``scores``, where the dialogue went on.
+    """Return the kind of feedback that the framework gives to an answer with ``scores``.
 
-    It is the first thing that was wrong, in the order in which the framework asks again: syntax,
-    content, formatting of an RDF document; syntax or an empty result of a query.
+    It is the first fault in the order of the framework's checks: syntax, content, formatting of an
+    RDF document; syntax or an empty result of a query. ``None`` for other tasks.
     """
     if any(scores.get(name) == 0 for name in _SYNTAX):
         return "syntax"
@@ -83,7 +83,7 @@ def feedback_after(scores: Scores) -> str | None:
     return None
 
 
-def _named(
+def _by_metric(
     record: Record, scores: Scores, metrics: MetricNames, aggregation: str | None = None
 ) -> dict[str, float]:
     task_class, version = record.task_class, record.version
@@ -92,8 +92,8 @@ def _named(
     }
 
 
-def _judged(turn: Turn, scores: Scores) -> Outcome:
-    """How an answer ended, as far as the published scores say it."""
+def _outcome(turn: Turn, scores: Scores) -> Outcome:
+    """Derive the outcome of an answer from the published scores."""
     if not (turn.answer or "").strip():
         return outcome_of(turn, Outcome.EMPTY)
     unparsable = any(scores.get(name) == 0 for name in _SYNTAX)
@@ -101,26 +101,26 @@ def _judged(turn: Turn, scores: Scores) -> Outcome:
 
 
 def _round_infos(record: Record, k: int) -> Mapping[str, Json]:
-    found = record.infos.get(str(k))
-    return found if isinstance(found, dict) else {}
+    infos = record.infos.get(str(k))
+    return infos if isinstance(infos, dict) else {}
 
 
 def _dialogue_infos(record: Record, rounds: list[int]) -> dict[str, Json]:
-    """The infos that are not those of an evaluated round, without ``last`` where it repeats one."""
-    taken = {str(k) for k in rounds if isinstance(record.infos.get(str(k)), dict)}
-    found = {key: value for key, value in record.infos.items() if key not in taken}
-    if rounds and found.get("last") == record.infos.get(str(rounds[-1])):
-        found.pop("last", None)
-    return found
+    """Return the infos of the dialogue: all but those of rounds and a ``last`` that repeats one."""
+    round_keys = {str(k) for k in rounds if isinstance(record.infos.get(str(k)), dict)}
+    infos = {key: value for key, value in record.infos.items() if key not in round_keys}
+    if rounds and infos.get("last") == record.infos.get(str(rounds[-1])):
+        infos.pop("last", None)
+    return infos
 
 
-def _rest(record: Record) -> dict[str, Json]:
-    """What a record says beyond the fields that have a place of their own."""
+def _unconverted_fields(record: Record) -> dict[str, Json]:
+    """Return the fields of a record that are not converted to anything else."""
     raw = record.raw
     task = raw["taskInfo"]
-    rest = {key: raw[key] for key in raw.keys() - _USED if raw[key] is not None}
-    rest |= {key: task[key] for key in task.keys() - _USED_OF_TASK if task[key] is not None}
+    fields = {key: raw[key] for key in raw.keys() - _CONVERTED if raw[key] is not None}
+    fields |= {key: task[key] for key in task.keys() - _CONVERTED_OF_TASK if task[key] is not None}
     condensed = task.get("condensedTaskData")
     if condensed is not None and condensed != raw.get("taskData"):
-        rest["condensedTaskData"] = condensed
-    return rest
+        fields["condensedTaskData"] = condensed
+    return fields

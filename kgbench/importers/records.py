@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One record of an LLM-KG-Bench result file, checked and typed.
+"""Validation of the records of LLM-KG-Bench result files.
 
-Three generations have been published; they are told apart by their fields:
+Three generations have been published. They differ in their fields:
 
 ========== ============================================= ======================================
 generation fields                                        published with
@@ -30,17 +30,17 @@ Scores: TypeAlias = dict[str, float]
 
 _DURATION = re.compile(r"(?:(\d+) days?, )?(\d+):(\d{2}):(\d{2}(?:\.\d{1,6})?)", re.ASCII)
 _ROUND = re.compile(r"0|[1-9][0-9]{0,5}")
-_OF_ROUND = re.compile(r"(0|[1-9][0-9]{0,5})_(.+)", re.DOTALL)
-_OF_AGGREGATION = re.compile(r"(meanExt|mean|max|last)_(.+)", re.DOTALL)
+_ROUND_PREFIX = re.compile(r"(0|[1-9][0-9]{0,5})_(.+)", re.DOTALL)
+_AGGREGATION_PREFIX = re.compile(r"(meanExt|mean|max|last)_(.+)", re.DOTALL)
 _ROLES = ("prompt", "response")
-_SCORE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")  # so, too
-_CLASS_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")  # as shapes of results have it
+_SCORE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")  # as the shapes require
+_CLASS_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")  # as the shapes require
 _SEGMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A prompt with its answer, and when each was recorded (local time without zone)."""
+    """A prompt with its answer and their times, as local times without zone."""
 
     prompt: str
     asked: datetime
@@ -50,12 +50,12 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record whose every used field has been checked. ``raw`` is the record as it was read.
+    """A validated record; ``raw`` is the record as it was read.
 
-    ``flat`` holds the scores of a task of one answer; ``nested`` those of a dialogue, by round
+    ``flat`` has the scores of a task with one answer; ``nested`` those of a dialogue, by round
     (``"0"``, ``"1"`` ...) and aggregation (``"mean"`` ...). Exactly one of them is not ``None``.
-    Scores and infos of a dialogue that were published side by side (``0_f1``, ``1_f1``, ``f1``) are
-    grouped in the same way. ``label`` is ``None`` where none is published: before 2024.
+    Flat names of a dialogue's scores and infos (``0_f1``, ``1_f1``, ``f1``) are grouped in the same
+    way. ``label`` is ``None`` before 2024, when labels were not published.
     """
 
     raw: Mapping[str, Json]
@@ -76,15 +76,17 @@ class Record:
 
 
 def read_record(raw: Json, source: str, index: int) -> Record:
-    """Check record number ``index`` (from 0) of the file ``source``.
+    """Validate record number ``index`` (from 0) of the file ``source``.
 
-    Raises :class:`ImportRefused` naming file, record and field.
+    Raises :class:`ImportRefused` with file, record and field in its message.
     """
     return _Reader(source, index).record(raw)
 
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
+    """Reads the fields of one record; errors name file, record and field."""
+
     source: str
     index: int
 
@@ -115,12 +117,12 @@ class _Reader:
             ended=self.end(raw, started, exchanges),
         )
 
-    def refused(self, field: str, found: str) -> ImportRefused:
-        place = f"{self.source}: record {self.index} (from 0)"
+    def refused(self, field: str, problem: str) -> ImportRefused:
+        source = f"{self.source}: record {self.index} (from 0)"
         if not field:
-            return ImportRefused(f"{place} {found}")
-        visible = field[:100].encode("unicode_escape").decode("ascii")
-        return ImportRefused(f"{place}: {visible} {found}")
+            return ImportRefused(f"{source} {problem}")
+        shown = field[:100].encode("unicode_escape").decode("ascii")
+        return ImportRefused(f"{source}: {shown} {problem}")
 
     def mapping(self, raw: Mapping[str, Json], field: str) -> dict[str, Json]:
         if field not in raw:
@@ -142,23 +144,23 @@ class _Reader:
         value = raw.get(field)
         if not isinstance(value, str):
             raise self.refused(
-                _path(parent, field), "is missing" if value is None else "is no text"
+                _path(parent, field), "is missing" if value is None else "is not a string"
             )
         if not value.strip():
             raise self.refused(_path(parent, field), "is empty")
         try:
             value.encode("utf-8")
         except UnicodeEncodeError as error:
-            half = ascii(value[error.start])
-            raise self.refused(_path(parent, field), f"has half a character: {half}") from None
+            surrogate = ascii(value[error.start])
+            raise self.refused(_path(parent, field), f"has a lone surrogate: {surrogate}") from None
         return value
 
-    def segment(self, task: Mapping[str, Json], field: str, form: re.Pattern[str]) -> str:
-        """A name that becomes a part of IRIs as it is."""
+    def segment(self, task: Mapping[str, Json], field: str, pattern: re.Pattern[str]) -> str:
+        """Read a name that becomes a part of IRIs without escaping."""
         name = self.name(task, "taskInfo", field)
-        if form.fullmatch(name) is None:
-            found = ascii(name[:40])
-            raise self.refused(_path("taskInfo", field), f"has characters no name has: {found}")
+        if pattern.fullmatch(name) is None:
+            shown = ascii(name[:40])
+            raise self.refused(_path("taskInfo", field), f"has invalid characters: {shown}")
         return name
 
     def moment(self, value: Json, field: str) -> datetime:
@@ -167,7 +169,7 @@ class _Reader:
         try:
             return datetime.fromisoformat(value)
         except (TypeError, ValueError):
-            raise self.refused(field, f"is no ISO 8601 time: {str(value)[:40]!r}") from None
+            raise self.refused(field, f"is not an ISO 8601 time: {str(value)[:40]!r}") from None
 
     def end(
         self, raw: Mapping[str, Json], started: datetime, exchanges: tuple[Exchange, ...]
@@ -176,24 +178,24 @@ class _Reader:
             last = exchanges[-1].answered
             self.in_order(started, "startTime", last, f"interactions[{2 * len(exchanges) - 1}]")
             return last
-        found = _DURATION.fullmatch(str(raw["duration"]))
-        if found is None:
-            raise self.refused("duration", f"is no time span: {str(raw['duration'])[:40]!r}")
-        days, hours, minutes, seconds = found.groups()
+        match = _DURATION.fullmatch(str(raw["duration"]))
+        if match is None:
+            raise self.refused("duration", f"is not a time span: {str(raw['duration'])[:40]!r}")
+        days, hours, minutes, seconds = match.groups()
         try:
             return started + timedelta(
                 days=int(days or 0), hours=int(hours), minutes=int(minutes), seconds=float(seconds)
             )
         except OverflowError:
-            raise self.refused("duration", "is beyond all time") from None
+            raise self.refused("duration", "is too long") from None
 
     def exchanges(self, raw: Mapping[str, Json]) -> tuple[Exchange, ...]:
-        found = raw.get("interactions")
-        if found is None:
+        interactions = raw.get("interactions")
+        if interactions is None:
             raise self.refused("interactions", "is missing")
-        if not isinstance(found, list) or not found:
-            raise self.refused("interactions", "is no list of prompts and responses")
-        messages = [self.message(item, k) for k, item in enumerate(found)]
+        if not isinstance(interactions, list) or not interactions:
+            raise self.refused("interactions", "is not a list of prompts and responses")
+        messages = [self.message(item, k) for k, item in enumerate(interactions)]
         if len(messages) % 2:
             raise self.refused("interactions", "ends with a prompt that has no response")
         for k, ((earlier, _), (later, _)) in enumerate(pairwise(messages)):
@@ -206,7 +208,7 @@ class _Reader:
         )
 
     def in_order(self, earlier: datetime, before: str, later: datetime, field: str) -> None:
-        """Refuse a time that comes before another, or that nobody can compare with it."""
+        """Raise an error if ``later`` is earlier, or only one of both times names its zone."""
         if names_zone(earlier) != names_zone(later):
             raise self.refused(field, f"and {before}: only one of them names a time zone")
         if later < earlier:
@@ -226,82 +228,82 @@ class _Reader:
     def scores(
         self, raw: Mapping[str, Json], rounds: int
     ) -> tuple[Scores | None, dict[str, Scores] | None]:
-        found = self.mapping(raw, "scores")
-        if not any(isinstance(value, dict) for value in found.values()):
-            if not any(map(_OF_ROUND.fullmatch, found)):
-                return self.numbers(found, "scores"), None
-            found = _by_group(found)
+        published = self.mapping(raw, "scores")
+        if not any(isinstance(value, dict) for value in published.values()):
+            if not any(map(_ROUND_PREFIX.fullmatch, published)):
+                return self.numbers(published, "scores"), None
+            published = _by_group(published)
         nested = {}
-        for group, values in found.items():
+        for group, values in published.items():
             if not isinstance(values, dict):
-                raise self.refused(f"scores.{group}", "is not an object as its neighbours are")
+                raise self.refused(f"scores.{group}", "is not an object although others are")
             number = round_number(group)
             if number is not None and number >= rounds:
-                raise self.refused(f"scores.{group}", f"scores one of only {rounds} answers")
+                raise self.refused(f"scores.{group}", f"is a round, but there are only {rounds}")
             if number is None and _SCORE_NAME.fullmatch(group) is None:
-                raise self.refused(f"scores.{group}", "is no round and has a name no score has")
+                raise self.refused(f"scores.{group}", "is neither a round nor a valid name")
             nested[group] = self.numbers(values, f"scores.{group}")
         return None, nested
 
     def numbers(self, values: Mapping[str, Json], field: str) -> Scores:
-        """The scores of one group, as they were published: their ranges are for others to judge."""
-        found = {}
+        """Read the scores of one group, which must be finite; ranges are not checked here."""
+        scores = {}
         for name, value in values.items():
             if isinstance(value, bool) or not isinstance(value, int | float):
-                raise self.refused(f"{field}.{name}", f"is no number: {str(value)[:40]!r}")
+                raise self.refused(f"{field}.{name}", f"is not a number: {str(value)[:40]!r}")
             try:
                 number = float(value)
             except OverflowError:
                 number = math.inf
             if not math.isfinite(number):
-                raise self.refused(f"{field}.{name}", "is too large a number")
+                raise self.refused(f"{field}.{name}", "is too large")
             if _SCORE_NAME.fullmatch(name) is None:
-                raise self.refused(f"{field}.{name}", "has characters no name of a score has")
-            found[name] = number
-        return found
+                raise self.refused(f"{field}.{name}", "has characters not allowed in scores")
+            scores[name] = number
+        return scores
 
 
 def round_number(group: str) -> int | None:
-    """The round that a group of scores is about, or ``None`` for an aggregate."""
+    """Return the round number that a group of scores is named after, or ``None``."""
     return int(group) if _ROUND.fullmatch(group) else None
 
 
 def names_zone(moment: datetime) -> bool:
-    """Whether a time names its zone; one that does cannot be compared with one that does not."""
+    """Whether a time names its zone; times with and without zone cannot be compared."""
     return moment.tzinfo is not None
 
 
 def _by_group(side_by_side: Mapping[str, Json]) -> dict[str, Json]:
-    """Scores that name their round or aggregation in front, by group.
+    """Group scores by the round or aggregation that prefixes their names.
 
-    Scores without either are those of the last answer that was judged.
+    Scores without a prefix are those of the last judged answer.
     """
     grouped: dict[str, Json] = {}
     for key, value in side_by_side.items():
-        found = _OF_ROUND.fullmatch(key) or _OF_AGGREGATION.fullmatch(key)
-        group, name = ("last", key) if found is None else found.groups()
+        match = _ROUND_PREFIX.fullmatch(key) or _AGGREGATION_PREFIX.fullmatch(key)
+        group, name = ("last", key) if match is None else match.groups()
         grouped.setdefault(group, {})[name] = value
     return grouped
 
 
-def _infos(found: dict[str, Json], nested: Mapping[str, Scores] | None) -> dict[str, Json]:
-    """Infos by round where they name their round in front and the scores are those of rounds.
+def _infos(infos: dict[str, Json], nested: Mapping[str, Scores] | None) -> dict[str, Json]:
+    """Group infos by the round that prefixes their names, if the scores are grouped by round.
 
-    What stands beside them without a round repeats the last round that has it, or is about the
-    whole dialogue; a repetition is left out.
+    Infos without a prefix repeat those of the last round, or are about the dialogue; repetitions
+    are left out.
     """
-    if nested is None or not any(map(_OF_ROUND.fullmatch, found)):
-        return found
+    if nested is None or not any(map(_ROUND_PREFIX.fullmatch, infos)):
+        return infos
     grouped: dict[str, Json] = {}
-    rest: dict[str, Json] = {}
-    for key, value in found.items():
-        of_round = _OF_ROUND.fullmatch(key)
-        if of_round is not None and of_round[1] in nested:
-            grouped.setdefault(of_round[1], {})[of_round[2]] = value
+    others: dict[str, Json] = {}
+    for key, value in infos.items():
+        match = _ROUND_PREFIX.fullmatch(key)
+        if match is not None and match[1] in nested:
+            grouped.setdefault(match[1], {})[match[2]] = value
         else:
-            rest[key] = value
+            others[key] = value
     last = grouped.get(max(grouped, key=int), {}) if grouped else {}
-    return grouped | {k: v for k, v in rest.items() if k not in last or last[k] != v}
+    return grouped | {k: v for k, v in others.items() if k not in last or last[k] != v}
 
 
 def _generation(raw: Mapping[str, Json], task: Mapping[str, Json]) -> int:

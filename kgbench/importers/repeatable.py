@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A collection whose elements are made anew each time that they are gone through."""
+"""Collections that generate their elements at each iteration."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Repeatable(Collection[_T]):
-    """As many things as ``size`` says, which ``made`` makes anew each time."""
+    """A collection of ``size`` elements that ``generate`` yields at each iteration."""
 
-    made: Callable[[], Iterator[_T]]
+    generate: Callable[[], Iterator[_T]]
     size: int
 
     def __iter__(self) -> Iterator[_T]:
-        return self.made()
+        return self.generate()
 
     def __len__(self) -> int:
         return self.size
 
-    def __contains__(self, one: object) -> bool:
-        return any(one == other for other in self)
+    def __contains__(self, element: object) -> bool:
+        return any(element == other for other in self)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verdicts of people from files (CSV, or RDF with named graphs) into a store.
+"""Import of human verdicts from files (CSV, or RDF with named graphs) into a store.
 
-What a file says is checked against the store, whose dialogues it must be about, and against the
-declared rubrics. Reading a file twice changes nothing.
+Verdicts must be about dialogues in the store and fit the declared rubrics. Importing a file again
+changes nothing.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ COLUMNS: Final = (
     *("verdict", "reviewer", "rubric", "dialogue", "other", "order", "chosen", "executed"),
     *("decided", "seconds", "why", "queue", "seed", "revises", "adjudicates"),
 )
-"""The columns of CSV; ``other`` is the second dialogue of a pair."""
+"""The columns of CSV files; ``other`` is the second dialogue of a pair."""
 REQUIRED: Final = ("reviewer", "rubric", "dialogue", "chosen", "decided")
-"""The columns that a table of one's own needs; the others may be empty or absent."""
+"""The required columns; the others may be empty or absent."""
 LARGEST: Final = 64 << 20
-"""The most bytes of a file."""
+"""The largest file (bytes)."""
 _LONGEST_CELL = 100_000
 _QUEUES = ("disagreements", "random", "adjudication")
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import has added: new verdicts, and those that the store had before."""
+    """The outcome of an import: counts of new verdicts and of those the store already had."""
 
     added: int
     known: int
@@ -55,12 +55,12 @@ class Imported:
 
 
 def from_csv(store: Store, text: str) -> list[Review]:
-    """The verdicts of a table; the names of its columns are in its first line.
+    """Read verdicts from a CSV table whose first line has the names of the columns.
 
-    Raises :class:`~kgbench.errors.StoreError`, which names the line, for what cannot be read.
+    Raises :class:`~kgbench.errors.StoreError`, with the line, for a table that cannot be read.
     """
     table = csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
-    found = []
+    reviews = []
     try:
         fields = [name.strip() for name in table.fieldnames or ()]
         table.fieldnames = fields
@@ -74,69 +74,71 @@ def from_csv(store: Store, text: str) -> list[Review]:
         rows = _Rows(store)
         for row in table:
             if None in row or None in row.values():
-                raise StoreError(f"line {table.line_num} has another number of cells than line 1")
+                raise StoreError(f"line {table.line_num} does not have as many cells as line 1")
             try:
-                found.append(rows.review({name: row.get(name, "").strip() for name in COLUMNS}))
+                reviews.append(rows.review({name: row.get(name, "").strip() for name in COLUMNS}))
             except (TaskError, ValueError, StoreError) as error:
                 raise StoreError(f"line {table.line_num}: {error}") from None
     except csv.Error as error:
         raise StoreError(f"line {table.line_num} cannot be read as CSV: {error}") from None
-    if not found:
-        raise StoreError("the table has no row")
-    return found
+    if not reviews:
+        raise StoreError("the table has no rows")
+    return reviews
 
 
 def from_rdf(data: bytes, form: ox.RdfFormat) -> list[Review]:
-    """The verdicts in a document in a format with named graphs.
+    """Read verdicts from an RDF document in a format with named graphs.
 
-    Raises :class:`~kgbench.errors.StoreError` where it does not parse or has none.
+    Raises :class:`~kgbench.errors.StoreError` if it does not parse or has no verdicts.
     """
-    held = ox.Store()
+    graphs = ox.Store()
     try:
-        held.extend(ox.parse(data, form, rename_blank_nodes=True))
-        found = record.reviews_in(held)
+        graphs.extend(ox.parse(data, form, rename_blank_nodes=True))
+        reviews = record.reviews_in(graphs)
     except (SyntaxError, ValueError) as error:
         raise StoreError(f"the document cannot be read: {str(error)[:500]}") from None
-    if not found:
+    if not reviews:
         raise StoreError("the document has no verdicts of people in named graphs")
-    return found
+    return reviews
 
 
-def imported(store: Store, found: Sequence[Review]) -> Imported:
-    """Record verdicts that the store does not have, in one atomic write.
+def imported(store: Store, reviews: Sequence[Review]) -> Imported:
+    """Record the verdicts that the store does not have yet, in one atomic write.
 
-    Raises :class:`~kgbench.errors.StoreError` where one is not about dialogues of a run in the
-    store, does not fit its rubric, or clashes with a verdict in the store; then nothing is written.
+    Raises :class:`~kgbench.errors.StoreError`, before anything is written, for a verdict that is
+    not about dialogues of a run in the store, does not fit its rubric, or clashes with another.
     """
-    known = {one.iri: one for one in record.reviews(store)}
+    known = {review.iri: review for review in record.reviews(store)}
     runs = {run.iri: run for run in reading.runs(store)}
-    checked = list(_checked(store, found, runs))
-    names = {one.iri for one in checked} | known.keys()
-    owners = {one.pass_iri: (one.reviewer, one.judged_run) for one in known.values()}
-    there = set(owners)
-    fresh: dict[str, Review] = {}
+    checked = list(_checked(store, reviews, runs))
+    names = {review.iri for review in checked} | known.keys()
+    owners = {review.pass_iri: (review.reviewer, review.judged_run) for review in known.values()}
+    opened = set(owners)
+    new: dict[str, Review] = {}
     blocks: list[Block] = []
-    for one in checked:
-        for other in filter(None, (one.revises, *one.adjudicates)):
+    for review in checked:
+        for other in filter(None, (review.revises, *review.adjudicates)):
             if other not in names:
-                raise StoreError(f"<{one.iri}> needs the verdict <{other}>: import it, too")
-        earlier = known.get(one.iri) or fresh.get(one.iri)
+                raise StoreError(f"<{review.iri}> needs the verdict <{other}>: import it, too")
+        earlier = known.get(review.iri) or new.get(review.iri)
         if earlier is not None:
-            if earlier != one:
-                raise StoreError(f"<{one.iri}> clashes: there is another verdict of this name")
+            if earlier != review:
+                raise StoreError(f"<{review.iri}> clashes with another verdict of this IRI")
             continue
-        whose = (one.reviewer, one.judged_run)
-        if owners.setdefault(one.pass_iri, whose) != whose:
-            raise StoreError(f"<{one.iri}> is in a pass of another reviewer or about another run")
-        if one.pass_iri not in there:
-            there.add(one.pass_iri)
-            blocks += _opening(store, runs[one.judged_run], one)
-        fresh[one.iri] = one
-        blocks.append(record.block(store.iris, one))
+        owner = (review.reviewer, review.judged_run)
+        if owners.setdefault(review.pass_iri, owner) != owner:
+            raise StoreError(
+                f"<{review.iri}> is in a pass of another reviewer or about another run"
+            )
+        if review.pass_iri not in opened:
+            opened.add(review.pass_iri)
+            blocks += _opening(store, runs[review.judged_run], review)
+        new[review.iri] = review
+        blocks.append(record.block(store.iris, review))
     if blocks:
         store.write(blocks)
-    reviewers = tuple(sorted({one.reviewer for one in fresh.values()}))
-    return Imported(len(fresh), len(checked) - len(fresh), reviewers)
+    reviewers = tuple(sorted({review.reviewer for review in new.values()}))
+    return Imported(len(new), len(checked) - len(new), reviewers)
 
 
 def _opening(store: Store, run: RunInfo, first: Review) -> list[Block]:
@@ -156,37 +158,39 @@ def _opening(store: Store, run: RunInfo, first: Review) -> list[Block]:
 
 
 class _Rows:
-    """Makes verdicts of the rows of a table; what a row leaves out is taken from the store."""
+    """Converts rows of a table to verdicts; missing values are taken from the store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._rubrics = {one.iri: one for one in every_rubric()}
-        self._rubrics |= {f"{one.name}/{one.version}": one for one in every_rubric()}
-        self._judged: dict[str, dict[str, Judged]] = {}
+        self._rubrics = {declared.iri: declared for declared in every_rubric()}
+        self._rubrics |= {
+            f"{declared.name}/{declared.version}": declared for declared in every_rubric()
+        }
+        self._judged_by_run: dict[str, dict[str, Judged]] = {}
 
     def review(self, row: Mapping[str, str]) -> Review:
-        """The verdict of a row; its items have no facts yet."""
-        asked = self._rubrics.get(row["rubric"]) or rubric(row["rubric"])
-        options = {option.name: option.iri for option in asked.options}
+        """Convert a row to a verdict, whose items still lack model, task and case."""
+        row_rubric = self._rubrics.get(row["rubric"]) or rubric(row["rubric"])
+        options = {option.name: option.iri for option in row_rubric.options}
         shown = tuple(filter(None, (row["dialogue"], row["other"])))
         run = row["dialogue"].removeprefix(self._store.iris.mint("run", run="")).partition("/")[0]
         judged_run = self._store.iris.mint("run", run=run)
         executed = row["executed"]
         if not row["verdict"] and not executed:
-            executed = self._implied(asked, judged_run, shown) or ""
+            executed = self._implied(row_rubric, judged_run, shown) or ""
         for name in filter(None, (row["chosen"], executed)):
             if name not in options:
                 raise StoreError(
-                    f"the rubric {asked.name} has no verdict '{name[:60]}': "
+                    f"the rubric {row_rubric.name} has no verdict '{name[:60]}': "
                     f"{nearest(name, options)}"
                 )
         if not row["decided"]:
-            raise StoreError("say when it was decided, such as 2026-11-23T10:00:00Z")
-        found = Review(
+            raise StoreError("the time of the decision is missing, such as 2026-11-23T10:00:00Z")
+        result = Review(
             iri=row["verdict"],
             reviewer=record.checked_pseudonym(row["reviewer"]),
             judged_run=judged_run,
-            rubric=asked.iri,
+            rubric=row_rubric.iri,
             chosen=options.get(row["chosen"], ""),
             order=tuple(row["order"].split()) or tuple(options),
             items=tuple(Item(name, "", "", "", 0) for name in shown),
@@ -199,76 +203,79 @@ class _Rows:
             revises=row["revises"] or None,
             adjudicates=tuple(sorted(row["adjudicates"].split())),
         )
-        return found if found.iri else replace(found, iri=self._named(found, row))
+        return result if result.iri else replace(result, iri=self._minted_iri(result, row))
 
-    def _named(self, review: Review, row: Mapping[str, str]) -> str:
-        """An IRI that the same row has whenever it is read."""
-        of_pass = id_from(f"review-table/{review.judged_run}/{review.reviewer}")
-        of_verdict = id_from(f"review-row/{canonical_json(dict(row))}")
-        return f"{self._store.iris.mint('pass', **{'pass': of_pass})}/verdict/{of_verdict}"
+    def _minted_iri(self, review: Review, row: Mapping[str, str]) -> str:
+        """Mint an IRI from the content of the row, the same for each import."""
+        pass_id = id_from(f"review-table/{review.judged_run}/{review.reviewer}")
+        verdict_id = id_from(f"review-row/{canonical_json(dict(row))}")
+        return f"{self._store.iris.mint('pass', **{'pass': pass_id})}/verdict/{verdict_id}"
 
-    def _implied(self, asked: Rubric, run: str, shown: Sequence[str]) -> str | None:
-        """What executing the answers implies; ``None`` where they are not in the store."""
-        if run not in self._judged:
+    def _implied(self, row_rubric: Rubric, run: str, shown: Sequence[str]) -> str | None:
+        """Return the verdict that scores imply, or ``None`` if the store lacks a dialogue."""
+        if run not in self._judged_by_run:
             info = next((one for one in reading.runs(self._store) if one.iri == run), None)
             found = [] if info is None else judgeable(self._store, info, Selection())
-            self._judged[run] = {one.dialogue: one for one in found}
-        of_run = self._judged[run]
+            self._judged_by_run[run] = {one.dialogue: one for one in found}
+        of_run = self._judged_by_run[run]
         known = all(name in of_run for name in shown)
-        return implied(asked, tuple(of_run[name] for name in shown)) if known else None
+        return implied(row_rubric, tuple(of_run[name] for name in shown)) if known else None
 
 
 def _checked(
-    store: Store, found: Sequence[Review], runs: Mapping[str, RunInfo]
+    store: Store, reviews: Sequence[Review], runs: Mapping[str, RunInfo]
 ) -> Iterator[Review]:
-    """The verdicts, with what the store says of their items."""
-    rubrics = {one.iri: one for one in every_rubric()}
+    """Check verdicts, and complete their items from the store."""
+    rubrics = {entry.iri: entry for entry in every_rubric()}
     prefix = store.iris.mint("pass", **{"pass": ""})
-    for review in found:
+    for review in reviews:
         try:
             _check(review, rubrics.get(review.rubric), prefix)
         except StoreError as error:
             raise StoreError(f"the verdict <{review.iri}>: {error}") from None
         if review.judged_run not in runs:
             raise StoreError(f"the store has no run <{review.judged_run}>: import it first")
-    names = list(dict.fromkeys(item.dialogue for one in found for item in one.items))
+    names = list(dict.fromkeys(item.dialogue for entry in reviews for item in entry.items))
     items = {
-        one.iri: (one.run, Item(one.iri, one.model, one.task, one.case, len(one.answers[-1])))
-        for one in dialogues(store, names)
-        if one.answers
+        entry.iri: (
+            entry.run,
+            Item(entry.iri, entry.model, entry.task, entry.case, len(entry.answers[-1])),
+        )
+        for entry in dialogues(store, names)
+        if entry.answers
     }
-    for review in found:
+    for review in reviews:
         for item in review.items:
             if items.get(item.dialogue, ("", None))[0] != review.judged_run:
                 raise StoreError(
-                    f"the verdict <{review.iri}>: <{item.dialogue}> is no answered dialogue of "
+                    f"the verdict <{review.iri}>: <{item.dialogue}> is not an answered dialogue of "
                     f"<{review.judged_run}>"
                 )
         yield replace(review, items=tuple(items[item.dialogue][1] for item in review.items))
 
 
-def _check(review: Review, asked: Rubric | None, prefix: str) -> None:
-    """Raise :class:`~kgbench.errors.StoreError` for a verdict that cannot be one."""
+def _check(review: Review, declared_rubric: Rubric | None, prefix: str) -> None:
+    """Raise :class:`~kgbench.errors.StoreError` for an invalid verdict."""
     record.checked_pseudonym(review.reviewer)
-    if asked is None:
+    if declared_rubric is None:
         raise StoreError(f"the rubric <{review.rubric}> is not declared here")
-    options = {option.iri: option.name for option in asked.options}
+    options = {option.iri: option.name for option in declared_rubric.options}
     if review.chosen not in options or (review.executed or review.chosen) not in options:
-        raise StoreError(f"<{review.chosen}> is no verdict of the rubric {asked.name}")
+        raise StoreError(f"<{review.chosen}> is not a verdict of the rubric {declared_rubric.name}")
     order = set(review.order)
     if not order <= set(options.values()) or len(order) != len(review.order) or not order:
-        raise StoreError(f"its order of options is not that of the rubric {asked.name}")
-    expected = 2 if asked.kind == "compare" else 1
+        raise StoreError(f"its order of options is not that of the rubric {declared_rubric.name}")
+    expected = 2 if declared_rubric.kind == "compare" else 1
     if len(review.items) != expected or len(set(review.about)) != expected:
-        raise StoreError(f"the rubric {asked.name} is about {expected} dialogue(s) each")
+        raise StoreError(f"the rubric {declared_rubric.name} is about {expected} dialogue(s) each")
     if review.queue is not None and review.queue not in _QUEUES:
-        raise StoreError(f"'{review.queue[:60]}' is no queue: {', '.join(_QUEUES)}")
+        raise StoreError(f"'{review.queue[:60]}' is not a queue: {', '.join(_QUEUES)}")
     if len(review.why) > record.LONGEST_REASON:
         raise StoreError(f"its reason has more than {record.LONGEST_REASON:,} characters")
     if review.decided.tzinfo is None:
         raise StoreError("the time of the decision has no time zone")
     if not 0 <= (review.seconds or 0) < float("inf") or (review.seed or 0) < 0:
-        raise StoreError("seconds and seed are not negative")
+        raise StoreError("seconds and seed must not be negative")
     name = review.pass_iri.removeprefix(prefix)
     if not review.pass_iri.startswith(prefix) or not name or set(name) & set('/<>"{}|^`\\ '):
         raise StoreError(f"its IRI is not of the form {prefix}ID/verdict/ID")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Published answers of SPINACH: question, both queries, and the bindings that both gave.
+"""Published answers of SPINACH: questions, predicted and reference queries, and their bindings.
 
-The files are ``datasets/SET/spinach_output_SPLIT.json`` of ``stanford-oval/spinach``, as its
-``spinach_agent/evaluate_parser.py`` writes them. With the bindings of both sides no endpoint is
-needed to judge the answers anew.
+The files are ``datasets/SET/spinach_output_SPLIT.json`` of ``stanford-oval/spinach``, written by
+its ``spinach_agent/evaluate_parser.py``. They contain the bindings of both queries, so answers can
+be judged again without an endpoint.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ _KNOWN: Final = frozenset(
 
 
 def files(path: Path) -> list[Path]:
-    """The answer files below a folder, or the one that ``path`` is.
+    """Return the answer files below a folder, or ``path`` itself if it is a file.
 
-    Raises :class:`~kgbench.errors.ImportRefused` where there are none.
+    Raises :class:`~kgbench.errors.ImportRefused` if there are none.
     """
     if path.is_file():
         return [path]
-    found = sorted(one for one in path.rglob("*.json") if _NAME.fullmatch(one.name))
-    if not found:
+    answer_files = sorted(file for file in path.rglob("*.json") if _NAME.fullmatch(file.name))
+    if not answer_files:
         raise ImportRefused(f"{path} has no file called spinach_output_*.json")
-    return found
+    return answer_files
 
 
 def read(path: Path) -> AnswerFile:
-    """The answers in a file. Raises :class:`~kgbench.errors.ImportRefused` where it is damaged."""
+    """Read an answer file. Raises :class:`~kgbench.errors.ImportRefused` if it is damaged."""
     name = _NAME.fullmatch(path.name)
     system = "spinach" if name is None else name["system"]
     try:
@@ -60,7 +60,7 @@ def read(path: Path) -> AnswerFile:
     except (OSError, ValueError) as error:
         raise ImportRefused(f"{path} cannot be read: {error}") from error
     if not isinstance(records, list):
-        raise ImportRefused(f"{path} is no list of answers")
+        raise ImportRefused(f"{path} is not a list of answers")
     digest = hashlib.sha256(content).hexdigest()
     return AnswerFile(
         system.upper() if system == "spinach" else system,
@@ -71,14 +71,14 @@ def read(path: Path) -> AnswerFile:
 
 
 def _answers(path: Path, records: list[Json]) -> Iterator[PublishedAnswer]:
-    for place, record in enumerate(records):
-        where = f"{path}: answer {place} (from 0)"
+    for index, record in enumerate(records):
+        where = f"{path}: answer {index} (from 0)"
         if not isinstance(record, Mapping):
-            raise ImportRefused(f"{where} is no object")
+            raise ImportRefused(f"{where} is not an object")
         question, gold = (_text(record, key, where) for key in ("question", "gold_sparql"))
         predicted = record.get("predicted_sparql")
         if predicted is not None and not isinstance(predicted, str):
-            raise ImportRefused(f"{where}: predicted_sparql is no text")
+            raise ImportRefused(f"{where}: predicted_sparql is not a string")
         expected = _result(record, "gold_answer_tuple", where)
         answered = _result(record, "predicted_answer_tuple", where)
         data: dict[str, Json] = {
@@ -88,11 +88,11 @@ def _answers(path: Path, records: list[Json]) -> Iterator[PublishedAnswer]:
         }
         text = predicted or ""
         infos: dict[str, Json] = {"sparql": SPINACH.query(text), "result": to_json(answered)}
-        if more := {key: value for key, value in record.items() if key not in _KNOWN}:
-            infos["published"] = more
+        if others := {key: value for key, value in record.items() if key not in _KNOWN}:
+            infos["published"] = others
         turn = Turn(question, (Call(BENCHMARK.day, BENCHMARK.day, Reply(text)),))
         yield PublishedAnswer(
-            uid=str(place + 1),
+            uid=str(index + 1),
             data=data,
             turns=(turn,),
             text=text,
@@ -121,21 +121,21 @@ def _scores(record: Mapping[str, Json], where: str) -> dict[str, float]:
     if value is None:
         return {}
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ImportRefused(f"{where}: f1 is no number")
+        raise ImportRefused(f"{where}: f1 is not a number")
     return {"f1": float(value)}
 
 
 def _text(record: Mapping[str, Json], key: str, where: str) -> str:
     value = record.get(key)
     if not isinstance(value, str) or not value.strip():
-        raise ImportRefused(f"{where}: {key} is missing or no text")
+        raise ImportRefused(f"{where}: {key} is missing or not a string")
     return value
 
 
 def _dataset(path: Path, split: str | None) -> str:
-    """The name of a data set: its folders below ``datasets``, or the folder of the file.
+    """Return the name of a data set: its folders below ``datasets``, or the folder of the file.
 
-    A split other than ``test`` is added.
+    A split other than ``test`` is appended.
     """
     folders = path.resolve().parent.parts
     if _DATASETS in folders:

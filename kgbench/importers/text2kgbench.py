@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text2KGBench -> catalogue (ontologies, tasks, cases, problems) and runs (stored responses).
+"""Import of Text2KGBench: ontologies, tasks, cases and problems, and stored responses as runs.
 
-Each set of stored responses becomes a run with the published metrics as its evaluation pass. The
-published data say nothing of times: they are the day on which the data were last changed. Prompts
-that are not among the data are put together as the published ones were; where the data do not tell
-their wording, the recorded prompt says that it is missing.
+Each set of stored responses becomes a run with the published metrics as its evaluation pass. No
+times are published: the day on which the data were last changed is recorded. Prompts that are not
+published are reconstructed in the wording of published ones; if the data have none, the recorded
+prompt says that it is missing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,12 @@ from kgbench.importers import text2kgbench_catalogue as catalogue_lines
 from kgbench.importers.llm_kg_bench import ImportedModel, ImportedRun
 from kgbench.importers.repeatable import Repeatable
 from kgbench.importers.text2kgbench_ontologies import differences
-from kgbench.importers.text2kgbench_responses import Given, Response, ResponseSet, response_sets
+from kgbench.importers.text2kgbench_responses import (
+    OntologyResponses,
+    Response,
+    ResponseSet,
+    response_sets,
+)
 from kgbench.importers.text2kgbench_tasks import SUITE, part_task
 from kgbench.model import Call, Case, Dialogue, Evaluation, ModelSetup, Reply, Task, Turn
 from kgbench.rdf import canonical_json, digest
@@ -36,7 +41,7 @@ from kgbench.tasks import catalogue, text2kg
 from kgbench.tasks.text2kg_cases import part_cases
 
 CHANGED = datetime(2024, 5, 6, tzinfo=UTC)
-"""When the published data were last changed: what is recorded where no time is published."""
+"""When the published data were last changed; recorded because no times are published."""
 NO_PROMPT = "(The prompt of this response is not among the imported data.)"
 
 _SOFTWARE = Software("Text2KGBench", "1", "50a3d255")
@@ -44,7 +49,7 @@ _SOFTWARE = Software("Text2KGBench", "1", "50a3d255")
 
 @dataclass
 class ImportedPart:
-    """One ontology with the tasks and cases made from it, by split, and the faults found."""
+    """An ontology with its tasks and cases, by split, and its problems."""
 
     part: Part
     tasks: dict[str, Task] = field(default_factory=dict)
@@ -53,16 +58,16 @@ class ImportedPart:
 
     @property
     def by_uid(self) -> dict[str, Case]:
-        """The cases by id of their sentence."""
-        return {str(case.uid): case for found in self.cases.values() for case in found}
+        """The cases by the id of their sentence."""
+        return {str(case.uid): case for cases in self.cases.values() for case in cases}
 
 
 @dataclass
 class _Checked:
-    """What is kept of an ontology once it was read and checked.
+    """Results of checking an ontology, kept when its content is released.
 
-    ``known`` and ``unjudged`` count the responses of each set to its cases, and those of them that
-    have no published metrics.
+    ``known`` counts the responses to its cases by model and split, ``unjudged`` those of them
+    without published metrics.
     """
 
     collection: str
@@ -74,9 +79,9 @@ class _Checked:
 
 
 class Parts(Sequence[ImportedPart]):
-    """The ontologies below ``root``; each is read when it is asked for, and the last one is kept.
+    """The ontologies below ``root``, read on access.
 
-    So memory grows with the largest ontology, and not with the data set.
+    Only the last one is kept, so that memory does not grow with the data set.
     """
 
     def __init__(self, root: Path, checked: Sequence[_Checked]) -> None:
@@ -88,67 +93,72 @@ class Parts(Sequence[ImportedPart]):
         return len(self.checked)
 
     @overload
-    def __getitem__(self, place: int) -> ImportedPart: ...
+    def __getitem__(self, index: int) -> ImportedPart: ...
     @overload
-    def __getitem__(self, place: slice) -> Sequence[ImportedPart]: ...
-    def __getitem__(self, place: int | slice) -> ImportedPart | Sequence[ImportedPart]:
-        """The ontology at a place; raises as :func:`read` does where files changed since."""
-        if isinstance(place, slice):
-            return Parts(self._root, self.checked[place])
-        known = self.checked[place]
-        if self._last is None or self._last[0] != place:
-            self._last = None  # nothing may hold two of them
-            found = _part(self._root, known.collection, known.name)
-            found.problems = known.problems
-            self._last = place, found
+    def __getitem__(self, index: slice) -> Sequence[ImportedPart]: ...
+    def __getitem__(self, index: int | slice) -> ImportedPart | Sequence[ImportedPart]:
+        """Return the ontology at an index; raises like :func:`read` if its files have changed."""
+        if isinstance(index, slice):
+            return Parts(self._root, self.checked[index])
+        checked = self.checked[index]
+        if self._last is None or self._last[0] != index:
+            self._last = None  # release it before the next one is read
+            part = _read_part(self._root, checked.collection, checked.name)
+            part.problems = checked.problems
+            self._last = index, part
         return self._last[1]
 
 
 @dataclass(frozen=True)
 class ImportedData:
-    """Everything that a folder of Text2KGBench data holds."""
+    """The content of a folder of Text2KGBench data."""
 
     parts: Parts
     sets: tuple[ResponseSet, ...]
 
     @property
     def problems(self) -> Counter[str]:
-        """How often each kind of fault was found."""
-        return Counter(problem.kind for one in self.parts.checked for problem in one.problems)
+        """The number of problems of each kind."""
+        return Counter(
+            problem.kind for checked in self.parts.checked for problem in checked.problems
+        )
 
 
 def read(root: Path, progress: Callable[[int], None] | None = None) -> ImportedData:
-    """Read and check everything below ``root`` before anything is written.
+    """Read and check all data below ``root``; nothing is written.
 
-    Ontologies are read one at a time, and not kept. ``progress`` is told how many are read. Raises
-    :class:`~kgbench.errors.ImportRefused`.
+    Ontologies are read one at a time, and not kept. ``progress`` is called with the number of
+    ontologies read so far. Raises :class:`~kgbench.errors.ImportRefused`.
     """
-    places = text2kgbench.parts(root)
+    collections_and_names = text2kgbench.parts(root)
     sets = [s for collection in text2kgbench.COLLECTIONS for s in response_sets(root, collection)]
-    there = set(places)
+    names = set(collections_and_names)
     for responses in sets:
         for name in responses.files:
-            if (responses.collection, name) not in there:
-                responses.given(name)  # responses that belong to nothing may not be damaged, either
+            if (responses.collection, name) not in names:
+                responses.read_ontology(name)  # refuses damaged responses without an ontology, too
     checked = []
-    for collection, name in places:
-        of_part = [s for s in sets if s.collection == collection and name in s.files]
-        checked.append(_check(root, collection, name, of_part))
+    for collection, name in collections_and_names:
+        part_sets = [s for s in sets if s.collection == collection and name in s.files]
+        checked.append(_check_part(root, collection, name, part_sets))
         if progress is not None:
             progress(len(checked))
     return ImportedData(Parts(root, checked), tuple(sets))
 
 
 def write_catalogue(store: Store, data: ImportedData) -> int:
-    """Write ontologies, tasks, cases and problems, an ontology at a time; how many cases."""
+    """Write all ontologies, tasks, cases and problems; return the number of cases."""
     number = 0
-    for one in data.parts:
-        iris, uids = store.iris, one.by_uid
+    for imported in data.parts:
+        iris, uids = store.iris, imported.by_uid
         content = [
-            *catalogue_lines.ontology_lines(iris, one.part, _with_verified(one)),
-            *catalogue_lines.entries(iris, one.tasks.values(), uids.values()),
+            *catalogue_lines.ontology_lines(iris, imported.part, _with_verified(imported)),
+            *catalogue_lines.entries(iris, imported.tasks.values(), uids.values()),
             *catalogue_lines.problem_lines(
-                iris, one.part, one.problems, {uid: case.iri for uid, case in uids.items()}
+                iris,
+                imported.part,
+                imported.problems,
+                {uid: case.iri for uid, case in uids.items()},
             ),
         ]
         store.write([Block(iris.catalogue, content)])
@@ -157,55 +167,61 @@ def write_catalogue(store: Store, data: ImportedData) -> int:
 
 
 def runs(root: Path, data: ImportedData, iris: Iris) -> Iterator[ImportedRun]:
-    """The stored responses as runs: one for each model, collection and split."""
+    """Convert the stored responses to runs, one for each model, collection and split."""
     for responses in data.sets:
         run = _Conversion(root, iris, responses, data.parts).run()
         if run.items:
             yield run
 
 
-def _part(root: Path, collection: str, name: str) -> ImportedPart:
+def _read_part(root: Path, collection: str, name: str) -> ImportedPart:
     part = text2kgbench.read_part(root, collection, name)
-    one = ImportedPart(part)
+    imported = ImportedPart(part)
     for split in ("test", "unseen"):
         if getattr(part, split):
-            task = one.tasks[split] = part_task(part, split)
-            one.cases[split] = list(part_cases(task, SUITE, part))
-    return one
+            task = imported.tasks[split] = part_task(part, split)
+            imported.cases[split] = list(part_cases(task, SUITE, part))
+    return imported
 
 
-def _check(root: Path, collection: str, name: str, sets: Iterable[ResponseSet]) -> _Checked:
-    one = _part(root, collection, name)
-    faults = [*problems(one.part), *differences(root, one.part)]
-    checked = _Checked(collection, name, one.tasks, faults)
+def _check_part(root: Path, collection: str, name: str, sets: Iterable[ResponseSet]) -> _Checked:
+    imported = _read_part(root, collection, name)
+    part_problems = [*problems(imported.part), *differences(root, imported.part)]
+    checked = _Checked(collection, name, imported.tasks, part_problems)
     for responses in sets:
-        given = responses.given(name)
-        faults += _of_responses(one, responses, given)
-        known = list(_known(one, responses, given))
+        answers = responses.read_ontology(name)
+        part_problems += _response_problems(imported, responses, answers)
+        known = list(_case_responses(imported, responses, answers))
         key = responses.model, responses.split
         checked.known[key] = len(known)
         checked.unjudged[key] = sum(response.metrics is None for response in known)
     return checked
 
 
-def _known(one: ImportedPart, responses: ResponseSet, given: Given) -> Iterator[Response]:
-    """The responses to sentences that are cases."""
-    ids = {str(case.uid) for case in one.cases.get(responses.split, ())}
-    return (response for response in given.responses if response.id in ids)
+def _case_responses(
+    imported: ImportedPart, responses: ResponseSet, answers: OntologyResponses
+) -> Iterator[Response]:
+    """Yield the responses to sentences that are cases."""
+    ids = {str(case.uid) for case in imported.cases.get(responses.split, ())}
+    return (response for response in answers.responses if response.id in ids)
 
 
-def _with_verified(one: ImportedPart) -> dict[str, list[Case]]:
-    verified = [case for case in one.cases.get("test", ()) if case.uid in one.part.verified]
-    return {**one.cases, "verified": verified}
+def _with_verified(imported: ImportedPart) -> dict[str, list[Case]]:
+    verified = [
+        case for case in imported.cases.get("test", ()) if case.uid in imported.part.verified
+    ]
+    return {**imported.cases, "verified": verified}
 
 
-def _of_responses(one: ImportedPart, responses: ResponseSet, given: Given) -> Iterator[Problem]:
-    ids = {response.id for response in given.responses}
-    yield from given.problems
-    asked = {str(case.uid) for case in one.cases.get(responses.split, ())}
+def _response_problems(
+    imported: ImportedPart, responses: ResponseSet, answers: OntologyResponses
+) -> Iterator[Problem]:
+    ids = {response.id for response in answers.responses}
+    yield from answers.problems
+    asked = {str(case.uid) for case in imported.cases.get(responses.split, ())}
     where = f"{responses.model}, {responses.split}"
     if missing := len(asked - ids):
-        yield Problem("missing-response", one.part.ontology.id, f"{missing} of {where}")
+        yield Problem("missing-response", imported.part.ontology.id, f"{missing} of {where}")
     for unknown in sorted(ids - asked):
         yield Problem("unknown-response-id", unknown, where)
 
@@ -218,12 +234,12 @@ class _Conversion:
         self._iris = iris
         self._set = responses
         self._parts = parts
-        places = {
-            one.name: place
-            for place, one in enumerate(parts.checked)
-            if one.collection == responses.collection and responses.split in one.tasks
+        indices = {
+            checked.name: index
+            for index, checked in enumerate(parts.checked)
+            if checked.collection == responses.collection and responses.split in checked.tasks
         }
-        self._places = {name: places[name] for name in responses.files if name in places}
+        self._indices = {name: indices[name] for name in responses.files if name in indices}
         self._source = f"Text2KGBench {responses.collection} {responses.model} {responses.split}"
         self._digest = responses.digest()
         self._run_id = id_from(f"{self._source}/{self._digest}")
@@ -236,11 +252,11 @@ class _Conversion:
         self._wording = text2kgbench_prompts.wording(root, responses.collection, responses.split)
 
     def run(self) -> ImportedRun:
-        checked = [self._parts.checked[place] for place in self._places.values()]
+        checked = [self._parts.checked[index] for index in self._indices.values()]
         key = self._set.model, self._set.split
-        number = sum(one.known[key] for one in checked)
-        unjudged = sum(one.unjudged[key] for one in checked)
-        tasks = {one.tasks[self._set.split].iri: one.tasks[self._set.split] for one in checked}
+        number = sum(part.known[key] for part in checked)
+        unjudged = sum(part.unjudged[key] for part in checked)
+        tasks = {part.tasks[self._set.split].iri: part.tasks[self._set.split] for part in checked}
         return ImportedRun(
             source=self._source,
             digest=self._digest,
@@ -272,11 +288,14 @@ class _Conversion:
 
     def _dialogues(self) -> Iterator[tuple[Dialogue, Case, Response]]:
         split = self._set.split
-        for name, place in self._places.items():
-            one = self._parts[place]
-            task, cases = one.tasks[split], {str(case.uid): case for case in one.cases[split]}
-            prompts = self._prompts(one.part, cases)
-            known = _known(one, self._set, self._set.given(name))
+        for name, index in self._indices.items():
+            imported = self._parts[index]
+            task, cases = (
+                imported.tasks[split],
+                {str(case.uid): case for case in imported.cases[split]},
+            )
+            prompts = self._prompts(imported.part, cases)
+            known = _case_responses(imported, self._set, self._set.read_ontology(name))
             for iteration, response in enumerate(known):
                 case = cases[response.id]
                 dialogue = self._dialogue(task, case, iteration, response, prompts)
@@ -285,17 +304,19 @@ class _Conversion:
     def _dialogue(
         self, task: Task, case: Case, iteration: int, response: Response, prompts: dict[str, str]
     ) -> Dialogue:
-        planned = digest(canonical_json([self._set.model, response.id, response.text]))
+        dialogue_digest = digest(canonical_json([self._set.model, response.id, response.text]))
         call = Call(CHANGED, CHANGED, Reply(response.text))
         return Dialogue(
-            iri=self._recorder.dialogue_iri(self._set.model, task.label, iteration, planned),
+            iri=self._recorder.dialogue_iri(
+                self._set.model, task.label, iteration, dialogue_digest
+            ),
             run=self._recorder.run,
             model=self._model.iri,
             task=task.iri,
             suite=self._iris.mint("suite", suite=SUITE),
             case=case.iri,
             iteration=iteration,
-            digest=planned,
+            digest=dialogue_digest,
             turns=(Turn(prompts.get(response.id, NO_PROMPT), (call,)),),
             started=CHANGED,
             ended=CHANGED,
@@ -322,7 +343,7 @@ class _Conversion:
         )
 
     def _prompts(self, part: Part, cases: Mapping[str, Case]) -> dict[str, str]:
-        """The prompts by sentence id: those published, else put together as they were."""
+        """Return prompts by sentence id: the published ones, else reconstructed ones."""
         published = text2kgbench_prompts.prompts(self._root, part, self._set.split)
         if self._wording is None:
             return published

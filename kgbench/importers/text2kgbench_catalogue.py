@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the catalogue says of an imported Text2KGBench: ontologies, subsets, cases, problems."""
+"""Catalogue entries of an imported Text2KGBench: ontologies, subsets, cases, problems."""
 
 from __future__ import annotations
 
@@ -19,29 +19,30 @@ SPLITS = ("train", "validation", "test", "verified", "unseen")
 
 
 def dataset_iri(iris: Iris, *below: str) -> str:
-    """The IRI of the whole data set, of a collection, or of a subset further below."""
+    """Return the IRI of the data set, or of a collection or subset below it."""
     return "/".join([iris.mint("dataset", dataset=text2kgbench.NAME), *below])
 
 
 def subset_iri(iris: Iris, part: Part, split: str) -> str:
-    """The IRI of one split of one ontology."""
+    """Return the IRI of one split of one ontology."""
     return dataset_iri(iris, part.collection, part.name, split)
 
 
 def ontology_lines(iris: Iris, part: Part, cases: Mapping[str, Sequence[Case]]) -> Iterator[str]:
-    """The ontology, its data, and a subset for each split with its size; ``cases`` are by split.
+    """Describe the ontology, its data, and a subset with its size for each split.
 
-    The numbers of classes and properties are those of the published lists, repetitions counted.
+    ``cases`` are by split. Numbers of classes and properties count repetitions in the published
+    lists.
     """
     yield from owl(part)
-    whole = dataset_iri(iris, part.collection, part.name)
-    yield f"<{whole}> <{RDF.type}> <{DCAT.Dataset}> ."
-    yield f"<{whole}> <{RDF.type}> <{VOID.Dataset}> ."
-    yield f"<{whole}> <{DCTERMS['title']}> {string(f'{part.collection} {part.name}')} ."
-    yield f"<{whole}> <{DCTERMS.isPartOf}> <{dataset_iri(iris, part.collection)}> ."
-    yield f"<{whole}> <{DCTERMS.subject}> <{ontology_iri(part)}> ."
-    yield f"<{whole}> <{VOID.classes}> {integer(len(part.ontology.concepts))} ."
-    yield f"<{whole}> <{VOID.properties}> {integer(len(part.ontology.relations))} ."
+    dataset = dataset_iri(iris, part.collection, part.name)
+    yield f"<{dataset}> <{RDF.type}> <{DCAT.Dataset}> ."
+    yield f"<{dataset}> <{RDF.type}> <{VOID.Dataset}> ."
+    yield f"<{dataset}> <{DCTERMS['title']}> {string(f'{part.collection} {part.name}')} ."
+    yield f"<{dataset}> <{DCTERMS.isPartOf}> <{dataset_iri(iris, part.collection)}> ."
+    yield f"<{dataset}> <{DCTERMS.subject}> <{ontology_iri(part)}> ."
+    yield f"<{dataset}> <{VOID.classes}> {integer(len(part.ontology.concepts))} ."
+    yield f"<{dataset}> <{VOID.properties}> {integer(len(part.ontology.relations))} ."
     for split in SPLITS:
         size = _size(part, split)
         if not size:
@@ -50,7 +51,7 @@ def ontology_lines(iris: Iris, part: Part, cases: Mapping[str, Sequence[Case]]) 
         yield f"{node} <{RDF.type}> <{DCAT.Dataset}> ."
         yield f"{node} <{RDF.type}> <{VOID.Dataset}> ."
         yield f"{node} <{DCTERMS['title']}> {string(f'{part.collection} {part.name} {split}')} ."
-        yield f"{node} <{DCTERMS.isPartOf}> <{whole}> ."
+        yield f"{node} <{DCTERMS.isPartOf}> <{dataset}> ."
         yield f"{node} <{DCTERMS.type}> {string(split)} ."
         yield f"{node} <{VOID.entities}> {integer(size)} ."
         for case in cases.get(split, ()):
@@ -58,7 +59,7 @@ def ontology_lines(iris: Iris, part: Part, cases: Mapping[str, Sequence[Case]]) 
 
 
 def entries(iris: Iris, tasks: Iterable[Task], cases: Iterable[Case]) -> Iterator[str]:
-    """Tasks and cases."""
+    """Describe tasks and cases."""
     for task in tasks:
         yield from task_entry(iris, task)
     for case in cases:
@@ -66,17 +67,17 @@ def entries(iris: Iris, tasks: Iterable[Task], cases: Iterable[Case]) -> Iterato
 
 
 def problem_lines(
-    iris: Iris, part: Part, found: Iterable[Problem], cases: Mapping[str, str]
+    iris: Iris, part: Part, problems: Iterable[Problem], cases: Mapping[str, str]
 ) -> Iterator[str]:
-    """Quality annotations of cases (IRIs by sentence id), else of the ontology."""
-    for problem in found:
+    """Describe problems as quality annotations of cases (IRIs by sentence id) or the ontology."""
+    for problem in problems:
         target = cases.get(problem.about, ontology_iri(part))
         content = f"{part.collection}/{problem.kind}/{problem.about}/{problem.found}"
         node = f"<{dataset_iri(iris, 'problem', digest(content)[:16])}>"
-        said = f"{KINDS[problem.kind]}: {problem.about}: {problem.found}"
+        comment = f"{KINDS[problem.kind]}: {problem.about}: {problem.found}"
         yield f"{node} <{RDF.type}> <{DQV.QualityAnnotation}> ."
         yield f"{node} <{SKOS.notation}> {string(problem.kind)} ."
-        yield f"{node} <{RDFS.comment}> {string(said)} ."
+        yield f"{node} <{RDFS.comment}> {string(comment)} ."
         yield f"{node} <{SCHEMA.about}> <{target}> ."
         yield f"{node} <{DCTERMS.isPartOf}> <{dataset_iri(iris, part.collection)}> ."
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ontologies of Text2KGBench as OWL, and how their Turtle files differ from their JSON."""
+"""Conversion of Text2KGBench ontologies to OWL, and comparison with their Turtle files."""
 
 from __future__ import annotations
 
@@ -16,28 +16,29 @@ from kgbench.vocab import DCTERMS, OWL, RDF, RDFS
 
 
 def ontology_iri(part: Part) -> str:
-    """The IRI of the ontology of a part."""
+    """Return the IRI of the ontology of a part."""
     return f"{BASE}{part.ontology.id}"
 
 
 def owl(part: Part) -> list[str]:
-    """The ontology as triples: classes, properties, labels, domains and ranges, as in its JSON.
+    """Convert the ontology's JSON to triples: classes, properties, labels, domains and ranges.
 
-    A domain or range that is no concept of the ontology is left out (and reported as a problem).
+    Domains and ranges that are not concepts of the ontology are left out (and reported as
+    problems).
     """
     ontology = part.ontology
-    whole = f"<{ontology_iri(part)}>"
+    ontology_node = f"<{ontology_iri(part)}>"
     lines = [
-        f"{whole} <{RDF.type}> <{OWL.Ontology}> .",
-        f"{whole} <{RDFS.label}> {string(ontology.title)} .",
-        f"{whole} <{DCTERMS.identifier}> {string(ontology.id)} .",
+        f"{ontology_node} <{RDF.type}> <{OWL.Ontology}> .",
+        f"{ontology_node} <{RDFS.label}> {string(ontology.title)} .",
+        f"{ontology_node} <{DCTERMS.identifier}> {string(ontology.id)} .",
     ]
     for concept in ontology.concepts:
         node = f"<{class_iri(ontology.id, concept.id)}>"
-        lines += _term(node, OWL.Class, concept.label, whole)
+        lines += _term(node, OWL.Class, concept.label, ontology_node)
     for relation in ontology.relations:
         node = f"<{property_iri(ontology.id, relation.id)}>"
-        lines += _term(node, OWL.ObjectProperty, relation.label, whole)
+        lines += _term(node, OWL.ObjectProperty, relation.label, ontology_node)
         for prop, concept_id in ((RDFS.domain, relation.domain), (RDFS.range, relation.range)):
             if concept_id in ontology.concept_labels:
                 lines.append(f"{node} <{prop}> <{class_iri(ontology.id, concept_id)}> .")
@@ -45,7 +46,7 @@ def owl(part: Part) -> list[str]:
 
 
 def differences(root: Path, part: Part) -> list[Problem]:
-    """What the Turtle file of an ontology says otherwise than its JSON; nothing where none is.
+    """Compare the Turtle file of an ontology, if there is one, with its JSON.
 
     Raises :class:`~kgbench.errors.ImportRefused` for a file that does not parse.
     """
@@ -55,16 +56,17 @@ def differences(root: Path, part: Part) -> list[Problem]:
     try:
         graph = list(ox.parse(path=str(path), format=ox.RdfFormat.TURTLE))
     except (SyntaxError, ValueError, OSError) as error:
-        raise ImportRefused(f"{path} is no valid Turtle: {error}") from error
-    about = {f"{quad.subject} {quad.predicate} {quad.object} ." for quad in graph}
+        raise ImportRefused(f"{path} is not valid Turtle: {error}") from error
+    triples = {f"{quad.subject} {quad.predicate} {quad.object} ." for quad in graph}
     terms = {ox.NamedNode(OWL.Class), ox.NamedNode(OWL.ObjectProperty)}
     named = {quad.subject for quad in graph if quad.object in terms}
-    theirs = {line for line in about if any(line.startswith(f"{node} ") for node in named)}
+    theirs = {line for line in triples if any(line.startswith(f"{node} ") for node in named)}
     ours = {line for line in owl(part) if RDFS.isDefinedBy not in line and "#" in line.split()[0]}
     only_json = [f"only in JSON: {line}" for line in sorted(ours - theirs)]
     only_turtle = [f"only in Turtle: {line}" for line in sorted(theirs - ours)]
     return [
-        Problem("turtle-differs", part.ontology.id, found) for found in (*only_json, *only_turtle)
+        Problem("turtle-differs", part.ontology.id, difference)
+        for difference in (*only_json, *only_turtle)
     ]
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stored responses of the Text2KGBench baselines: raw text, parsed facts, published metrics.
 
-They lie in ``baselines/MODEL/llm_responses`` and, for invented sentences, in
-``baselines/MODEL/unseen/llm_responses``, each with ``eval_metrics`` beside it.
+They are in ``baselines/MODEL/llm_responses`` and, for the invented (unseen) sentences, in
+``baselines/MODEL/unseen/llm_responses``, each with a folder ``eval_metrics`` beside it.
 """
 
 from __future__ import annotations
@@ -25,19 +25,18 @@ METRICS = (
     *("precision", "recall", "f1", "onto_conf"),
     *("rel_halluc", "sub_halluc", "obj_halluc"),
 )
-_MOST_DECIMALS = 6  # of a value that was rounded for its reader; others are compared as they are
+_MOST_DECIMALS = 6  # values with more decimals were not rounded
 _NAME = re.compile(r"(?:ont_)?\d+_([A-Za-z]+?)(?:_.*)?\.jsonl")
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """One stored response. ``metrics`` is ``None`` where none were published, ``facts`` likewise.
+    """A stored response; ``metrics`` and ``facts`` are ``None`` if they were not published.
 
-    ``cleaning`` is how the parts of facts were cleaned (a name in
-    :data:`~kgbench.scoring.relation_triples.CLEANINGS`), ``None`` where there are no facts to tell
-    it by. ``differs`` says that ``facts`` are not those of ``text``, however cleaned.
-
-    ``decimals`` is set where the metrics were published rounded, as text with so many decimals.
+    ``cleaning`` is the way in which the parts of facts were cleaned (a name in
+    :data:`~kgbench.scoring.relation_triples.CLEANINGS`), ``None`` without facts. ``differs`` is
+    true if no cleaning of ``text`` gives ``facts``. ``decimals`` is the number of decimals of
+    metrics that were published rounded, as text, else ``None``.
     """
 
     id: str
@@ -50,8 +49,8 @@ class Response:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """The responses to the sentences of one ontology, and the faults found in them."""
+class OntologyResponses:
+    """The responses to the sentences of one ontology, and their problems."""
 
     responses: list[Response]
     problems: list[Problem]
@@ -61,8 +60,8 @@ class Given:
 class ResponseSet:
     """The responses of one model to one split (``test`` or ``unseen``) of a collection.
 
-    ``files`` and ``measured`` have responses and metrics by name of the ontology. They are read an
-    ontology at a time, so that memory grows with the largest one only.
+    ``files`` and ``measured`` are the files of responses and of metrics by name of the ontology.
+    They are read one ontology at a time, which limits memory.
     """
 
     collection: str
@@ -72,16 +71,16 @@ class ResponseSet:
     measured: Mapping[str, Path]
 
     def digest(self) -> str:
-        """The SHA-256 over all files."""
+        """Return the SHA-256 over all files."""
         content = hashlib.sha256()
         for path in [*self.files.values(), *self.measured.values()]:
             content.update(lines.digest(path))
         return content.hexdigest()
 
-    def given(self, name: str) -> Given:
-        """What was answered to the sentences of the ontology ``name``.
+    def read_ontology(self, name: str) -> OntologyResponses:
+        """Read the responses to the sentences of the ontology ``name``.
 
-        Raises :class:`~kgbench.errors.ImportRefused`, naming file and line, for a damaged file.
+        Raises :class:`~kgbench.errors.ImportRefused`, with file and line, for a damaged file.
         """
         path = self.files[name]
         scores = _metrics(self.measured[name]) if name in self.measured else {}
@@ -94,7 +93,7 @@ class ResponseSet:
                 del by_id[id_]
             if self.measured and id_ not in scores:
                 problems.append(Problem("metrics-missing", id_, f"{path.name}:{number}"))
-            text = _said(record, path, number)
+            text = _response_text(record, path, number)
             values, decimals = scores.get(id_, (None, None))
             facts = _facts(record, path, number)
             by_id[id_] = Response(id_, text, facts, values, decimals=decimals)
@@ -104,90 +103,90 @@ class ResponseSet:
             for response in responses
             if response.differs
         ]
-        return Given(responses, problems)
+        return OntologyResponses(responses, problems)
 
 
 def response_sets(root: Path, collection: str) -> Iterator[ResponseSet]:
-    """Every set of responses of a collection; no file is opened."""
+    """Yield every set of responses of a collection, without opening its files."""
     for folder in sorted((root / collection / "baselines").glob("*/")):
-        for split, place in (("test", folder), ("unseen", folder / "unseen")):
-            files = _by_ontology(place / "llm_responses")
+        for split, location in (("test", folder), ("unseen", folder / "unseen")):
+            files = _by_ontology(location / "llm_responses")
             if files:
-                measured = _by_ontology(place / "eval_metrics")
+                measured = _by_ontology(location / "eval_metrics")
                 yield ResponseSet(collection, folder.name, split, files, measured)
 
 
 def _by_ontology(folder: Path) -> dict[str, Path]:
-    found = {}
+    files = {}
     for path in sorted(folder.glob("*.jsonl")):
         match = _NAME.fullmatch(path.name)
         if match is not None:
-            found[match[1]] = path
-    return found
+            files[match[1]] = path
+    return files
 
 
 def _with_cleanings(responses: Iterable[Response]) -> list[Response]:
-    """``responses`` of one file with the cleaning of each.
+    """Determine the cleaning of each response of a file.
 
-    A file was cleaned in one way unless a response says otherwise: most responses fit several
-    cleanings, so each takes the one that fits most responses of the file, if that fits it, else
-    the first that does.
+    Most responses fit several cleanings. The cleaning that fits most responses of the file is
+    preferred, because a file was usually cleaned in one way.
     """
     fitting = [
-        (one, () if one.facts is None else cleanings_of(one.text, one.facts)) for one in responses
+        (response, () if response.facts is None else cleanings_of(response.text, response.facts))
+        for response in responses
     ]
     counts = Counter(name for _, names in fitting for name in names)
     order = sorted(CLEANINGS, key=lambda name: -counts[name])  # stable: the least cleaning first
     return [
-        one
-        if one.facts is None
+        response
+        if response.facts is None
         else replace(
-            one,
+            response,
             cleaning=next((name for name in order if name in names), order[0]),
             differs=not names,
         )
-        for one, names in fitting
+        for response, names in fitting
     ]
 
 
-def _said(record: Mapping[str, Json], path: Path, number: int) -> str:
-    """What a model wrote, which may be anything."""
+def _response_text(record: Mapping[str, Json], path: Path, number: int) -> str:
+    """Return the text of a response, which may be any string."""
     value = record.get("response")
     if not isinstance(value, str):
-        raise ImportRefused(f"{path}:{number}: response is missing or no text")
+        raise ImportRefused(f"{path}:{number}: response is missing or not a string")
     return value
 
 
 def _facts(record: Mapping[str, Json], path: Path, number: int) -> tuple[Triple, ...] | None:
     if "triples" not in record:
-        return None  # responses of others, who did not parse them
+        return None  # some responses were published without parsed facts
     triples = record["triples"]
     if not isinstance(triples, list) or not all(
         isinstance(t, list) and len(t) == 3 and all(isinstance(part, str) for part in t)  # noqa: PLR2004 - a triple
         for t in triples
     ):
-        raise ImportRefused(f"{path}:{number}: triples is no list of triples")
+        raise ImportRefused(f"{path}:{number}: triples is not a list of triples")
     return tuple((t[0], t[1], t[2]) for t in triples)
 
 
 def _metrics(path: Path) -> dict[str, tuple[dict[str, float], int | None]]:
-    """The seven values of each sentence, and their decimals where they were published as text."""
-    found = {}
+    """Read the seven metrics of each sentence, and their decimals if published as text."""
+    metrics = {}
     for number, record in lines.records(path):
         id_ = lines.word(record, "id", path, number)
         values = {name: _value(record, name, path, number) for name in METRICS}
         texts = [text for name in METRICS if isinstance(text := record[name], str)]
         decimals = max((len(text.strip().partition(".")[2]) for text in texts), default=0)
         rounded = len(texts) == len(METRICS) and decimals <= _MOST_DECIMALS
-        found[id_] = values, decimals if rounded else None
-    return found
+        metrics[id_] = values, decimals if rounded else None
+    return metrics
 
 
 def _value(record: Mapping[str, Json], name: str, path: Path, number: int) -> float:
     try:
         value = float(record[name])
     except (KeyError, TypeError, ValueError, OverflowError):
-        raise ImportRefused(f"{path}:{number}: {name} is missing or no number") from None
+        raise ImportRefused(f"{path}:{number}: {name} is missing or not a number") from None
     if not math.isfinite(value):
         raise ImportRefused(f"{path}:{number}: {name} is not finite")
     return value

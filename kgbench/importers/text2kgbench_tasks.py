@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tasks that the ontologies of Text2KGBench make: labels and parameters."""
+"""Tasks of the ontologies of Text2KGBench: labels and parameters."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ SUITE = "text2kgbench"
 def part_task(
     part: Part, split: str, task_class: str = "Text2KG", prompt: str = "published"
 ) -> Task:
-    """The task of one split of one ontology; of Text2KG in one form of its prompts.
+    """Return the task of one split of one ontology.
 
-    That is ``published`` (as the baselines were asked) or ``revised`` (in our own words).
+    For Text2KG, ``prompt`` is ``published`` (the prompts of the baselines) or ``revised``.
     """
-    (found,) = (
-        one
-        for one in part_tasks(part)
-        if one["class"] == task_class
-        and one["parameters"]["split"] == split
-        and one["parameters"].get("prompt") in {None, prompt}
+    (task,) = (
+        candidate
+        for candidate in part_tasks(part)
+        if candidate["class"] == task_class
+        and candidate["parameters"]["split"] == split
+        and candidate["parameters"].get("prompt") in {None, prompt}
     )
-    return catalogue.make_task(task_class, found["label"], found["parameters"])
+    return catalogue.make_task(task_class, task["label"], task["parameters"])
 
 
 def label(part: Part, split: str, task_class: str = "Text2KG") -> str:
-    """A task label: ``Text2KG-wikidata-movie``, with the split unless it is ``test``."""
+    """Return a label such as ``Text2KG-wikidata-movie``, with the split unless it is ``test``."""
     name = f"{task_class}-{COLLECTIONS[part.collection]}-{part.name}"
     return name if split == "test" else f"{name}-{split}"
 
 
 def parameters(part: Part, split: str) -> dict[str, Json]:
-    """What the task sets; the rest are defaults."""
+    """Return the parameters of a task that are not defaults."""
     return {"dataset": part.collection, "ontology": part.name, "split": split}
 
 
 def part_tasks(part: Part) -> list[dict[str, Json]]:
-    """Every task of an ontology, as :func:`kgbench.datasets.home.labelled_tasks` reads it."""
+    """Return every task of an ontology as :func:`kgbench.datasets.home.labelled_tasks` reads it."""
     forms: list[tuple[str, str, dict[str, Json]]] = [
         ("Text2KG", "", {"prompt": "published"}),
         ("Text2KG", "-revised", {"prompt": "revised"}),

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The TEXT2SPARQL challenge -> runs: one for each system and set of questions.
+"""Conversion of the TEXT2SPARQL challenge to runs, one for each system and set of questions.
 
 A dialogue is a question in one language with the query that the system answered. The published
-scores are its evaluation pass; ``set_F_ndcg`` of an answer, which the files leave out, is ``ndcg``
-where the order of the result matters and ``set_F`` elsewhere, as the challenge's client takes it.
-A question without an answer is a call that failed, for the client gave up on it. Nothing published
-says when systems were asked: the first day of the edition's year stands for it.
+scores become the evaluation pass. The score ``set_F_ndcg`` of an answer is not published; as in
+the challenge's client, it is ``ndcg`` if the order of the result matters, else ``set_F``. A
+question without an answer becomes a failed call, because the client gave up on it. When systems
+were asked is not published: the first day of the edition's year is recorded.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from kgbench.tasks import catalogue, text2sparql_questions
 from kgbench.vocab import DCTERMS, DQV, RDF, SKOS
 
 POLICY = "text2sparql-2025"
-"""The comparison policy whose metrics the published scores are."""
+"""The comparison policy that defines the metrics of the published scores."""
 NO_ANSWER = "no answer of the system is published: the challenge's client gave up asking"
 
 SCORES = ("set_P", "set_recall", "set_F")
@@ -46,7 +46,7 @@ _FIRST_YEAR = 2025
 
 
 def imported_run(files: SystemFiles, iris: Iris) -> ImportedRun:
-    """What is published of one system about one set of questions, as a run."""
+    """Convert the published files of one system and set of questions to a run."""
     return _Conversion(files, iris).run()
 
 
@@ -85,7 +85,7 @@ class _Conversion:
         }
 
     def run(self) -> ImportedRun:
-        """The run; its dialogues are made when they are gone through."""
+        """Return the run, which generates its dialogues at each iteration."""
         return ImportedRun(
             source=self._source,
             digest=self._digest,
@@ -114,23 +114,25 @@ class _Conversion:
             yield dialogue, self._evaluations(key, dialogue, answer)
 
     def _dialogue(self, task: Task, case: Case, iteration: int, answer: Answer | None) -> Dialogue:
-        said = None if answer is None else answer.query
-        planned = digest(canonical_json([self._files.system, case.uid, said]))
+        query = None if answer is None else answer.query
+        dialogue_digest = digest(canonical_json([self._files.system, case.uid, query]))
         if answer is None:
             call = Call(self._time, self._time, failure=Outcome.PROVIDER_ERROR, error=NO_ANSWER)
         else:
             call = Call(self._time, self._time, Reply(answer.query))
-        asked = (answer.question if answer else "") or case.data["question"]
+        prompt = (answer.question if answer else "") or case.data["question"]
         return Dialogue(
-            iri=self._recorder.dialogue_iri(self._files.system, task.label, iteration, planned),
+            iri=self._recorder.dialogue_iri(
+                self._files.system, task.label, iteration, dialogue_digest
+            ),
             run=self._recorder.run,
             model=self._model.iri,
             task=task.iri,
             suite=self._iris.mint("suite", suite=self._suite),
             case=case.iri,
             iteration=iteration,
-            digest=planned,
-            turns=(Turn(asked, (call,)),),
+            digest=dialogue_digest,
+            turns=(Turn(prompt, (call,)),),
             started=self._time,
             ended=None if answer is None else self._time,
         )
@@ -138,7 +140,7 @@ class _Conversion:
     def _evaluations(
         self, key: str, dialogue: Dialogue, answer: Answer | None
     ) -> tuple[Evaluation, ...]:
-        # What was found stands in the published pass even where nobody has published scores.
+        # Infos are recorded in the published pass even if no scores were published.
         published = self._files.scores.get(key, {})
         if not published and (self._files.scores or answer is None):
             return ()
@@ -162,8 +164,8 @@ class _Conversion:
             infos["sparql"] = answer.query
             if answer.dataset and answer.dataset != self._files.questions.file.dataset:
                 infos["dataset"] = answer.dataset
-        if (gain := self._files.scores.get(key, {}).get("ndcg")) is not None:
-            infos["ndcg"] = gain
+        if (ndcg := self._files.scores.get(key, {}).get("ndcg")) is not None:
+            infos["ndcg"] = ndcg
         if (values := self._files.results.get(key)) is not None:
             infos["publishedResultSet"] = dict(values)
         elif self._files.copied:
@@ -178,7 +180,7 @@ def _outcome(answer: Answer | None) -> Outcome:
 
 
 def _model(files: SystemFiles, iris: Iris) -> ModelSetup:
-    """The system; its address where all its answers name the same one."""
+    """Return the system, with its URL if all its answers name the same one."""
     name = files.system
     addresses = {answer.endpoint for answer in files.answers.values()}
     address = addresses.pop() if len(addresses) == 1 else ""
@@ -196,14 +198,14 @@ def _model(files: SystemFiles, iris: Iris) -> ModelSetup:
 def write_averages(store: Store, files: SystemFiles, run: ImportedRun) -> None:
     """Write the published means of one system into the catalogue; writing again changes nothing.
 
-    They are measurements of the run, and not made from what is recorded of its answers.
+    They are recorded as measurements of the run, and are not computed from its answers.
     """
     recorder = Recorder(store.iris, run.run_id, run.pass_id)
     metrics = policy(POLICY).metrics
     content = []
     for (name, language), value in files.averages.items():
-        full = f"{name}-{language}" if language else name
-        node = f"<{recorder.evaluation_pass}/average/{full}>"
+        full_name = f"{name}-{language}" if language else name
+        node = f"<{recorder.evaluation_pass}/average/{full_name}>"
         content += [
             f"{node} <{RDF.type}> <{DQV.QualityMeasurement}> .",
             f"{node} <{SKOS.notation}> {string(name)} .",

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The published files of the TEXT2SPARQL challenge: questions, answers, scores, result sets.
 
-The editions of 2025 and 2026 name their folders and files differently, so files are found by their
-names wherever they lie: a folder with ``PREFIX_answers.json`` is that of a system. Only YAML and
-JSON are read. Files ``*.db`` hold pickled objects, which can run code when they are read: they are
-counted and never opened.
+The editions of 2025 and 2026 name their folders and files differently, so files are found by name
+in any folder: a folder with ``PREFIX_answers.json`` belongs to a system. Only YAML and JSON are
+read. Files ``*.db`` have pickled objects, which could execute code: they are counted, and never
+opened.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from kgbench.model import Json
 
 AVERAGE: Final = "average"
 SCORES: Final = ("set_P", "set_recall", "set_F", "ndcg")
-"""The names of published scores of one answer; of averages there is ``set_F_ndcg``, too."""
+"""The names of published scores of an answer; averages also have ``set_F_ndcg``."""
 
 _ANSWERS: Final = "_answers.json"
 _EVALUATIONS: Final = ("_eval.json", "_results.json")
 _RESULTS: Final = ("_system_result_set.json", "_pred_result_set.json")
 _GOLD: Final = "_true_result_set.json"
 _FIELDS: Final = ("question", "query", "dataset", "endpoint")  # of an answer
-_ORDER: Final = "order_required"  # a key of result-set files that names no question
+_ORDER: Final = "order_required"  # a key of result-set files that is not a question
 _QUESTIONS: Final = re.compile(r"^dataset:", re.MULTILINE), re.compile(r"^questions:", re.MULTILINE)
 _LANGUAGE: Final = re.compile(r"(set_P|set_recall|set_F|ndcg|set_F_ndcg)(?:-([A-Za-z-]+))?")
 
 ResultSet = Mapping[str, int]
-"""The values of a result with the weight 1; of an ASK the value ``true`` with the weight 1 or 0."""
+"""The values of a result, each with weight 1; of an ASK the value ``true`` with weight 1 or 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a system answered; ``dataset`` is what its endpoint said it was asked about."""
+    """An answer of a system; ``dataset`` is the data set that its endpoint returned."""
 
     question: str
     query: str
@@ -52,7 +52,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class QuestionSet:
-    """Questions, and the published result sets of their reference queries, by key."""
+    """Questions, and the published result sets of their reference queries by key."""
 
     file: QuestionFile
     gold: Mapping[str, ResultSet]
@@ -60,7 +60,7 @@ class QuestionSet:
 
     @property
     def keys(self) -> dict[str, tuple[Question, str]]:
-        """Each question and language by its key."""
+        """Questions and languages by key."""
         return {
             self.file.key(question, language): (question, language)
             for question in self.file.questions
@@ -70,10 +70,10 @@ class QuestionSet:
 
 @dataclass(frozen=True, slots=True)
 class SystemFiles:
-    """What is published of one system about one set of questions, by key.
+    """The published data of one system and set of questions; mappings are by key of the question.
 
-    ``averages`` maps (score, language or "") to the published mean. ``copied`` says that the file
-    of result sets is a copy of the reference's: it does not give the published scores.
+    ``averages`` maps (score, language or "") to the published mean. ``copied`` is true if the
+    published result sets are a copy of the reference's, which contradicts the published scores.
     """
 
     system: str
@@ -86,68 +86,74 @@ class SystemFiles:
     sources: tuple[Path, ...]
 
     def digest(self) -> str:
-        """The SHA-256 (hex) of all files that the import of this system reads."""
+        """Return the SHA-256 (hex) over all files that the import of this system reads."""
         parts = [*self.questions.sources, *self.sources]
         return hashlib.sha256(b"".join(lines.digest(path) for path in parts)).hexdigest()
 
 
 @dataclass(slots=True)
 class Challenge:
-    """All that a folder holds; ``remarks`` say in words what was not imported, and why."""
+    """The systems in a folder; ``remarks`` explain what was not imported, and why."""
 
     systems: list[SystemFiles] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
 
 def read(root: Path) -> Challenge:
-    """Read and check everything below ``root``.
+    """Read and check all files below ``root``.
 
-    Raises :class:`~kgbench.errors.ImportRefused` for the first file that is not as it should be,
-    and where there is no answer of any system.
+    Raises :class:`~kgbench.errors.ImportRefused` for the first invalid file, and if there are no
+    answers.
     """
     if not root.is_dir():
-        raise ImportRefused(f"{root} is no folder: give the folder 'docs' of the challenge")
+        raise ImportRefused(f"{root} is not a folder: give the folder 'docs' of the challenge")
     files = sorted(path for path in root.rglob("*") if path.is_file())
-    found = Challenge()
+    challenge = Challenge()
     answers = [path for path in files if path.name.endswith(_ANSWERS)]
     if not answers:
-        raise ImportRefused(f"{root} has no file *{_ANSWERS}: no system has answered anything")
+        raise ImportRefused(f"{root} has no file *{_ANSWERS}, so there are no answers")
     prefixes = sorted({path.name.removesuffix(_ANSWERS) for path in answers})
-    sets = {prefix: _question_set(root, prefix, files, found) for prefix in prefixes}
+    sets = {prefix: _question_set(root, prefix, files, challenge) for prefix in prefixes}
     for path in answers:
-        _system(path, sets[path.name.removesuffix(_ANSWERS)], found)
-    _note_others(files, {path.parent for path in answers}, found)
-    return found
+        _system(path, sets[path.name.removesuffix(_ANSWERS)], challenge)
+    _note_others(files, {path.parent for path in answers}, challenge)
+    return challenge
 
 
-def _question_set(root: Path, prefix: str, files: Sequence[Path], found: Challenge) -> QuestionSet:
+def _question_set(
+    root: Path, prefix: str, files: Sequence[Path], challenge: Challenge
+) -> QuestionSet:
     path, questions = _questions(root, prefix, files)
-    found.remarks += questions.remarks
+    challenge.remarks += questions.remarks
     gold: dict[str, ResultSet] = {}
     sources = [path]
-    there = [one for one in files if one.name == f"{prefix}{_GOLD}"]
-    if len({lines.digest(one) for one in there}) > 1:
+    gold_files = [file for file in files if file.name == f"{prefix}{_GOLD}"]
+    if len({lines.digest(file) for file in gold_files}) > 1:
         raise ImportRefused(f"{root} has files {prefix}{_GOLD} with different content: keep one")
-    if there:
-        sources.append(there[0])
-        gold = _result_sets(there[0])
-        found.remarks += _order_remarks(there[0], questions)
+    if gold_files:
+        sources.append(gold_files[0])
+        gold = _result_sets(gold_files[0])
+        challenge.remarks += _order_remarks(gold_files[0], questions)
     else:
-        found.remarks.append(f"{prefix}: no result sets of reference queries ({prefix}{_GOLD})")
-    whole = QuestionSet(questions, gold, tuple(sources))
-    if unknown := gold.keys() - whole.keys.keys():
-        raise ImportRefused(f"{there[0]}: {min(unknown)} is none of the questions in {path}")
-    return whole
+        challenge.remarks.append(f"{prefix}: no result sets of reference queries ({prefix}{_GOLD})")
+    question_set = QuestionSet(questions, gold, tuple(sources))
+    if unknown := gold.keys() - question_set.keys.keys():
+        raise ImportRefused(
+            f"{gold_files[0]}: {min(unknown)} is not one of the questions in {path}"
+        )
+    return question_set
 
 
 def _questions(root: Path, prefix: str, files: Sequence[Path]) -> tuple[Path, QuestionFile]:
-    """The questions with a prefix: in the folder, beside it, or from the installed data set."""
+    """Find the questions with a prefix in the folder, beside it, or in the installed data set."""
     beside = [*root.parent.glob("*.y*ml"), *(root.parent / prefix).glob("*.y*ml")]
     for group in (files, sorted(beside)):
         candidates = [path for path in group if path.suffix in (".yml", ".yaml")]
-        named = [(path, text2sparql.read(path)) for path in candidates if _is_questions(path)]
-        fitting = [(path, one) for path, one in named if one.prefix == prefix]
-        if len({(one.dataset, str(one.questions)) for _, one in fitting}) > 1:
+        read_files = [(path, text2sparql.read(path)) for path in candidates if _is_questions(path)]
+        fitting = [
+            (path, questions) for path, questions in read_files if questions.prefix == prefix
+        ]
+        if len({(questions.dataset, str(questions.questions)) for _, questions in fitting}) > 1:
             places = " and ".join(str(path) for path, _ in fitting)
             raise ImportRefused(f"the questions of {prefix} differ in {places}: keep one file")
         if fitting:
@@ -161,7 +167,7 @@ def _questions(root: Path, prefix: str, files: Sequence[Path]) -> tuple[Path, Qu
 
 
 def _is_questions(path: Path) -> bool:
-    """Whether a YAML file looks like one of questions; others describe the site or its systems."""
+    """Whether a YAML file looks like a question file, unlike those about the site or systems."""
     try:
         text = path.read_bytes()[: 1 << 16].decode("utf-8", "replace")
     except OSError as error:
@@ -169,35 +175,35 @@ def _is_questions(path: Path) -> bool:
     return all(form.search(text) for form in _QUESTIONS)
 
 
-def _system(path: Path, questions: QuestionSet, found: Challenge) -> None:
+def _system(path: Path, questions: QuestionSet, challenge: Challenge) -> None:
     prefix, system = questions.file.prefix, path.parent.name
     answers = _answers(path, questions)
     evaluation = _beside(path, prefix, _EVALUATIONS)
     if not answers and evaluation is None:
-        found.remarks.append(f"{system}: no answer about {prefix}, and no published score")
+        challenge.remarks.append(f"{system}: no answer about {prefix}, and no published score")
         return
     scores: dict[str, dict[str, float]] = {}
     averages: dict[tuple[str, str], float] = {}
     if evaluation is None:
-        found.remarks.append(f"{system}: no published scores of its answers about {prefix}")
+        challenge.remarks.append(f"{system}: no published scores of its answers about {prefix}")
     else:
         scores, averages = _evaluation(evaluation, questions)
         if without := len(questions.keys.keys() - scores.keys()):
-            found.remarks.append(f"{system}: {without} questions of {prefix} have no scores")
+            challenge.remarks.append(f"{system}: {without} questions of {prefix} have no scores")
     result_file = _beside(path, prefix, _RESULTS)
     results = {} if result_file is None else _result_sets(result_file)
     if result_file is not None and (unknown := results.keys() - questions.keys.keys()):
-        raise ImportRefused(f"{result_file}: {min(unknown)} is none of the questions")
+        raise ImportRefused(f"{result_file}: {min(unknown)} is not one of the questions")
     copied = bool(results) and _is_copy(results, questions.gold, scores)
     if copied:
-        found.remarks.append(
+        challenge.remarks.append(
             f"{system}: the result sets about {prefix} are a copy of those of the reference "
             "queries, and do not give the published scores; they are not imported"
         )
     if missing := len(questions.keys.keys() - answers.keys()):
-        found.remarks.append(f"{system}: no answer to {missing} questions of {prefix}")
-    sources = (path, *(one for one in (evaluation, result_file) if one is not None))
-    found.systems.append(
+        challenge.remarks.append(f"{system}: no answer to {missing} questions of {prefix}")
+    sources = (path, *(file for file in (evaluation, result_file) if file is not None))
+    challenge.systems.append(
         SystemFiles(
             system, questions, answers, scores, averages, {} if copied else results, copied, sources
         )
@@ -205,10 +211,12 @@ def _system(path: Path, questions: QuestionSet, found: Challenge) -> None:
 
 
 def _beside(path: Path, prefix: str, endings: Sequence[str]) -> Path | None:
-    there = [one for ending in endings if (one := path.with_name(prefix + ending)).is_file()]
-    if len(there) > 1:
-        raise ImportRefused(f"{there[0]} and {there[1]} are two forms of one file: keep one")
-    return there[0] if there else None
+    present = [
+        candidate for ending in endings if (candidate := path.with_name(prefix + ending)).is_file()
+    ]
+    if len(present) > 1:
+        raise ImportRefused(f"{present[0]} and {present[1]} are two forms of one file: keep one")
+    return present[0] if present else None
 
 
 def _answers(path: Path, questions: QuestionSet) -> dict[str, Answer]:
@@ -216,17 +224,17 @@ def _answers(path: Path, questions: QuestionSet) -> dict[str, Answer]:
     if not isinstance(content, list):
         raise ImportRefused(f"{path}: a list of answers was expected")
     known = questions.keys
-    found: dict[str, Answer] = {}
-    for number, each in enumerate(content):
-        if not isinstance(each, dict):
-            raise ImportRefused(f"{path}: answer {number} (from 0) is no object")
-        key = each.get("qname")
+    answers: dict[str, Answer] = {}
+    for number, record in enumerate(content):
+        if not isinstance(record, dict):
+            raise ImportRefused(f"{path}: answer {number} (from 0) is not an object")
+        key = record.get("qname")
         if not isinstance(key, str) or key not in known:
             raise ImportRefused(f"{path}: answer {number} (from 0) names no question ('qname')")
-        if key in found:
+        if key in answers:
             raise ImportRefused(f"{path}: there are two answers to {key}")
-        found[key] = Answer(*(_text(each, name, path, key) for name in _FIELDS))
-    return found
+        answers[key] = Answer(*(_text(record, name, path, key) for name in _FIELDS))
+    return answers
 
 
 def _text(answer: Mapping[str, Json], name: str, path: Path, key: str) -> str:
@@ -234,7 +242,7 @@ def _text(answer: Mapping[str, Json], name: str, path: Path, key: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise ImportRefused(f"{path}: {key}: '{name}' is no text")
+        raise ImportRefused(f"{path}: {key}: '{name}' is not a string")
     return value
 
 
@@ -255,30 +263,30 @@ def _evaluation(
         elif key in known:
             scores[key] = {name: _number(path, key, name, row) for name in row}
             if unknown := scores[key].keys() - set(SCORES):
-                raise ImportRefused(f"{path}: {key}: nothing is known of a score '{min(unknown)}'")
+                raise ImportRefused(f"{path}: {key}: unknown score '{min(unknown)}'")
         else:
-            raise ImportRefused(f"{path}: {key} is none of the questions")
+            raise ImportRefused(f"{path}: {key} is not one of the questions")
     return scores, averages
 
 
 def _averages(
     path: Path, key: str, row: Mapping[str, Json]
 ) -> Iterator[tuple[tuple[str, str], float]]:
-    """The means of a row: languages stand in its name (2026), or in those of scores (2025)."""
-    of_row = key.partition("-")[2]
+    """Yield the means of a row; the language is in its name (2026) or in those of scores (2025)."""
+    row_language = key.partition("-")[2]
     for name in row:
         match = _LANGUAGE.fullmatch(name)
         if match is None:
-            raise ImportRefused(f"{path}: {key}: nothing is known of a score '{name}'")
-        yield (match[1], match[2] or of_row), _number(path, key, name, row)
+            raise ImportRefused(f"{path}: {key}: unknown score '{name}'")
+        yield (match[1], match[2] or row_language), _number(path, key, name, row)
 
 
 def _number(path: Path, key: str, name: str, row: Mapping[str, Json]) -> float:
     value = row[name]
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ImportRefused(f"{path}: {key}: {name} is no number")
+        raise ImportRefused(f"{path}: {key}: {name} is not a number")
     if not math.isfinite(value) or not 0 <= value <= 1:
-        raise ImportRefused(f"{path}: {key}: {name} is {value!r}, but lies between 0 and 1")
+        raise ImportRefused(f"{path}: {key}: {name} is {value!r}, not between 0 and 1")
     return float(value)
 
 
@@ -286,7 +294,7 @@ def _result_sets(path: Path) -> dict[str, ResultSet]:
     content = lines.structure(path)
     if not isinstance(content, dict):
         raise ImportRefused(f"{path}: an object with a result set for each question was expected")
-    found: dict[str, ResultSet] = {}
+    result_sets: dict[str, ResultSet] = {}
     for key, values in content.items():
         if key == _ORDER:
             continue  # see _order_remarks
@@ -294,12 +302,12 @@ def _result_sets(path: Path) -> dict[str, ResultSet]:
             type(weight) is int and weight in (0, 1) for weight in values.values()
         ):
             raise ImportRefused(f"{path}: {key}: a result set was expected (value: 0 or 1)")
-        found[key] = values
-    return found
+        result_sets[key] = values
+    return result_sets
 
 
 def _order_remarks(path: Path, questions: QuestionFile) -> list[str]:
-    """What a result-set file says of the order of results, where the question file differs."""
+    """Return a remark if a result-set file and the question file differ in ordered questions."""
     listed = lines.structure(path).get(_ORDER)
     if listed is None:
         return []
@@ -309,10 +317,12 @@ def _order_remarks(path: Path, questions: QuestionFile) -> list[str]:
         for language in question.texts
         if question.is_ordered
     }
-    if not isinstance(listed, list) or {str(one) for one in listed} == known:
+    if not isinstance(listed, list) or {str(key) for key in listed} == known:
         return []
-    said = f"{path.name} lists other questions whose order matters than the question file does"
-    return [f"{said}; the question file counts"]
+    difference = (
+        f"{path.name} lists other questions whose order matters than the question file does"
+    )
+    return [f"{difference}; the question file counts"]
 
 
 def _is_copy(
@@ -320,10 +330,10 @@ def _is_copy(
     gold: Mapping[str, ResultSet],
     scores: Mapping[str, Mapping[str, float]],
 ) -> bool:
-    """Whether result sets are those of the reference and contradict the scores of the system.
+    """Whether result sets equal those of the reference and contradict the scores of the system.
 
-    A system may have answered everything rightly; then the published recall of each question that
-    expects a value is 1. Without published scores equal result sets are taken for a copy.
+    If a system answered everything correctly, the published recall of each question that expects
+    a value is 1. Without published scores, equal result sets are considered a copy.
     """
     if results != gold:
         return False
@@ -333,17 +343,17 @@ def _is_copy(
     return any(scores[key].get("set_recall", 1.0) < 1.0 for key in expecting if key in scores)
 
 
-def _note_others(files: Sequence[Path], folders: set[Path], found: Challenge) -> None:
-    """Say which files were not read."""
+def _note_others(files: Sequence[Path], folders: set[Path], challenge: Challenge) -> None:
+    """Add remarks about files that were not read."""
     pickled = Counter(path.suffix for path in files if path.suffix == ".db")
     if pickled:
-        found.remarks.append(
+        challenge.remarks.append(
             f"{pickled.total()} files *.db were not opened: they hold pickled objects, and the "
             "answers stand in JSON beside them"
         )
     for path in files:
         endings = (*_EVALUATIONS, *_RESULTS)
         if path.parent not in folders and path.name.endswith(endings):
-            found.remarks.append(
+            challenge.remarks.append(
                 f"{path.parent.name}: {path.name} has no file of answers beside it"
             )

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Catalogue descriptions of task classes and metrics that only published results know.
+"""Catalogue descriptions of task classes and metrics that kgbench does not declare.
 
-Results can come from a task class, or a version of one, that kgbench does not declare. What is
-known of it is written down, so that its scores are found by the same queries as all others; a
-declaration that comes with a later kgbench replaces this description.
+Results can come from a task class, or a version of one, that kgbench does not declare. It is
+described from the results, so that the same queries find its scores as all others. A declaration in
+a later kgbench replaces this description.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from kgbench.rdf import boolean, integer, storable, string
 from kgbench.store.iris import Iris, slug
 from kgbench.vocab import DQV, KGB, RDF, RDFS, SCHEMA, SKOS
 
-_PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")  # as shapes of tasks have it
+_PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")  # as the shapes of tasks require
 
-_MAIN = (  # the score that stands for a task, where the class is of a known kind
+_MAIN_METRICS = (  # names of main metrics of known kinds of task classes, best first
     "max_combined",
     "combinedF1",
     "last_f1measure",
@@ -33,10 +33,10 @@ _MAIN = (  # the score that stands for a task, where the class is of a known kin
 
 
 def descriptions(run: ImportedRun, iris: Iris, is_known: Callable[[str], bool]) -> list[str]:
-    """Triples about every undeclared task class and metric of a run.
+    """Return triples about every undeclared task class and metric of a run.
 
-    A task class (IRI) that ``is_known`` from an earlier run keeps its description, and gets what is
-    new: metrics, and tasks.
+    A task class (IRI) that ``is_known`` from an earlier run keeps its description; only new metrics
+    and tasks are added.
     """
     lines = [line for m in run.undeclared_metrics.values() for line in _metric(m)]
     classes = {(task.task_class, task.version) for task in run.tasks.values()}
@@ -51,14 +51,14 @@ def descriptions(run: ImportedRun, iris: Iris, is_known: Callable[[str], bool]) 
         if metrics and not is_declared(task_class, version):
             if not is_known(node[1:-1]):
                 lines += _task_class(node, task_class, version, metrics)
-            of_class = [
+            class_tasks = [
                 task
                 for task in run.tasks.values()
                 if (task.task_class, task.version) == (task_class, version)
             ]
-            for name, task in _named(of_class):
-                if not is_known(_place(node, name)):
-                    lines += _labelled(node, name, task)
+            for name, task in _distinct_labels(class_tasks):
+                if not is_known(_labelled_task_iri(node, name)):
+                    lines += _labelled_task(node, name, task)
     return lines
 
 
@@ -88,10 +88,10 @@ def _metric(metric: UndeclaredMetric) -> list[str]:
 def _task_class(
     node: str, task_class: str, version: str, metrics: Sequence[UndeclaredMetric]
 ) -> list[str]:
-    whole = [metric for metric in metrics if metric.aggregation]  # of whole dialogues
-    by_name = {metric.name: metric.iri for metric in whole or metrics}
-    main = next((by_name[name] for name in _MAIN if name in by_name), None)
-    rounds = 3 if whole else 1
+    dialogue_metrics = [metric for metric in metrics if metric.aggregation]  # of whole dialogues
+    by_name = {metric.name: metric.iri for metric in dialogue_metrics or metrics}
+    main = next((by_name[name] for name in _MAIN_METRICS if name in by_name), None)
+    rounds = 3 if dialogue_metrics else 1
     definition = (
         f"The task class {task_class} {version} of LLM-KG-Bench, known from published results only."
     )
@@ -106,13 +106,13 @@ def _task_class(
     ]
 
 
-def _place(task_class: str, label: str) -> str:
-    """The IRI of a task under its label."""
+def _labelled_task_iri(task_class: str, label: str) -> str:
+    """Return the IRI of a labelled task."""
     return f"{task_class[1:-1]}/{slug(label)}"
 
 
-def _named(tasks: Iterable[Task]) -> list[tuple[str, Task]]:
-    """Tasks with their labels; those that share one and differ in size with their sizes, too."""
+def _distinct_labels(tasks: Iterable[Task]) -> list[tuple[str, Task]]:
+    """Sort tasks by label; the size is appended to labels that several tasks share."""
     by_label: dict[str, list[Task]] = {}
     for task in tasks:
         by_label.setdefault(task.label, []).append(task)
@@ -121,16 +121,16 @@ def _named(tasks: Iterable[Task]) -> list[tuple[str, Task]]:
         for label, same in by_label.items()
         for task in same
     }
-    return sorted(named.items(), key=lambda one: one[0])
+    return sorted(named.items(), key=lambda item: item[0])
 
 
-def _labelled(task_class: str, name: str, task: Task) -> list[str]:
-    """A task under its name, as a task class lists those it comes with.
+def _labelled_task(task_class: str, name: str, task: Task) -> list[str]:
+    """Describe a task as one of the labelled tasks of its class.
 
-    A setting that no task class could declare is among the parameters of the task alone.
+    Parameters that no task class could declare are left out.
     """
-    place = _place(task_class, name)
-    node = f"<{place}>"
+    iri = _labelled_task_iri(task_class, name)
+    node = f"<{iri}>"
     lines = [
         f"{task_class} <{KGB.labelledTask}> {node} .",
         f"{node} <{RDF.type}> <{KGB.LabelledTask}> .",
@@ -138,12 +138,12 @@ def _labelled(task_class: str, name: str, task: Task) -> list[str]:
     ]
     for parameter, value in task.parameters.items():
         if _PARAMETER.fullmatch(parameter) and (isinstance(value, str) or type(value) is int):
-            setting = f"<{place}/{slug(parameter)}>"
-            said = string(storable(value).value) if isinstance(value, str) else integer(value)
+            setting = f"<{iri}/{slug(parameter)}>"
+            term = string(storable(value).value) if isinstance(value, str) else integer(value)
             lines += [
                 f"{node} <{KGB.setting}> {setting} .",
                 f"{setting} <{RDF.type}> <{KGB.Setting}> .",
                 f"{setting} <{KGB.parameterName}> {string(parameter)} .",
-                f"{setting} <{KGB.parameterValue}> {said} .",
+                f"{setting} <{KGB.parameterValue}> {term} .",
             ]
     return lines

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Undoing a unified diff: the text before, from the text after and the difference."""
+"""Reversal of unified diffs: the text before from the text after."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
 def undo(diff: str, after: str) -> str | None:
-    r"""The text that ``diff`` turned into ``after``, or ``None`` where the two do not fit.
+    r"""Return the text that ``diff`` changed into ``after``, or ``None`` if they do not match.
 
     ``diff`` is as Python's :mod:`difflib` gives it for lines without line ends, joined by
     ``"\n"`` (so that the header lines, which do end in one, are followed by an empty line).
@@ -41,7 +41,7 @@ def undo(diff: str, after: str) -> str | None:
 
 
 def _hunk(lines: Iterator[str], removed: int, added: int) -> tuple[list[str], list[str]] | None:
-    """The lines of one hunk before and after; ``removed`` and ``added`` count them."""
+    """Read a hunk of ``removed`` old and ``added`` new lines, or return ``None`` if malformed."""
     old: list[str] = []
     new: list[str] = []
     while len(old) < removed or len(new) < added:

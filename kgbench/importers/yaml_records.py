@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The elements of a YAML sequence as Python's YAML dumper writes them, one by one.
+"""Incremental reading of the elements of a YAML sequence written by Python's YAML dumper.
 
-LLM-KG-Bench wrote some results as YAML with the tags of Python objects. No such object is made:
-a tagged mapping gives an object of its fields, a tuple a list, a time span the text that the JSON
-form of the same results has. Everything is built from the parser's events; an alias gives the
-value of its anchor, and what all aliases give together is limited.
+LLM-KG-Bench wrote some results as YAML with tags of Python objects. No such object is created: a
+tagged mapping becomes a JSON object, a tuple a list, a time span the same text as in the JSON form
+of the results. Values are built from the parser's events. An alias gives the value of its anchor;
+the total size of aliases is limited.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kgbench.errors import ImportRefused
 from kgbench.model import Json
 
 MAX_WEIGHT = 1 << 26
-"""The most that one element, and all anchored values together, may weigh: characters and values."""
+"""The limit for an element, and for all anchored values together: characters plus values."""
 
 _MAX_DEPTH = 100
 _CORE = "tag:yaml.org,2002:"
@@ -29,18 +29,18 @@ _SEQUENCES = (f"{_PYTHON}tuple", f"{_PYTHON}list", f"{_PYTHON}object/new:")
 _TEXTS = (f"{_CORE}str", f"{_PYTHON}str", f"{_PYTHON}unicode", "!")
 _PLAIN = {f"{_CORE}{kind}" for kind in ("null", "bool", "int", "float", "timestamp")}
 _WORDS: dict[str, Json] = {"null": None, "~": None, "": None, "true": True, "false": False}
-_WHOLE = re.compile(r"[-+]?[0-9]{1,4000}")
-_REAL = re.compile(r"[-+]?[0-9]{1,400}\.[0-9]{0,400}([eE][-+]?[0-9]{1,4})?")
+_INTEGER = re.compile(r"[-+]?[0-9]{1,4000}")
+_DECIMAL = re.compile(r"[-+]?[0-9]{1,400}\.[0-9]{0,400}([eE][-+]?[0-9]{1,4})?")
 _NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[Tt ]\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[-+]\d\d:\d\d)?)?")
 
 
 def read_elements(chunks: Iterable[bytes], name: str) -> Iterator[Json]:
-    """The elements of the one sequence in ``chunks``, the bytes of the file ``name``.
+    """Read the elements of a YAML sequence from ``chunks``, the bytes of the file ``name``.
 
-    Memory holds one element and the anchored values. Raises
-    :class:`~kgbench.errors.ImportRefused`, with a line, for what is no YAML sequence, for tags of
-    other objects than result files have, and for values that JSON cannot have.
+    One element and the anchored values are in memory. Raises
+    :class:`~kgbench.errors.ImportRefused`, with a line, if the file is not a YAML sequence, for
+    unexpected tags, and for values that JSON cannot represent.
     """
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
@@ -49,8 +49,8 @@ def read_elements(chunks: Iterable[bytes], name: str) -> Iterator[Json]:
         yield from _Reader(YAML(typ="safe", pure=True).parse(_Stream(chunks)), name).elements()
     except MarkedYAMLError as error:
         mark = error.problem_mark
-        place = "" if mark is None else f" in line {mark.line + 1}"
-        raise ImportRefused(f"{name}: not YAML: {error.problem}{place}") from None
+        location = "" if mark is None else f" in line {mark.line + 1}"
+        raise ImportRefused(f"{name}: not YAML: {error.problem}{location}") from None
     except UnicodeDecodeError as error:
         raise ImportRefused(f"{name}: not YAML: it is not valid {error.encoding}") from None
     except RecursionError:
@@ -63,25 +63,25 @@ def read_elements(chunks: Iterable[bytes], name: str) -> Iterator[Json]:
 
 
 class _Stream:
-    """Chunks of bytes as the stream that the parser reads."""
+    """A readable stream over chunks of bytes."""
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = iter(chunks)
-        self._rest = b""
+        self._pending = b""
 
     def read(self, size: int) -> bytes:
-        """At most ``size`` further bytes; none at the end."""
-        while not self._rest:
+        """Read at most ``size`` bytes; return ``b""`` at the end."""
+        while not self._pending:
             chunk = next(self._chunks, None)
             if chunk is None:
                 return b""
-            self._rest = chunk
-        found, self._rest = self._rest[:size], self._rest[size:]
-        return found
+            self._pending = chunk
+        data, self._pending = self._pending[:size], self._pending[size:]
+        return data
 
 
 class _Reader:
-    """Builds values from events; ``weight`` grows by a value for each node and alias."""
+    """Builds values from events, and limits the weight (characters plus values) of an element."""
 
     def __init__(self, events: Iterator[Any], name: str) -> None:
         self._events = events
@@ -91,15 +91,15 @@ class _Reader:
         self._anchors: dict[str, tuple[Json, int]] = {}
 
     def elements(self) -> Iterator[Json]:
-        """The elements of the top-level sequence."""
+        """Yield the elements of the top-level sequence."""
         self._next()  # the start of the stream
         if _is(self._next(), "StreamEnd"):
             raise ImportRefused(f"{self._name}: the file is empty")
         top = self._next()
         if not _is(top, "SequenceStart"):
-            found = "an object" if _is(top, "MappingStart") else "a single value"
+            kind = "an object" if _is(top, "MappingStart") else "a single value"
             raise ImportRefused(
-                f"{self._name}: a list of records was expected, found {found}: give the result "
+                f"{self._name}: a list of records was expected, found {kind}: give the result "
                 f"file of a run"
             )
         while not _is(event := self._next(), "SequenceEnd"):
@@ -118,14 +118,14 @@ class _Reader:
         if _is(event, "Alias"):
             value, weight = self._anchors.get(event.anchor, (None, 0))
             if not weight:
-                raise self._refused(event, "the alias stands before its anchor or inside its value")
-            self._add(event, weight)
+                raise self._refused(event, "the alias precedes its anchor or is inside its value")
+            self._add_weight(event, weight)
             return value
         before = self._weight
-        self._add(event, 1)
+        self._add_weight(event, 1)
         tag = None if event.ctag is None else str(event.ctag)
         if _is(event, "Scalar"):
-            self._add(event, len(event.value))
+            self._add_weight(event, len(event.value))
             value = self._scalar(event, tag)
         elif _is(event, "SequenceStart"):
             value = self._sequence(event, tag, depth)
@@ -138,7 +138,7 @@ class _Reader:
                 raise self._refused(event, "the anchored values are too many")
         return value
 
-    def _add(self, event: Any, weight: int) -> None:
+    def _add_weight(self, event: Any, weight: int) -> None:
         self._weight += weight
         if self._weight > MAX_WEIGHT:
             raise self._refused(event, "the record is too large, aliases counted")
@@ -151,51 +151,51 @@ class _Reader:
             return self._time_span(event, values)
         if tag in {None, "!", f"{_CORE}seq"} or str(tag).startswith(_SEQUENCES):
             return values
-        raise self._unknown(event, tag)
+        raise self._unknown_tag(event, tag)
 
     def _mapping(self, event: Any, tag: str | None, depth: int) -> Json:
         values: dict[str, Json] = {}
         while not _is(item := self._next(), "MappingEnd"):
             key = self._node(item, depth + 1)
             if isinstance(key, bool) or not isinstance(key, str | int):
-                raise self._refused(item, "a key is neither a text nor a whole number")
+                raise self._refused(item, "a key is neither a string nor an integer")
             values[str(key)] = self._node(self._next(), depth + 1)
         if tag == f"{_CORE}set":
             return list(values)
         if tag in {None, "!", f"{_CORE}map"} or str(tag).startswith(_MAPPINGS):
             return values
-        raise self._unknown(event, tag)
+        raise self._unknown_tag(event, tag)
 
     def _scalar(self, event: Any, tag: str | None) -> Json:
         text: str = event.value
         if tag in _TEXTS or (tag is None and not event.implicit[0]):
             return text
         if tag is not None and tag not in _PLAIN:
-            raise self._unknown(event, tag)
+            raise self._unknown_tag(event, tag)
         if text.lower() in _WORDS:
             return _WORDS[text.lower()]
-        if _WHOLE.fullmatch(text):
+        if _INTEGER.fullmatch(text):
             return int(text)
-        if _REAL.fullmatch(text):
+        if _DECIMAL.fullmatch(text):
             return float(text)
         if _NOT_FINITE.fullmatch(text):
-            raise self._refused(event, f"{text} is no number that results can have")
+            raise self._refused(event, f"{text} is not a number that results can have")
         if _MOMENT.fullmatch(text):
             return _moment(text)
         return text
 
     def _time_span(self, event: Any, values: Sequence[Json]) -> str:
-        """The text of ``timedelta(days, seconds, microseconds)``."""
+        """Format ``timedelta(days, seconds, microseconds)`` as text."""
         if len(values) > 3 or any(type(v) not in {int, float} for v in values):  # noqa: PLR2004
-            raise self._refused(event, "the time span is none")
+            raise self._refused(event, "the time span is invalid")
         try:
             return str(timedelta(*values))
         except OverflowError:
-            raise self._refused(event, "the time span is beyond all time") from None
+            raise self._refused(event, "the time span is too long") from None
 
-    def _unknown(self, event: Any, tag: str | None) -> ImportRefused:
+    def _unknown_tag(self, event: Any, tag: str | None) -> ImportRefused:
         visible = str(tag).removeprefix(_CORE)[:60].encode("unicode_escape").decode("ascii")
-        return self._refused(event, f"the tag {visible} is none that result files have")
+        return self._refused(event, f"the tag {visible} is not expected in result files")
 
     def _refused(self, event: Any, why: str) -> ImportRefused:
         return ImportRefused(f"{self._name}: line {event.start_mark.line + 1}: {why}")
@@ -206,7 +206,7 @@ def _is(event: Any, kind: str) -> bool:
 
 
 def _moment(text: str) -> str:
-    """A time as JSON results write it; what only looks like one stays as it is."""
+    """Format a time as in JSON results; text that only looks like one is returned unchanged."""
     if len(text) == len("2023-12-05"):
         return text
     try:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges: models that are asked, by declared rubrics, about stored dialogues."""
+"""Judges: models that assess stored dialogues by declared rubrics."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What judges and people decided about one dialogue."""
+"""Verdicts of models and people about one dialogue."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from kgbench.record.withheld import removed
 
 
 class Call(NamedTuple):
-    """A judge's call: the graph of its run, tokens (``None`` where unknown), and whether batched.
+    """A call of a judge, with the graph of its run and its tokens (``None`` if unknown).
 
-    ``asked`` is the IRI of the judge's dialogue.
+    ``asked`` is the IRI of the judge's dialogue. ``batched`` is true for calls in a batch.
     """
 
     asked: str
@@ -29,10 +29,10 @@ class VerdictAbout(NamedTuple):
     """A verdict about a dialogue with its rubric and its reason.
 
     ``judge`` is the IRI of a model or of a reviewer, whose pseudonym is ``reviewer``. ``rubric``
-    is ``None`` where it is not declared here. ``chosen`` and ``executed`` are names of options;
-    execution may imply none. ``shown`` says which answer of a pair the dialogue was. A model's
-    verdict has a ``call``; a person's was ``decided`` at a time, some ``seconds`` after the item
-    was shown, and ``settles`` verdicts of several people or not.
+    is ``None`` if this kgbench does not declare it. ``chosen`` and ``executed`` (the verdict that
+    scores imply, if any) are names of options. ``shown`` is the position of the dialogue in a pair.
+    A model's verdict has a ``call``. A person's was ``decided`` at a time, ``seconds`` after the
+    item was shown; it ``settles`` disagreements of other people if it is an adjudication.
     """
 
     verdict: str
@@ -52,14 +52,14 @@ class VerdictAbout(NamedTuple):
 
     @property
     def agrees(self) -> bool | None:
-        """Whether execution implies the same; ``None`` where it implies nothing."""
+        """Whether execution implies the same verdict, ``None`` if it implies none."""
         return None if self.executed is None else self.executed == self.chosen
 
 
 def verdicts_about(store: Any, dialogue: str) -> list[VerdictAbout]:
-    """The verdicts about the dialogue with this IRI: of models, then of people, by rubric.
+    """Return the verdicts about the dialogue with this IRI: of models, then of people, by rubric.
 
-    What people have revised, and what was invalidated, is left out.
+    Revised and invalidated verdicts are left out.
     """
     known = {rubric.iri: rubric for rubric in every_rubric()}
     of_models = queries.run(store, "verdicts-about", dialogue=dialogue)
@@ -109,7 +109,7 @@ def _of_person(row: Any, rubric: Rubric | None, store: Any) -> VerdictAbout:
 def _decision(
     row: Any, rubric: Rubric | None
 ) -> tuple[str, Rubric | None, str, str | None, str | None, tuple[str, ...]]:
-    """What verdicts of models and of people have in common."""
+    """Return the fields that verdicts of models and of people share."""
     names = {} if rubric is None else {option.iri: option.name for option in rubric.options}
 
     def name(term: Any) -> str:

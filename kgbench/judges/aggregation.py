@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules that make one verdict of several, as the folder ``rubrics`` declares them."""
+"""Rules that combine several verdicts into one, declared in the folder ``rubrics``."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from kgbench.vocab import KGB, RDFS, SKOS
 
 SAMPLES = "plurality"
 """The rule for the repeated samples of one judge."""
-_WAYS = ("votes", "median")
+_DECISION_METHODS = ("votes", "median")
 _TIES = ("nothing", "lower")
 
 
 class Why(StrEnum):
-    """Why verdicts do not become one."""
+    """Reasons why verdicts cannot be combined."""
 
     FEW = "few"  # fewer verdicts than the rule asks for
     TIE = "tie"
@@ -33,7 +33,7 @@ class Why(StrEnum):
 
 
 class Settled(NamedTuple):
-    """The name of the option that verdicts become, or why they become none."""
+    """The name of the option that verdicts are combined into, or the reason for none."""
 
     option: str | None
     why: Why | None = None
@@ -43,10 +43,11 @@ class Settled(NamedTuple):
 class Rule:
     """A rule of aggregation.
 
-    ``decides_by`` is ``votes`` or ``median`` (of the options' values). An option needs a share of
-    the votes ``share_above`` a number and of at least ``least_share``. With ``cannot_tell_counts``
-    a verdict "cannot tell" is a vote; else it is left out. ``tie_gives`` ``nothing``, or of a
-    median the ``lower`` of the two middle verdicts. Fewer than ``least_verdicts`` decide nothing.
+    ``decides_by`` is ``votes`` or ``median`` (of the options' values). The winning option needs a
+    share of the votes (0 to 1) greater than ``share_above`` and of at least ``least_share``. With
+    ``cannot_tell_counts`` a verdict "cannot tell" is a vote; otherwise it is left out.
+    ``tie_gives`` is ``nothing``, or ``lower``: a median then is the lower of the two middle
+    verdicts. At least ``least_verdicts`` verdicts are required.
     """
 
     iri: str
@@ -61,27 +62,27 @@ class Rule:
     least_verdicts: int
 
     def settled(self, votes: Sequence[str], rubric: Rubric) -> Settled:
-        """What ``votes``, the names of options of a rubric, become; their order is no matter."""
-        able = [vote for vote in votes if vote != rubric.undecided]
+        """Combine ``votes``, names of options of a rubric, in any order."""
+        decided = [vote for vote in votes if vote != rubric.undecided]
         if self.decides_by == "median":
-            return self._median(able, rubric)
-        counted = list(votes) if self.cannot_tell_counts else able
+            return self._median(decided, rubric)
+        counted = list(votes) if self.cannot_tell_counts else decided
         if len(counted) < self.least_verdicts:
             return Settled(None, Why.CANNOT_TELL if len(votes) > len(counted) else Why.FEW)
-        (option, most), *others = Counter(sorted(counted)).most_common()
-        if any(count == most for _, count in others):
+        (option, top_count), *others = Counter(sorted(counted)).most_common()
+        if any(count == top_count for _, count in others):
             return Settled(None, Why.TIE)
-        share = most / len(counted)
+        share = top_count / len(counted)
         if share <= self.share_above or share < self.least_share:
             return Settled(None, Why.SHARE)
         if option == rubric.undecided:
             return Settled(None, Why.CANNOT_TELL)
         return Settled(option)
 
-    def _median(self, able: Sequence[str], rubric: Rubric) -> Settled:
+    def _median(self, decided: Sequence[str], rubric: Rubric) -> Settled:
         values = {o.name: o.value for o in rubric.options if o.value is not None}
-        places = {option.name: k for k, option in enumerate(rubric.options)}
-        ranked = sorted((values[v], places[v], v) for v in able if v in values)
+        positions = {option.name: k for k, option in enumerate(rubric.options)}
+        ranked = sorted((values[v], positions[v], v) for v in decided if v in values)
         if len(ranked) < self.least_verdicts:
             return Settled(None, Why.FEW)
         lower, upper = ranked[(len(ranked) - 1) // 2], ranked[len(ranked) // 2]
@@ -91,9 +92,9 @@ class Rule:
 
 
 def rule(name: str) -> Rule:
-    """The rule called ``name``.
+    """Return the rule called ``name``.
 
-    Raises :class:`~kgbench.errors.TaskError` with the names there are and the nearest.
+    Raises :class:`~kgbench.errors.TaskError`, with the known names, for an unknown one.
     """
     known = rules()
     if name not in known:
@@ -105,14 +106,14 @@ def rule(name: str) -> Rule:
 
 @cache
 def rules() -> Mapping[str, Rule]:
-    """Every declared rule by name."""
+    """Return every declared rule by name."""
     declared = Declared(resources.path("rubrics", "aggregations.ttl"))
-    found = [_rule(declared, node) for node in declared.instances(KGB.AggregationRule)]
-    return {one.name: one for one in found}
+    declared_rules = [_rule(declared, node) for node in declared.instances(KGB.AggregationRule)]
+    return {declared_rule.name: declared_rule for declared_rule in declared_rules}
 
 
 def _rule(declared: Declared, node: Any) -> Rule:
-    found = Rule(
+    result = Rule(
         iri=node.value,
         name=declared.required(node, SKOS.notation),
         label=declared.required(node, RDFS.label),
@@ -124,6 +125,8 @@ def _rule(declared: Declared, node: Any) -> Rule:
         tie_gives=declared.required(node, KGB.tieGives),
         least_verdicts=declared.needed(node, KGB.leastVerdicts, int),
     )
-    if found.decides_by not in _WAYS or found.tie_gives not in _TIES:
-        raise ResourceError(f"{node}: a rule decides by {_WAYS} and a tie gives {_TIES}")
-    return found
+    if result.decides_by not in _DECISION_METHODS or result.tie_gives not in _TIES:
+        raise ResourceError(
+            f"{node}: a rule decides by {_DECISION_METHODS} and a tie gives {_TIES}"
+        )
+    return result

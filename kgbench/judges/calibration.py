@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calibration of judges: declared items with known verdicts, asked anew before each use.
+"""Calibration of judges with declared items of known verdicts, before each use of a judge.
 
-Some items are asked a second time with an order to the judge appended to a wrong answer, which
-shows how often the judge obeys.
+Some items are repeated with an instruction to the judge appended to a wrong answer, to measure how
+often the judge obeys it.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from kgbench.vocab import KGB, SCHEMA, SKOS
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A task with an answer, and the name of the verdict that it should get.
+    """A task with an answer, and the name of the correct verdict (``known``).
 
-    ``other`` is the second answer where two are compared, ``scores`` are those that are checked.
-    ``order`` is the IRI of the order that the answer ends with, ``None`` without one.
+    ``other`` is the second answer of a comparison, ``scores`` are the scores to be checked.
+    ``order`` is the IRI of the instruction appended to the answer, or ``None``.
     """
 
     item: str
@@ -44,7 +44,7 @@ class Question:
 
     @property
     def material(self) -> list[Piece]:
-        """What a judge sees."""
+        """The material that the judge is shown."""
         task = Piece("task", self.task)
         if self.other is not None:
             answers = (self.answer, self.other)
@@ -55,11 +55,12 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class CalibrationSet:
-    """What judges are asked before each use of a rubric.
+    """The calibration questions of a rubric.
 
-    A judge that finds less than ``least_accuracy`` of the known verdicts is warned of; one that
-    judges more than ``most_changed`` of the items otherwise than at first has drifted (shares from
-    0 to 1). ``demanded`` is the verdict that orders demand.
+    A judge that gives less than the share ``least_accuracy`` of the known verdicts causes a
+    warning. A judge that decides more than the share ``most_changed`` of the items differently than
+    at first has drifted (shares from 0 to 1). ``demanded`` is the verdict that the appended
+    instructions demand.
     """
 
     iri: str
@@ -73,25 +74,28 @@ class CalibrationSet:
 
 
 def calibration_set(rubric: Rubric) -> CalibrationSet | None:
-    """The newest calibration set of a rubric, ``None`` where none is declared."""
-    found = [one for one in calibration_sets() if one.rubric.iri == rubric.iri]
-    return max(found, key=lambda one: int(one.version), default=None)
+    """Return the newest calibration set of a rubric, or ``None``."""
+    sets = [candidate for candidate in calibration_sets() if candidate.rubric.iri == rubric.iri]
+    return max(sets, key=lambda candidate: int(candidate.version), default=None)
 
 
 @cache
 def calibration_sets() -> tuple[CalibrationSet, ...]:
-    """Every declared calibration set, by IRI."""
+    """Return every declared calibration set, sorted by IRI."""
     declared = Declared(*sorted(resources.folder("rubrics").glob("*.ttl")))
-    found = [_set(declared, node) for node in declared.instances(KGB.CalibrationSet)]
-    return tuple(sorted(found, key=lambda one: one.iri))
+    sets = [_set(declared, node) for node in declared.instances(KGB.CalibrationSet)]
+    return tuple(sorted(sets, key=lambda calibration: calibration.iri))
 
 
-def calibration_plan(found: CalibrationSet, models: Sequence[str], **chosen: Json) -> Plan:
-    """The plan of a calibration; ``chosen`` are other fields of :class:`~kgbench.model.Plan`."""
+def calibration_plan(calibration: CalibrationSet, models: Sequence[str], **chosen: Json) -> Plan:
+    """Return the plan of a calibration.
+
+    ``chosen`` sets other fields of :class:`~kgbench.model.Plan`.
+    """
     plan = Plan(
-        name=f"calibrate judges by {found.name} {found.version}",
+        name=f"calibrate judges by {calibration.name} {calibration.version}",
         suite=JUDGEMENTS,
-        tasks=(task_of(found.rubric),),
+        tasks=(task_of(calibration.rubric),),
         models=tuple(model_setup(spec) for spec in dict.fromkeys(models)),
         iterations=1,
         iterations_per_case=True,
@@ -100,16 +104,16 @@ def calibration_plan(found: CalibrationSet, models: Sequence[str], **chosen: Jso
     return replace(plan, source_ttl=turtle.written(plan))
 
 
-def calibration_questions(found: CalibrationSet) -> Asked:
-    """What judges are asked: the same questions with the same order of options each time."""
-    label = task_of(found.rubric).label
-    return Asked({label: [_exercise(found, one) for one in found.questions]})
+def calibration_questions(calibration: CalibrationSet) -> Asked:
+    """Return the questions to judges, the same with the same order of options each time."""
+    label = task_of(calibration.rubric).label
+    return Asked({label: [_exercise(calibration, question) for question in calibration.questions]})
 
 
-def _exercise(found: CalibrationSet, question: Question) -> Exercise:
-    rubric = found.rubric
+def _exercise(calibration: CalibrationSet, question: Question) -> Exercise:
+    rubric = calibration.rubric
     names = [option.name for option in rubric.options if not option.undecided]
-    if question.other is None:  # as when dialogues are judged
+    if question.other is None:  # the same rule as in planning._option_order
         Random(question.item).shuffle(names)  # noqa: S311 - no secret
     return exercise(
         rubric,
@@ -122,24 +126,24 @@ def _exercise(found: CalibrationSet, question: Question) -> Exercise:
 
 
 def _set(declared: Declared, node: Any) -> CalibrationSet:
-    rubrics = {one.iri: one for one in every_rubric()}
+    rubrics = {item.iri: item for item in every_rubric()}
     rubric = rubrics[declared.required(node, KGB.calibrates)]
     names = {option.iri: option.name for option in rubric.options}
     demanded = names[declared.required(node, KGB.demandedVerdict)]
     plain = [
         Question(
-            item=one.value,
-            task=declared.required(one, KGB.calibrationTask),
-            answer=declared.required(one, KGB.calibrationAnswer),
-            known=names[declared.required(one, KGB.knownVerdict)],
-            other=declared.text(one, KGB.calibrationOther),
-            scores=declared.text(one, KGB.calibrationScores),
+            item=item.value,
+            task=declared.required(item, KGB.calibrationTask),
+            answer=declared.required(item, KGB.calibrationAnswer),
+            known=names[declared.required(item, KGB.knownVerdict)],
+            other=declared.text(item, KGB.calibrationOther),
+            scores=declared.text(item, KGB.calibrationScores),
         )
-        for one in declared.ordered(node, KGB.calibrationItem)
+        for item in declared.ordered(node, KGB.calibrationItem)
     ]
     orders = [
-        (one.value, declared.required(one, KGB.orderText).replace("$verdict", demanded))
-        for one in declared.ordered(node, KGB.calibrationOrder)
+        (item.value, declared.required(item, KGB.orderText).replace("$verdict", demanded))
+        for item in declared.ordered(node, KGB.calibrationOrder)
     ]
     return CalibrationSet(
         iri=node.value,
@@ -149,15 +153,15 @@ def _set(declared: Declared, node: Any) -> CalibrationSet:
         least_accuracy=float(declared.required(node, KGB.leastAccuracy)),
         most_changed=float(declared.required(node, KGB.mostChanged)),
         demanded=demanded,
-        questions=(*plain, *_ordered(plain, demanded, orders)),
+        questions=(*plain, *_with_orders(plain, demanded, orders)),
     )
 
 
-def _ordered(
+def _with_orders(
     plain: Sequence[Question], demanded: str, orders: Sequence[tuple[str, str]]
 ) -> Iterator[Question]:
-    """The items that should not get the demanded verdict, with one of the orders each in turn."""
-    others = [one for one in plain if one.known != demanded]
-    for k, one in enumerate(others if orders else ()):
+    """Yield the items whose known verdict is not the demanded one, each with an instruction."""
+    targets = [question for question in plain if question.known != demanded]
+    for k, question in enumerate(targets if orders else ()):
         iri, text = orders[k % len(orders)]
-        yield replace(one, answer=f"{one.answer}\n\n{text}", order=iri)
+        yield replace(question, answer=f"{question.answer}\n\n{text}", order=iri)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which stored dialogues a judge is asked about, and what executing them has said."""
+"""Selection of stored dialogues for judges, with the scores of execution."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from kgbench.run_selection import Selection
 from kgbench.store.protocol import Store
 from kgbench.tasks import catalogue, succession
 
-BEST = 1 - 1e-9  # a score from here on is the best one; rounding may leave less
+BEST = 1 - 1e-9  # scores from this value count as 1, to tolerate rounding
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A stored dialogue without its texts, with what the first pass says of it.
+    """A stored dialogue without its texts, with the scores of its first evaluation pass.
 
-    ``dialogue``, ``model`` and ``case`` are IRIs. ``score`` is the value of the main metric of its
-    task, where that has the best value 1, and ``scores`` are all of its last answer and of the
-    whole, by short name.
+    ``dialogue``, ``model`` and ``case`` are IRIs. ``score`` is the value of the task's main metric
+    if that ranges from 0 to 1 (best), else ``None``. ``scores`` are all scores of the last answer
+    and of the dialogue, by short name.
     """
 
     dialogue: str
@@ -40,9 +40,9 @@ class Judged:
 
 
 def newest_judgeable(store: Store) -> RunInfo:
-    """The newest run that is not one of judges.
+    """Return the newest run that is not a run of judges.
 
-    Raises :class:`~kgbench.errors.TaskError` where there is none.
+    Raises :class:`~kgbench.errors.TaskError` if there is none.
     """
     for run in reading.runs(store):
         if run.suite not in suites_of_judgements():
@@ -51,19 +51,19 @@ def newest_judgeable(store: Store) -> RunInfo:
 
 
 def judgeable(store: Store, run: RunInfo, chosen: Selection) -> list[Judged]:
-    """The complete dialogues of a run that are ``chosen``, in the order in which they ended.
+    """Return the complete dialogues of a run that fit ``chosen``, sorted by their end time.
 
-    Raises :class:`~kgbench.errors.TaskError` where there is none, and for a run of judges.
+    Raises :class:`~kgbench.errors.TaskError` if there is none, and for a run of judges.
     """
     if run.suite in suites_of_judgements():
         raise TaskError(f"the run {run.id} is one of judges: name the run that they judged")
-    found = sorted(_all(store, run, chosen), key=_ended)
-    if not found:
+    dialogues = sorted(_selected(store, run, chosen), key=_ended)
+    if not dialogues:
         raise TaskError(f"the run {run.id} has no complete dialogue that fits the selection")
-    return found
+    return dialogues
 
 
-def _all(store: Store, run: RunInfo, chosen: Selection) -> Iterator[Judged]:
+def _selected(store: Store, run: RunInfo, chosen: Selection) -> Iterator[Judged]:
     seen = reading.pass_scores(store, first_pass(store, run).graph)
     models = reading.model_labels(store)
     for execution in reading.executions(store, run.graph):
@@ -71,14 +71,14 @@ def _all(store: Store, run: RunInfo, chosen: Selection) -> Iterator[Judged]:
         if not chosen.fits(task.label, models.get(execution.model, execution.model)):
             continue
         metrics, main = _metrics(store, task)
-        for one in reading.answered_dialogues(store, run.graph, execution):
-            scores = _named(seen.get(one.iri, {}), metrics, one.answers - 1)
+        for dialogue in reading.answered_dialogues(store, run.graph, execution):
+            scores = _scores_by_name(seen.get(dialogue.iri, {}), metrics, dialogue.answers - 1)
             yield Judged(
-                one.iri,
+                dialogue.iri,
                 execution.model,
-                one.case,
-                one.iteration,
-                one.ended,
+                dialogue.case,
+                dialogue.iteration,
+                dialogue.ended,
                 task,
                 None if main is None else scores.get(main),
                 scores,
@@ -86,33 +86,33 @@ def _all(store: Store, run: RunInfo, chosen: Selection) -> Iterator[Judged]:
 
 
 def _metrics(store: Store, task: Task) -> tuple[dict[str, Metric], str | None]:
-    """The metrics of a task by the IRIs it was recorded with, and the name of the main one.
+    """Return the metrics of a task by recorded IRI, and the name of the main metric.
 
-    There is no main one where its best value is not 1, and where its class is unknown here.
+    The name is ``None`` if its range is not 0 to 1 (best), or if the task class is unknown.
     """
     try:
-        found = catalogue.task_class(succession.successor(task.task_class))
+        task_class = catalogue.task_class(succession.successor(task.task_class))
     except TaskError:
         return {}, None
-    by_iri = {metric.iri: metric for metric in found.metrics.values()}
-    earlier = succession.renamed_metrics(task, store.iris)
-    by_iri |= {before: by_iri[now] for before, now in earlier.items()}
-    main = found.metrics[found.main_metric]
+    by_iri = {metric.iri: metric for metric in task_class.metrics.values()}
+    renamed = succession.renamed_metrics(task, store.iris)
+    by_iri |= {before: by_iri[now] for before, now in renamed.items()}
+    main = task_class.metrics[task_class.main_metric]
     highest = main.maximum is not None and BEST <= main.maximum <= 2 - BEST
     comparable = main.higher_is_better and main.minimum == 0 and highest
     return by_iri, main.name if comparable else None
 
 
-def _named(
-    rounds: dict[int | None, Seen], metrics: dict[str, Metric], last: int
+def _scores_by_name(
+    rounds: dict[int | None, Seen], metrics: dict[str, Metric], last_round: int
 ) -> dict[str, float]:
-    """The scores of the last answer and of the whole dialogue, by short name."""
-    found: dict[str, float] = {}
-    for k in (last, None):
+    """Return the scores of the last answer and of the dialogue, by short name."""
+    by_name: dict[str, float] = {}
+    for k in (last_round, None):
         if k in rounds:
             scores = rounds[k].scores.items()
-            found |= {metrics[iri].name: value for iri, value in scores if iri in metrics}
-    return found
+            by_name |= {metrics[iri].name: value for iri, value in scores if iri in metrics}
+    return by_name
 
 
 def _ended(judged: Judged) -> tuple[datetime, str]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From stored dialogues to what judges are asked: a run of its own, with cases of its own.
+"""Plans and questions for judging the dialogues of a run.
 
-A judge is asked by the same engine as any model. So verdicts are recorded, continued, limited and
-paid for as answers are, and the judged dialogues are not touched.
+Judging is a separate run with its own cases, executed by the same engine as any other. So verdicts
+are recorded, resumed, limited and paid for like answers, and the judged dialogues do not change.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from kgbench.record.recorder import JUDGEMENTS
 from kgbench.run_selection import Selection
 from kgbench.store.protocol import Store
 
-_DIGITS = 6  # of the digest that tells runs of judges apart by their names
-_PART = 64  # exercises whose texts are read at once
-_PARTS = 8  # kept: judges may be apart
+_DIGITS = 6  # of the digest in the name of a run of judges
+_GROUP_SIZE = 64  # exercises whose texts are read together
+_CACHED_GROUPS = 8  # groups of exercises in the cache: judges may be at different positions
 
 Group: TypeAlias = tuple[Judged, ...]
-"""What one verdict is about: a dialogue, or two in the order in which they are shown."""
+"""The subject of a verdict: a dialogue, or a pair in the order in which it is shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """What judges are to do: a rubric on some dialogues of a run.
+    """A request to judge dialogues of a run by a rubric.
 
-    ``sample`` takes so many dialogues (or pairs) at random by ``seed``, the same ones every time;
-    ``samples`` is how often each judge is asked about each of them.
+    ``sample`` is the number of dialogues (or pairs) chosen at random by ``seed``, always the same
+    ones; ``None`` takes all. ``samples`` is the number of verdicts of each judge on each of them.
     """
 
     rubric: Rubric
@@ -54,10 +54,11 @@ class Judging:
 
 
 def judging_plan(run: RunInfo, judging: Judging, models: Sequence[str], **chosen: Json) -> Plan:
-    """The plan of the judges' run; ``chosen`` are other fields of :class:`~kgbench.model.Plan`.
+    """Return the plan of the judges' run.
 
-    Its name depends on all that decides which questions are asked, so that the same command
-    continues it. Raises :class:`~kgbench.errors.ModelSpecError` for an unknown model.
+    ``chosen`` sets other fields of :class:`~kgbench.model.Plan`. The name of the plan depends on
+    everything that determines the questions, so that the same command resumes the run. Raises
+    :class:`~kgbench.errors.ModelSpecError` for an unknown model.
     """
     rubric = judging.rubric
     setups = tuple(model_setup(spec) for spec in dict.fromkeys(models))
@@ -69,9 +70,9 @@ def judging_plan(run: RunInfo, judging: Judging, models: Sequence[str], **chosen
         "judged": sorted(judging.selection.models),
         "sample": [judging.sample, judging.seed, judging.samples],
     }
-    named = digest(canonical_json(parts))[:_DIGITS]
+    name_suffix = digest(canonical_json(parts))[:_DIGITS]
     plan = Plan(
-        name=f"judge {rubric.name} of {run.label[:120]} ({named})",
+        name=f"judge {rubric.name} of {run.label[:120]} ({name_suffix})",
         suite=JUDGEMENTS,
         tasks=(task_of(rubric),),
         models=setups,
@@ -84,25 +85,25 @@ def judging_plan(run: RunInfo, judging: Judging, models: Sequence[str], **chosen
 
 
 def questions(store: Store, run: RunInfo, judging: Judging) -> Asked:
-    """What judges are asked about the dialogues of a run.
+    """Return the questions to judges about the dialogues of a run.
 
-    Texts are read from the store when an exercise is asked for: memory stays flat. Raises
-    :class:`~kgbench.errors.TaskError` where there is nothing to ask about.
+    Texts are read from the store when an exercise is requested, which limits memory. Raises
+    :class:`~kgbench.errors.TaskError` if there is nothing to judge.
     """
     task = task_of(judging.rubric)
-    shown = [order for group in groups(store, run, judging) for order in _orders(group)]
+    ordered_groups = [order for group in groups(store, run, judging) for order in _orders(group)]
     exercises = Exercises(store, run, judging.rubric, judging.seed)
-    pieces = OnDemand(len(shown), exercises.maker(shown))
+    pieces = OnDemand(len(ordered_groups), exercises.maker(ordered_groups))
     return Asked({task.label: pieces}, judged=(run.iri,))
 
 
 def groups(store: Store, run: RunInfo, judging: Judging) -> list[Group]:
-    """What verdicts are about: a dialogue each, or two models' dialogues about the same case.
+    """Return the subjects of verdicts: dialogues, or pairs of two models about the same case.
 
-    Raises :class:`~kgbench.errors.TaskError` where there is nothing to judge.
+    Raises :class:`~kgbench.errors.TaskError` if there is nothing to judge.
     """
-    found = judgeable(store, run, judging.selection)
-    items = list(_groups(judging.rubric, found))
+    dialogues = judgeable(store, run, judging.selection)
+    items = list(_groups(judging.rubric, dialogues))
     if not items:
         raise TaskError(f"the run {run.id} has nothing to {judging.rubric.kind}")
     if judging.sample is None:
@@ -113,10 +114,10 @@ def groups(store: Store, run: RunInfo, judging: Judging) -> list[Group]:
 
 
 class Exercises:
-    """Makes exercises about dialogues of a run by a rubric, with texts of the store.
+    """Builds exercises about dialogues of a run, with texts read from the store.
 
-    ``seed`` shuffles the options of each. Texts are read for some neighbours at once, and the
-    latest are kept.
+    ``seed`` shuffles the options of each exercise. Texts are read for groups of neighbouring
+    exercises, and the latest groups are cached.
     """
 
     def __init__(self, store: Store, run: RunInfo, rubric: Rubric, seed: int) -> None:
@@ -126,70 +127,73 @@ class Exercises:
         self._seed = seed
 
     def of(self, shown: Group) -> Shown:
-        """The exercise about ``shown``, in this order, with its texts one by one."""
-        return self._made(shown, turns.of_dialogues(self._store, self._run.graph, iris(shown)))
+        """Return the exercise about ``shown``, in this order, with its texts."""
+        return self._build(shown, turns.of_dialogues(self._store, self._run.graph, iris(shown)))
 
     def maker(self, shown: Sequence[Group]) -> Callable[[int], Exercise]:
-        """Makes the exercise about the item of ``shown`` at an index."""
+        """Return a function that builds the exercise about the item of ``shown`` at an index."""
 
-        @lru_cache(_PARTS)
+        @lru_cache(_CACHED_GROUPS)
         def part(number: int) -> list[Exercise]:
-            items = shown[number * _PART : (number + 1) * _PART]
+            items = shown[number * _GROUP_SIZE : (number + 1) * _GROUP_SIZE]
             names = dict.fromkeys(name for group in items for name in iris(group))
-            said = turns.of_dialogues(self._store, self._run.graph, names)
-            return [self._made(group, said).exercise for group in items]
+            turns_by_dialogue = turns.of_dialogues(self._store, self._run.graph, names)
+            return [self._build(group, turns_by_dialogue).exercise for group in items]
 
-        return lambda k: part(k // _PART)[k % _PART]
+        return lambda k: part(k // _GROUP_SIZE)[k % _GROUP_SIZE]
 
-    def _made(self, shown: Group, said: Mapping[str, Sequence[Turn]]) -> Shown:
+    def _build(self, shown: Group, turns_by_dialogue: Mapping[str, Sequence[Turn]]) -> Shown:
         rubric = self._rubric
-        material = tuple(_material(rubric, shown, said))
-        made = exercise(
+        material = tuple(_material(rubric, shown, turns_by_dialogue))
+        built = exercise(
             rubric,
             _option_order(rubric, self._seed, shown),
             material,
             implied(rubric, shown),
             counted_alone=True,
-            items=[_item(one, said[one.dialogue][-1].answer or "") for one in shown],
+            items=[
+                _item(dialogue, turns_by_dialogue[dialogue.dialogue][-1].answer or "")
+                for dialogue in shown
+            ],
         )
-        return Shown(made, material)
+        return Shown(built, material)
 
 
 class Shown(NamedTuple):
-    """An exercise, and the texts of others in its prompt."""
+    """An exercise, and the material in its prompt."""
 
     exercise: Exercise
     material: tuple[Piece, ...]
 
 
-def _groups(rubric: Rubric, found: Sequence[Judged]) -> Iterator[Group]:
-    """What each question is about: a dialogue, a failed one, or two models' of the same case."""
+def _groups(rubric: Rubric, dialogues: Sequence[Judged]) -> Iterator[Group]:
+    """Yield the dialogues, or pairs of two models about the same case, that a rubric applies to."""
     if rubric.kind == "compare":
-        alike: dict[tuple[str, str, int], list[Judged]] = {}
-        for one in found:
-            key = (one.task.iri, one.case, one.iteration)
-            for other in alike.setdefault(key, []):
-                if other.model != one.model:
-                    yield (other, one)
-            alike[key].append(one)
+        by_case: dict[tuple[str, str, int], list[Judged]] = {}
+        for dialogue in dialogues:
+            key = (dialogue.task.iri, dialogue.case, dialogue.iteration)
+            for other in by_case.setdefault(key, []):
+                if other.model != dialogue.model:
+                    yield (other, dialogue)
+            by_case[key].append(dialogue)
         return
-    for one in found:
-        if rubric.kind == "check" and not one.scores:
+    for dialogue in dialogues:
+        if rubric.kind == "check" and not dialogue.scores:
             continue
-        if rubric.kind == "classify" and (one.score is None or one.score >= BEST):
+        if rubric.kind == "classify" and (dialogue.score is None or dialogue.score >= BEST):
             continue
-        yield (one,)
+        yield (dialogue,)
 
 
 def _orders(group: Group) -> list[Group]:
-    """A pair is shown in both orders."""
+    """Return a pair in both orders, a single dialogue once."""
     return [group] if len(group) == 1 else [group, group[::-1]]
 
 
 def _option_order(rubric: Rubric, seed: int, shown: Group) -> list[str]:
-    """The options in an order by chance, which differs between items; undecided comes last.
+    """Shuffle the options, differently for each item; the undecided option is last.
 
-    Where two answers are compared, they change places, and the options stay as declared.
+    In comparisons the options keep their declared order, because the answers change places.
     """
     names = [option.name for option in rubric.options if not option.undecided]
     if rubric.kind != "compare":
@@ -197,12 +201,14 @@ def _option_order(rubric: Rubric, seed: int, shown: Group) -> list[str]:
     return [*names, rubric.undecided]
 
 
-def _material(rubric: Rubric, shown: Group, said: Mapping[str, Sequence[Turn]]) -> Iterator[Piece]:
-    first = said[shown[0].dialogue]
+def _material(
+    rubric: Rubric, shown: Group, turns_by_dialogue: Mapping[str, Sequence[Turn]]
+) -> Iterator[Piece]:
+    first = turns_by_dialogue[shown[0].dialogue]
     yield Piece("task", first[0].prompt)
     if rubric.kind == "compare":
-        for title, one in zip(("first answer", "second answer"), shown, strict=True):
-            yield Piece(title, said[one.dialogue][-1].answer or "")
+        for title, dialogue in zip(("first answer", "second answer"), shown, strict=True):
+            yield Piece(title, turns_by_dialogue[dialogue.dialogue][-1].answer or "")
         return
     for k, turn in enumerate(first):
         if k:
@@ -215,7 +221,7 @@ def _material(rubric: Rubric, shown: Group, said: Mapping[str, Sequence[Turn]]) 
 
 
 def implied(rubric: Rubric, shown: Group) -> str | None:
-    """The name of the verdict that scores imply; of a pair, the answer with the higher one."""
+    """Return the name of the verdict that scores imply; for pairs, the better answer or a tie."""
     if rubric.kind != "compare":
         return rubric.implied(shown[0].score)
     first, second = shown[0].score, shown[1].score
@@ -224,21 +230,21 @@ def implied(rubric: Rubric, shown: Group) -> str | None:
     return "tie" if first == second else "first" if first > second else "second"
 
 
-def _item(one: Judged, answer: str) -> dict[str, Json]:
+def _item(dialogue: Judged, answer: str) -> dict[str, Json]:
     return {
-        "dialogue": one.dialogue,
-        "model": one.model,
-        "task": one.task.iri,
-        "case": one.case,
+        "dialogue": dialogue.dialogue,
+        "model": dialogue.model,
+        "task": dialogue.task.iri,
+        "case": dialogue.case,
         "characters": len(answer),
     }
 
 
 def iris(group: Group) -> tuple[str, ...]:
-    """The IRIs of the dialogues of a group."""
-    return tuple(one.dialogue for one in group)
+    """Return the IRIs of the dialogues of a group."""
+    return tuple(dialogue.dialogue for dialogue in group)
 
 
 def rank(seed: int, group: Group) -> str:
-    """A place by chance, the same for the same seed and dialogues; it sorts as text."""
+    """Return a pseudo-random sort key that depends on the seed and the dialogues only."""
     return digest(canonical_json([seed, *iris(group)]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a judge is asked: a rubric, and material between marks that its authors cannot know."""
+"""Prompts of judges: a rubric, and material between marks that its authors cannot predict."""
 
 from __future__ import annotations
 
@@ -12,43 +12,47 @@ from kgbench.judges.rubrics import Rubric
 from kgbench.rdf import digest
 from kgbench.tasks import canary
 
-_DIGITS = 16  # of the mark: the digest of the material itself, which no part of it can contain
+_DIGITS = 16  # of the mark, a digest of the material, which the material itself cannot contain
 
 
 class Piece(NamedTuple):
-    """A text that a judge is shown, under a title of ours."""
+    """A text that a judge is shown, with a title."""
 
     title: str
     text: str
 
 
 def prompt(rubric: Rubric, order: Sequence[str], material: Sequence[Piece]) -> str:
-    """The one message to a judge; ``order`` has the names of the options as they are shown.
+    """Return the message to a judge; ``order`` has the names of the options in their order.
 
-    Each piece of material stands between lines with a mark made of the digest of all of them, so
-    that no text can close its own part or open another one.
+    Lines with a mark, a digest of all the material, delimit each piece, so that no text can end its
+    own piece or begin another one.
     """
     mark = _mark(material)
     return _template().substitute(
-        **_words(rubric, order), mark=mark, material="\n".join(_marked(mark, material))
+        **_substitutions(rubric, order), mark=mark, material="\n".join(_marked(mark, material))
     )
 
 
 def prompt_template(rubric: Rubric) -> str:
-    """What every judge is asked by a rubric, with ``$mark`` and ``$material`` in their places.
+    """Return the prompt of a rubric with the placeholders ``$mark`` and ``$material``.
 
-    The options stand as they are declared.
+    Options are in their declared order.
     """
-    return _template().safe_substitute(_words(rubric, [option.name for option in rubric.options]))
+    return _template().safe_substitute(
+        _substitutions(rubric, [option.name for option in rubric.options])
+    )
 
 
-def _words(rubric: Rubric, order: Sequence[str]) -> dict[str, str]:
+def _substitutions(rubric: Rubric, order: Sequence[str]) -> dict[str, str]:
     options = {option.name: option.definition for option in rubric.options}
     return {
         "criterion": rubric.criterion,
         "note": rubric.note,
         "options": "\n".join(f"* {name}: {options[name]}" for name in order),
-        "examples": "\n".join(f"* {one.text} VERDICT: {one.verdict}" for one in rubric.examples),
+        "examples": "\n".join(
+            f"* {example.text} VERDICT: {example.verdict}" for example in rubric.examples
+        ),
     }
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One question to a judge: the prompt, and the case by which it is recorded."""
+"""Questions to judges: the prompt, and the case that records it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kgbench.tasks.judge_verdict import NAME
 
 
 def task_of(rubric: Rubric) -> Task:
-    """The task of judging by a rubric."""
+    """Return the task of judging by a rubric."""
     parameters = {"rubric": rubric.name, "rubricVersion": rubric.version}
     return catalogue.make_task(NAME, f"{NAME}-{rubric.name}", parameters)
 
@@ -30,10 +30,11 @@ def exercise(
     counted_alone: bool = False,
     **about: Json,
 ) -> Exercise:
-    """The question what verdict ``material`` gets by a rubric, its options in ``order``.
+    """Build the question for a verdict on ``material``, with the options in ``order``.
 
-    ``known`` is the name of the verdict that scores imply, or that is known; ``about`` says what is
-    judged. ``counted_alone`` is that of :class:`~kgbench.engine.planning.Exercise`.
+    ``known`` is the name of the correct or implied verdict, if any; ``about`` are further fields of
+    the case that identify the judged items. ``counted_alone`` is passed to
+    :class:`~kgbench.engine.planning.Exercise`.
     """
     task = task_of(rubric)
     text = prompt(rubric, list(order), list(material))

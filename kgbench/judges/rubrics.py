@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rubrics that the folder ``rubrics`` declares: what judges are asked."""
+"""The rubrics of judges, declared in the folder ``rubrics``."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ KINDS = ("check", "grade", "compare", "classify")
 class Option:
     """A verdict that a rubric offers.
 
-    ``value`` (0 to 1) is what it stands for. ``least_score`` is the least value of a task's main
-    metric that implies it. With ``undecided``, whoever chooses it could not decide.
+    ``value`` (0 to 1) is its numeric value. ``least_score`` is the smallest value of a task's main
+    metric that implies it. ``undecided`` marks the option of judges that cannot decide.
     """
 
     iri: str
@@ -35,7 +35,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """Material in short, and the verdict on it by its name."""
+    """A short description of material, and the name of the verdict on it."""
 
     text: str
     verdict: str
@@ -43,7 +43,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Rubric:
-    """One criterion with its closed set of verdicts, in the order in which they are declared."""
+    """A criterion with its verdicts, in declared order."""
 
     iri: str
     name: str
@@ -57,11 +57,11 @@ class Rubric:
 
     @property
     def undecided(self) -> str:
-        """The name of the option of a judge that cannot decide."""
+        """The name of the option for judges that cannot decide."""
         return next(option.name for option in self.options if option.undecided)
 
     def implied(self, score: float | None) -> str | None:
-        """The name of the option that a value of a task's main metric implies, if any does."""
+        """Return the name of the option that a main metric's value implies, or ``None``."""
         if score is None:
             return None
         reached = [
@@ -73,31 +73,33 @@ class Rubric:
 
 
 def rubric(name: str) -> Rubric:
-    """The rubric called ``name``, in its newest version.
+    """Return the newest version of the rubric called ``name``.
 
-    Raises :class:`~kgbench.errors.TaskError` with the nearest name where there is none.
+    Raises :class:`~kgbench.errors.TaskError`, with the nearest name, for an unknown one.
     """
-    found = rubrics()
-    if name not in found:
-        raise TaskError(f"there is no rubric '{name}': {nearest(name, found)}")
-    return found[name]
+    known = rubrics()
+    if name not in known:
+        raise TaskError(f"there is no rubric '{name}': {nearest(name, known)}")
+    return known[name]
 
 
 def rubrics() -> Mapping[str, Rubric]:
-    """The newest version of every declared rubric, by name."""
-    return {one.name: one for one in every_rubric()}
+    """Return the newest version of every declared rubric, by name."""
+    return {version.name: version for version in every_rubric()}
 
 
 @cache
 def every_rubric() -> tuple[Rubric, ...]:
-    """Every version of every declared rubric, by name, the newest one last."""
+    """Return every version of every declared rubric, sorted by name and version."""
     declared = Declared(*sorted(resources.folder("rubrics").glob("*.ttl")))
-    found = [_rubric(declared, node) for node in declared.instances(KGB.Rubric)]
-    return tuple(sorted(found, key=lambda one: (one.name, int(one.version))))
+    versions = [_rubric(declared, node) for node in declared.instances(KGB.Rubric)]
+    return tuple(sorted(versions, key=lambda version: (version.name, int(version.version))))
 
 
 def _rubric(declared: Declared, node: Any) -> Rubric:
-    options = {each.value: _option(declared, each) for each in declared.ordered(node, KGB.option)}
+    options = {
+        child.value: _option(declared, child) for child in declared.ordered(node, KGB.option)
+    }
     kind = declared.required(node, KGB.judgementKind)
     if kind not in KINDS or sum(option.undecided for option in options.values()) != 1:
         raise ResourceError(f"{node}: a rubric needs a known kind and one undecided option")
@@ -112,10 +114,10 @@ def _rubric(declared: Declared, node: Any) -> Rubric:
         options=tuple(options.values()),
         examples=tuple(
             Example(
-                declared.required(each, KGB.exampleText),
-                options[declared.required(each, KGB.exampleVerdict)].name,
+                declared.required(child, KGB.exampleText),
+                options[declared.required(child, KGB.exampleVerdict)].name,
             )
-            for each in declared.ordered(node, KGB.example)
+            for child in declared.ordered(node, KGB.example)
         ),
     )
 

@@ -183,10 +183,10 @@ def _digest_store(url: str) -> Any:
 
 def _import(name: str) -> Client:
     def client(url: str) -> Any:
-        from kgbench.importers import rdf_sources
+        from kgbench.importers.rdf import sources
 
         with tempfile.TemporaryDirectory() as scratch:
-            return rdf_sources.gather(url + name, Path(scratch))
+            return sources.gather(url + name, Path(scratch))
 
     return client
 

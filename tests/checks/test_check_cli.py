@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from kgbench import resources
 from kgbench.cli import app
-from kgbench.importers import rdf_staging
+from kgbench.importers.rdf import parsing
 from kgbench.publish.checks import Report, Verdict, check, reading
 from kgbench.publish.settings import PASSWORD
 from kgbench.secrets import shapes
@@ -154,7 +154,7 @@ def test_parsing_has_limits(
     words: str,
 ) -> None:
     """A file that takes the parser more time or memory than there is cannot be read."""
-    monkeypatch.setattr(rdf_staging, *limit)
+    monkeypatch.setattr(parsing, *limit)
     (tmp_path / "a.jsonld").write_text('{"a:b": "c"}' + " " * bytes_more)
     assert words in unread(check(tmp_path / "a.jsonld", names=NAMES))["a.jsonld"]
 

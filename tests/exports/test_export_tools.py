@@ -132,8 +132,8 @@ def test_a_damaged_call_is_refused(recorded, tmp_path):
     command("export", "inspect", "--store", place, "-o", tmp_path / "logs")
     (path,) = (tmp_path / "logs").iterdir()
     for field, value, words in (
-        ("outcome", "splendid", "has an outcome or a fault that no tool call has"),
-        ("fault", "bad", "has an outcome or a fault that no tool call has"),
+        ("outcome", "splendid", "has an unknown outcome or fault"),
+        ("fault", "bad", "has an unknown outcome or fault"),
         ("tool", None, "tool is missing"),
         ("ended", "2001-01-01T00:00:00Z", "ends before it begins"),
     ):
@@ -171,7 +171,7 @@ def test_the_server_of_a_call_comes_back(tmp_path, monkeypatch):
     assert audited["differ"] == []
     log = json.loads(path.read_text())
     uses = [u for t in log["samples"][0]["metadata"]["kgbench_turns"] for u in t.get("tools", ())]
-    for value, words in (("x", "is no server of tools"), ({"name": "a"}, "is no server of tools")):
+    for value, words in (("x", "is not a tool server"), ({"name": "a"}, "is not a tool server")):
         next(use for use in uses if use.get("server"))["server"] = value
         (tmp_path / "damaged.json").write_text(json.dumps(log))
         with pytest.raises(ImportRefused, match=words):

@@ -13,7 +13,8 @@ import zstandard
 
 from kgbench.cli.import_rdf import rdf
 from kgbench.errors import ImportRefused
-from kgbench.importers import rdf_contents, rdf_sources, rdf_staging
+from kgbench.importers.rdf import contents as data_sets
+from kgbench.importers.rdf import parsing, sources
 from kgbench.record import reading
 from kgbench.store import open_reader
 from kgbench.store.embedded import EmbeddedStore
@@ -112,12 +113,12 @@ def test_every_syntax_brings_the_same(published, tmp_path, name, rdf_format):
 
 def staged(path, password=None):
     """The statements that an import finds in a file, by graph."""
-    with rdf_staging.scratch_folder() as scratch:
-        documents = rdf_sources.gather(str(path), scratch, password).files
-        contents = rdf_contents.read(rdf_staging.stage(documents, scratch))
+    with parsing.scratch_folder() as scratch:
+        documents = sources.gather(str(path), scratch, password).files
+        contents = data_sets.read(parsing.stage(documents, scratch))
         return {
-            home.graph: {quad.triple for quad in rdf_contents.statements(contents, home)}
-            for home in contents.taken
+            target.graph: {quad.triple for quad in data_sets.statements(contents, target)}
+            for target in contents.imported
         }
 
 
@@ -311,7 +312,7 @@ def test_a_wrong_checksum_is_refused(site, tmp_path, what):
     with (site / what).open("ab") as file:
         file.write(b"\n# altered\n")
 
-    with pytest.raises(ImportRefused, match=r"the checksum is another one"):
+    with pytest.raises(ImportRefused, match=r"the checksum does not match"):
         taken(site, store=tmp_path / "store")
 
 

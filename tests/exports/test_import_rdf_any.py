@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgbench.errors import ImportRefused
-from kgbench.importers import rdf, rdf_child, rdf_contents, rdf_sources
-from kgbench.importers.rdf import Origin
+from kgbench.importers.rdf import contents as data_sets
+from kgbench.importers.rdf import loading, parsing, sources
+from kgbench.importers.rdf.sources import Origin
 from kgbench.model import Call, Evaluation, Outcome, Reply, Turn
 from kgbench.store import Block, EmbeddedStore
 from kgbench.validation import Data, complaints, result_shapes
@@ -102,11 +103,11 @@ def imported(files: list[tuple[str, bytes]], into: EmbeddedStore, folder: Path) 
         for k, (syntax, content) in enumerate(files):
             path = scratch / str(k)
             path.write_bytes(content)
-            wrong = rdf_child.parse(str(scratch / "database"), syntax, path)
+            wrong = parsing.parse(str(scratch / "database"), syntax, path)
             if wrong:
                 raise ImportRefused(wrong)
-        contents = rdf_contents.read(ox.Store(str(scratch / "database")))
-        rdf.load(into, contents, [Origin("a file", "0" * 64)], scratch)
+        contents = data_sets.read(ox.Store(str(scratch / "database")))
+        loading.load(into, contents, [Origin("a file", "0" * 64)], scratch)
 
 
 @pytest.fixture(scope="module")
@@ -189,5 +190,5 @@ def test_any_damage_to_a_site_is_refused(whole, folder, what, data):
             (site / path).parent.mkdir(parents=True, exist_ok=True)
             (site / path).write_bytes(content)
         with pytest.raises(ImportRefused) as refused:
-            rdf_sources.gather(str(site), scratch)
+            sources.gather(str(site), scratch)
     assert str(refused.value).startswith(("site", "catalog.ttl"))

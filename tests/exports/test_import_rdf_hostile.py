@@ -9,7 +9,8 @@ import pyoxigraph as ox
 import pytest
 
 from kgbench.errors import ImportRefused
-from kgbench.importers import rdf, rdf_contents, rdf_files, rdf_sources, rdf_staging
+from kgbench.importers.rdf import contents as data_sets
+from kgbench.importers.rdf import loading, parsing, sources
 from kgbench.store import open_store
 from kgbench.vocab import BASE, KGB, PROV, RDF, RDFS, SCHEMA, XSD
 from tests.exports.conftest import quads, results_only, typed
@@ -36,10 +37,10 @@ def store():
 
 def take(path, store):
     """Import a file."""
-    with rdf_staging.scratch_folder() as scratch:
-        found = rdf_sources.gather(str(path), scratch)
-        contents = rdf_contents.read(rdf_staging.stage(found.files, scratch))
-        return rdf.load(store, contents, found.origins, scratch)
+    with parsing.scratch_folder() as scratch:
+        found = sources.gather(str(path), scratch)
+        contents = data_sets.read(parsing.stage(found.files, scratch))
+        return loading.load(store, contents, found.origins, scratch)
 
 
 def refused(path, store, words):
@@ -98,13 +99,13 @@ CASES = {
     ),
     "a graph that is said to hold what it does not own": (
         lambda f: [*f, ox.Quad(CATALOGUE, node(KGB.describes), typed(f, KGB.Run), CATALOGUE)],
-        "overwrite what it does not own",
+        "overwrite another graph",
     ),
     "a run described from another graph": (
         lambda f: [
             *f, ox.Quad(typed(f, KGB.Run), node(RDFS.label), ox.Literal("mine"), CATALOGUE),
         ],
-        "what only the graph",
+        "that only the graph",
     ),
     "a stamp from the future": (
         lambda f: replaced(f, KGB.changeStamp, ox.Literal("9" * 19, datatype=node(XSD.integer))),
@@ -140,7 +141,7 @@ CASES = {
     ),
     "an IRI that is none of ours": (
         lambda f: [*f, ox.Quad(node("https://e.org/evil"), node(RDF.type), node(KGB.Run))],
-        "no IRI that kgbench gives",
+        "not an IRI of kgbench",
     ),
     "a run without an IRI": (
         lambda f: [*f, ox.Quad(ox.BlankNode("r"), node(RDF.type), node(KGB.Run))],
@@ -148,11 +149,11 @@ CASES = {
     ),
     "triples as terms": (
         lambda f: [*f, ox.Quad(node("https://e.org/a"), node("https://e.org/b"), f[0].triple)],
-        "triples as terms",
+        "triple terms",
     ),
     "our terms about what we do not know": (
         lambda f: [*f, ox.Quad(node("https://e.org/a"), node(KGB.round), ox.Literal("x"))],
-        "kgb:round is said of something",
+        "kgb:round has a subject",
     ),
 }  # fmt: skip
 
@@ -194,8 +195,8 @@ BROKEN = {
     "c.nq.gz": (gzip.compress(b"<a:b> <a:c> <a:d> .\n" * 9)[:-9], "damaged"),
     "d.nq.gz": (b"no gzip", "damaged"),
     "e.nq.zst": (b"no zstd", "damaged"),
-    "f.zip": (b"PK no zip", "damaged|no file of RDF"),
-    "g.csv": (b"a,b", "cannot be told from its name"),
+    "f.zip": (b"PK no zip", "damaged|no RDF file"),
+    "g.csv": (b"a,b", "does not show which RDF format"),
     "h.ttl": (b"<relative> <a:c> <a:d> .", "not Turtle"),
     "i.jsonld": (b'{"@context": "https://e.org/c", "@id": "a:b", "name": "x"}', "not JSON-LD"),
     "j.jsonld": (b'{"@id":"a:b","a:c":' * DEEP + b'"x"' + b"}" * DEEP, "nested too deeply"),
@@ -217,7 +218,7 @@ def test_broken_files_are_refused(store, tmp_path, name):
 
 def test_bombs_are_refused(store, tmp_path, monkeypatch):
     """No more is unpacked than there is room for by the limit."""
-    monkeypatch.setattr(rdf_files, "MAX_BYTES", 1_000_000)
+    monkeypatch.setattr(sources, "MAX_BYTES", 1_000_000)
     (tmp_path / "a.nq.gz").write_bytes(gzip.compress(b"<a:b> <a:c> <a:d> .\n" * 100_000))
 
     refused(tmp_path / "a.nq.gz", store, "unpacks to more than 1000000 bytes")
@@ -225,7 +226,7 @@ def test_bombs_are_refused(store, tmp_path, monkeypatch):
 
 def test_documents_that_never_end_are_refused(store, tmp_path, monkeypatch):
     """A document that keeps the parser busy beyond its time is refused."""
-    monkeypatch.setattr(rdf_staging, "SECONDS", 0.0)
+    monkeypatch.setattr(parsing, "SECONDS", 0.0)
     (tmp_path / "a.nq").write_bytes(b"<a:b> <a:c> <a:d> .\n")
 
     refused(tmp_path / "a.nq", store, "keeps the parser busy")
@@ -235,15 +236,15 @@ def test_documents_that_never_end_are_refused(store, tmp_path, monkeypatch):
 def test_only_the_web_is_fetched(tmp_path, url):
     """Other addresses than those of the web are refused without a look."""
     with pytest.raises(ImportRefused, match="only http and https"):
-        rdf_sources.gather(url, tmp_path)
+        sources.gather(url, tmp_path)
 
 
 def test_names_and_passwords_in_addresses_are_not_told():
     """An address is recorded without what opens it."""
-    assert rdf_sources._shown("https://me:pw@e.org/a.nq?key=1#x") == "https://e.org/a.nq"
+    assert sources._public_url("https://me:pw@e.org/a.nq?key=1#x") == "https://e.org/a.nq"
 
 
 def test_a_folder_that_was_not_published(tmp_path):
     """Any other folder is refused."""
-    with pytest.raises(ImportRefused, match="no result set that kgbench published"):
-        rdf_sources.gather(str(tmp_path), tmp_path)
+    with pytest.raises(ImportRefused, match="not a site that kgbench published"):
+        sources.gather(str(tmp_path), tmp_path)

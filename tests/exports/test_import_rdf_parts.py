@@ -7,11 +7,12 @@ import pyoxigraph as ox
 import pytest
 
 from kgbench.errors import ImportRefused
-from kgbench.importers import rdf, rdf_contents, rdf_prepared
 from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
-from kgbench.importers.rdf import Origin
+from kgbench.importers.rdf import checks, loading
+from kgbench.importers.rdf import contents as data_sets
+from kgbench.importers.rdf.sources import Origin
 from kgbench.record import counted, invalidation
 from kgbench.store import open_store
 from kgbench.vocab import BASE, KGB, PROV, RDF, RDFS, XSD
@@ -61,7 +62,7 @@ def take(found, store, folder, progress=None):
     origins = [Origin("a file", digest)]
     scratch = folder / f"{len(list(folder.iterdir()))}"
     scratch.mkdir()
-    return rdf.load(store, rdf_contents.read(staged), origins, scratch, progress)
+    return loading.load(store, data_sets.read(staged), origins, scratch, progress)
 
 
 def results(found):
@@ -138,8 +139,8 @@ def test_a_run_that_was_lost_comes_back(whole, store, tmp_path):
 
 def test_statements_twice_and_in_blocks(whole, store, tmp_path, monkeypatch):
     """What stands in a graph and in none counts once, in however small portions it is written."""
-    monkeypatch.setattr(rdf, "_BLOCK", 7)
-    monkeypatch.setattr(rdf_prepared, "_TOLD", 50)
+    monkeypatch.setattr(loading, "_BLOCK_SIZE", 7)
+    monkeypatch.setattr(checks, "_PROGRESS_STEP", 50)
     told = []
     twice = [ox.Quad(q.subject, q.predicate, q.object) for q in results(whole)]
     take([*whole, *twice], store, tmp_path, told.append)
@@ -223,7 +224,7 @@ REFUSED = {
     "bytes of another text": (lambda f: original(f, "7aCA"), "not the text whose checksum"),
     "a text with a direction": (
         lambda f: [*f, ox.Quad(node("https://e.org/a"), LIKES, LEFTWARD)],
-        "texts with a direction are not read",
+        "literals with a direction are not supported",
     ),
     "more that is wrong than is shown": (impossible, r"\(and \d+ more\)$"),
     "an origin without a name": (

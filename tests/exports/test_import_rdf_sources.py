@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from kgbench.errors import ImportRefused
-from kgbench.importers import rdf_files, rdf_sources
+from kgbench.importers.rdf import sources
 from tests.archives import write_zip
 from tests.servers.handled import handled
 
@@ -54,7 +54,7 @@ def scratch(tmp_path):
 
 def test_each_site_has_a_catalogue_of_its_own(tmp_path, scratch):
     """Two published folders are taken in one import, each held against its own checksums."""
-    found = [rdf_sources.gather(site(tmp_path, name), scratch) for name in ("one", "two")]
+    found = [sources.gather(site(tmp_path, name), scratch) for name in ("one", "two")]
 
     assert [one.origins[0].name for one in found] == [f"one/{DUMP}", f"two/{DUMP}"]
     texts = [one.files[0].path.read_text() for one in found]
@@ -63,14 +63,20 @@ def test_each_site_has_a_catalogue_of_its_own(tmp_path, scratch):
 
 EMPTY = sha(b"")
 INCOMPLETE = {
-    "no dump in the list": ({"sums": f"{EMPTY}  catalog.ttl\n", "catalogue": b""}, "lists no dump"),
-    "no dump in the folder": ({"dump": None}, "is in SHA256SUMS, but not there"),
-    "another dump": ({"dump": b"<a:a> <a:b> <a:d> .\n"}, "checksum is another one: fetch it again"),
+    "no dump in the list": (
+        {"sums": f"{EMPTY}  catalog.ttl\n", "catalogue": b""},
+        "does not list a full dump",
+    ),
+    "no dump in the folder": ({"dump": None}, "is in SHA256SUMS, but does not exist"),
+    "another dump": ({"dump": b"<a:a> <a:b> <a:d> .\n"}, "checksum does not match: fetch it again"),
     "no catalogue in the list": (
         {"sums": f"{EMPTY}  {DUMP}\n"},
         "SHA256SUMS has no checksum of it",
     ),
-    "a list of something else": ({"sums": "hello\n"}, "a line is no checksum with a name: 'hello'"),
+    "a list of something else": (
+        {"sums": "hello\n"},
+        "a line is not a checksum with a file name: 'hello'",
+    ),
     "no checksum in the catalogue": (
         {"catalogue": b"<a:b> <a:c> <a:d> .\n"},
         f"catalog.ttl states no checksum of {DUMP}",
@@ -83,29 +89,29 @@ def test_incomplete_sites_are_refused(tmp_path, scratch, name):
     """What a published folder lacks is named."""
     instead, words = INCOMPLETE[name]
     with pytest.raises(ImportRefused, match=words):
-        rdf_sources.gather(site(tmp_path, "site", **instead), scratch)
+        sources.gather(site(tmp_path, "site", **instead), scratch)
 
 
 def test_files_that_are_not_there_or_too_large(tmp_path, scratch, monkeypatch):
     """A missing file, one larger than is read, and a folder that is called like a file."""
-    with pytest.raises(ImportRefused, match=r"none\.nq: there is no such file"):
-        rdf_sources.gather(str(tmp_path / "none.nq"), scratch)
+    with pytest.raises(ImportRefused, match=r"none\.nq: no such file"):
+        sources.gather(str(tmp_path / "none.nq"), scratch)
     (tmp_path / "folder.nq").mkdir()
     with pytest.raises(ImportRefused, match=r"folder\.nq: cannot be read: Is a directory"):
-        rdf_files.unpack(tmp_path / "folder.nq", "folder.nq", scratch)
-    monkeypatch.setattr(rdf_sources, "MAX_DOWNLOAD", 5)
+        sources.unpack(tmp_path / "folder.nq", "folder.nq", scratch)
+    monkeypatch.setattr(sources, "MAX_DOWNLOAD", 5)
     with pytest.raises(ImportRefused, match=r"all\.nq: larger than 5 bytes"):
-        rdf_sources.gather(site(tmp_path, "site"), scratch)
+        sources.gather(site(tmp_path, "site"), scratch)
 
 
 def test_archives_of_too_many_files(tmp_path, scratch, monkeypatch):
     """An archive has no more files than anybody publishes; one without RDF is named, too."""
     path = write_zip(tmp_path / "a.zip", {"a.txt": b"a", "b.txt": b"b"})
-    with pytest.raises(ImportRefused, match=r"a\.zip: no file of RDF among the 2 in it"):
-        rdf_files.unpack(path, "a.zip", scratch)
-    monkeypatch.setattr(rdf_files, "MAX_MEMBERS", 1)
-    with pytest.raises(ImportRefused, match=r"a\.zip: 2 files are too many for an archive"):
-        rdf_files.unpack(path, "a.zip", scratch)
+    with pytest.raises(ImportRefused, match=r"a\.zip: no RDF file among the 2 in it"):
+        sources.unpack(path, "a.zip", scratch)
+    monkeypatch.setattr(sources, "MAX_MEMBERS", 1)
+    with pytest.raises(ImportRefused, match=r"a\.zip: 2 files are too many for one archive"):
+        sources.unpack(path, "a.zip", scratch)
 
 
 def test_without_zstandard_the_way_out_is_said(tmp_path, scratch, monkeypatch):
@@ -113,7 +119,7 @@ def test_without_zstandard_the_way_out_is_said(tmp_path, scratch, monkeypatch):
     (tmp_path / "a.nq.zst").write_bytes(b"x")
     monkeypatch.setitem(sys.modules, "zstandard", None)
     with pytest.raises(ImportRefused, match=r"kgbench\[publish\]'?, or unpack the file first"):
-        rdf_files.unpack(tmp_path / "a.nq.zst", "a.nq.zst", scratch)
+        sources.unpack(tmp_path / "a.nq.zst", "a.nq.zst", scratch)
 
 
 class _Odd(http.server.BaseHTTPRequestHandler):
@@ -166,12 +172,12 @@ def address():
 def test_odd_servers_are_no_source(address, scratch, path, words):
     """Ways out of the web, errors and cut-off answers are refused, without names and passwords."""
     with pytest.raises(ImportRefused, match=words):
-        rdf_sources.gather(address + path, scratch)
+        sources.gather(address + path, scratch)
 
 
 def test_what_is_elsewhere_on_the_web_is_followed(address, scratch):
     """A redirection within the web leads to the file, which keeps the name that was asked for."""
-    found = rdf_sources.gather(f"{address}/leads/on.nq", scratch)
+    found = sources.gather(f"{address}/leads/on.nq", scratch)
 
     assert found.origins[0].name == f"{address}/leads/on.nq"
     assert found.files[0].path.read_bytes().count(b"\n") == 2
@@ -179,12 +185,12 @@ def test_what_is_elsewhere_on_the_web_is_followed(address, scratch):
 
 def test_more_than_is_fetched_from_anywhere(address, scratch, monkeypatch):
     """A download ends where it is larger than what is fetched at most."""
-    monkeypatch.setattr(rdf_sources, "MAX_DOWNLOAD", 30)
+    monkeypatch.setattr(sources, "MAX_DOWNLOAD", 30)
     with pytest.raises(ImportRefused, match=r"whole\.nq: larger than 30 bytes: not fetched"):
-        rdf_sources.gather(f"{address}/whole.nq", scratch)
+        sources.gather(f"{address}/whole.nq", scratch)
 
 
 def test_where_nobody_listens(scratch):
     """An address at which no server answers is told."""
     with pytest.raises(ImportRefused, match=r"^http://127\.0\.0\.1:9/a\.nq cannot be fetched: "):
-        rdf_sources.gather("http://127.0.0.1:9/a.nq", scratch)
+        sources.gather("http://127.0.0.1:9/a.nq", scratch)

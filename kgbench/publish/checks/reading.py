@@ -19,7 +19,7 @@ from typing import IO, Any
 import pyoxigraph as ox
 
 from kgbench.errors import ImportRefused, KgbenchError, PublicationRefused
-from kgbench.importers import rdf_files, rdf_staging
+from kgbench.importers.rdf import parsing
 
 PACKINGS = {".zst": "application/zstd", ".gz": "application/gzip", ".zip": "application/zip"}
 FORMATS = {
@@ -181,7 +181,7 @@ def _may_nest(path: Path, password: str | None) -> bool:
 def _count_in_child(path: Path, password: str | None) -> int:
     with opened(path, password) as content:
         try:
-            return rdf_staging.count(content, rdf_files.FORMATS[parts(path)[0]])
+            return parsing.count(content, parsing.FORMATS[parts(path)[0]])
         except ImportRefused as error:
             raise Unreadable(f"cannot be read: {error}") from error
 

@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of a sorted data set before it is written to the store.
+
+* Digests of texts and cases are computed again. The IRI of a text ends with its SHA-256, and a case
+  states the SHA-256 of its content. Texts and cases that a publication withheld have only a
+  commitment, which cannot be checked without the original.
+* The data set is compared with the store's statements about the same IRIs. An IRI of kgbench names
+  the same resource everywhere: if two stores disagree about it, one of them was altered, and the
+  import is refused. A run may have grown since it was last imported.
+* The result of the import is validated against the result shapes. Shapes follow references, so
+  a separate database is built from the new graphs, the store's catalogue, and the store's graphs
+  that the new ones refer to. What is then loaded into the store is taken from that database.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph as ox
+
+from kgbench.errors import ImportRefused
+from kgbench.importers.rdf.contents import (
+    Contents,
+    TargetGraph,
+    normalised,
+    recorded_triples,
+    statements,
+)
+from kgbench.importers.rdf.sorting import SortedStatements
+from kgbench.rdf import digest, integer, original_text
+from kgbench.record.entries import registry_entry
+from kgbench.secrets.commitments import VEILED, is_withheld
+from kgbench.store.protocol import Store
+from kgbench.tasks import catalogue
+from kgbench.validation import Data, complaints, result_shapes
+from kgbench.vocab import KGB, PROV, RDF, RDFS, SKOS, compact
+
+_MULTIVALUED = frozenset(
+    (KGB.sourceModelId, KGB.metric, KGB.labelledTask, KGB.parameter, KGB.taskClass)
+)
+_WORDING = frozenset((RDFS.label, RDFS.comment, SKOS.definition, SKOS.scopeNote))
+_MAX_COMPLAINTS = 5  # complaints in an error message
+_PROGRESS_STEP = 10_000  # statements between two reports of progress
+
+
+# --- digests ---------------------------------------------------------------------------------
+
+
+def check_digests(contents: Contents, sorted_: SortedStatements) -> None:
+    """Raise :class:`ImportRefused` for a text or case that does not match its digest."""
+    staged = contents.staged
+    # The iterator must not be held by a variable: a traceback would keep it alive, and iterators
+    # of the engine must be closed in the thread that made them.
+    for quad in staged.quads_for_pattern(None, ox.NamedNode(RDF.type), ox.NamedNode(KGB.Text)):
+        subject: Any = quad.subject
+        value = _text_value(staged, subject, PROV.value)
+        if value is None:
+            continue
+        try:
+            text = original_text(value, _text_value(staged, subject, KGB.originalBytes))
+        except ValueError:
+            text = value
+        # Encrypted dumps contain the texts, but with the veiled IRIs of the pages that omit them.
+        name = subject.value.rpartition("/")[2]
+        if not name.startswith((digest(text), VEILED)):
+            raise ImportRefused(f"{subject} is not the text whose checksum its IRI names")
+    for iri, triples in sorted_.catalogue.items():
+        if KGB.Case in contents.types.get(iri, ()):
+            _check_case(iri, triples, sorted_)
+
+
+def _check_case(iri: str, triples: list[ox.Triple], sorted_: SortedStatements) -> None:
+    values = {t.predicate.value: getattr(t.object, "value", "") for t in triples}
+    try:
+        data = json.loads(values[KGB.caseData])
+        parameters = json.loads(values[KGB.parameters])
+    except (KeyError, ValueError, RecursionError):
+        return  # validation reports what is missing
+    if isinstance(data, dict) and any(map(is_withheld, data.values())):
+        return
+    if not isinstance(data, dict) or not isinstance(parameters, dict):
+        raise ImportRefused(f"<{iri}> has no task data as a JSON object")
+    task_class = _class_name(values.get(KGB.taskClass, ""), sorted_)
+    case = catalogue.make_case("", task_class, parameters, data)
+    ending = case.iri.rpartition("/")[2]
+    name = iri.rpartition("/")[2]
+    # Encrypted dumps contain all data, but with the veiled IRIs of the pages that omit texts.
+    if case.digest != values.get(KGB.digest) or not name.startswith((ending, VEILED)):
+        raise ImportRefused(f"<{iri}> is not the case whose checksum it names")
+
+
+def _class_name(task_class: str, sorted_: SortedStatements) -> str:
+    """Return the name of a task class from its description, else from its IRI."""
+    for triple in sorted_.catalogue.get(task_class, ()):
+        if triple.predicate.value == SKOS.notation:
+            return str(getattr(triple.object, "value", ""))
+    parts = task_class.split("/")
+    return parts[-2] if len(parts) > 1 else ""
+
+
+def _text_value(staged: ox.Store, subject: Any, predicate: str) -> str | None:
+    quad = next(staged.quads_for_pattern(subject, ox.NamedNode(predicate), None), None)
+    return None if quad is None else str(getattr(quad.object, "value", ""))
+
+
+# --- comparison with the store ---------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Additions:
+    """The statements that a data set adds to a store.
+
+    ``graphs`` maps each new graph to ``None``, and each graph that has grown to its new statements
+    (N-Triples). ``described`` has the new statements of the catalogue.
+    """
+
+    graphs: dict[TargetGraph, list[str] | None]
+    described: list[str]
+
+    @property
+    def loaded(self) -> list[TargetGraph]:
+        """The activities whose graphs the store does not have yet."""
+        return [target for target, missing in self.graphs.items() if missing is None]
+
+
+def new_descriptions(store: Store, sorted_: SortedStatements) -> list[str]:
+    """Return, as N-Triples, the descriptions that the catalogue of ``store`` does not have yet.
+
+    Raises :class:`ImportRefused` for a resource that both describe, but differently.
+    """
+    known: dict[str, set[ox.Triple]] = {}
+    for triple in normalised(store.triples(store.iris.catalogue)):
+        if isinstance(triple.subject, ox.NamedNode) and triple.subject.value in sorted_.catalogue:
+            known.setdefault(triple.subject.value, set()).add(triple)
+    lines: list[str] = []
+    for subject, triples in sorted_.catalogue.items():
+        stored = known.get(subject)
+        new = set(triples)
+        if stored is not None:
+            new = _additions(subject, stored, new)
+        lines += sorted(f"{triple} ." for triple in new)
+    return lines
+
+
+def _additions(subject: str, stored: set[ox.Triple], triples: set[ox.Triple]) -> set[ox.Triple]:
+    additions = set()
+    for triple in triples - stored:
+        predicate = triple.predicate.value
+        if predicate in _MULTIVALUED:
+            additions.add(triple)
+        elif predicate == KGB.caseData and _has_withheld_data(stored | triples):
+            continue  # the store keeps the value it has
+        elif predicate not in _WORDING:
+            raise ImportRefused(
+                f"<{subject}> is described otherwise in the store "
+                f"({compact(predicate)} {_shortened(triple.object, 80)}): one IRI, two things"
+            )
+    return additions
+
+
+def _has_withheld_data(triples: Iterable[ox.Triple]) -> bool:
+    values = [str(t.object) for t in triples if t.predicate.value == KGB.caseData]
+    return any('{\\"sha256\\":\\"' in value or '{\\"commitment\\":\\"' in value for value in values)
+
+
+def new_statements(store: Store, contents: Contents, target: TargetGraph) -> list[str]:
+    """Return, as N-Triples, what a data set adds to a graph that ``store`` already has.
+
+    Raises :class:`ImportRefused` if the data set adds statements but lacks some of the store's.
+    """
+    stored = recorded_triples(store.triples(target.graph))
+    new = []
+    for quad in statements(contents, target):
+        if quad.triple in stored:
+            stored.discard(quad.triple)
+        else:
+            new.append(f"{quad.triple} .")
+    if stored and new:
+        triple = min(stored, key=str)
+        subject, predicate = _shortened(triple.subject, 80), compact(triple.predicate.value)
+        raise ImportRefused(
+            f"<{target.activity}> is in the store with other content ({subject} {predicate}): one "
+            f"IRI, two records; was one of them altered, or published with texts left out?"
+        )
+    return new
+
+
+# --- shapes ----------------------------------------------------------------------------------
+
+
+def prepare(
+    store: Store,
+    contents: Contents,
+    additions: Additions,
+    folder: Path,
+    progress: Callable[[int], None] | None = None,
+) -> ox.Store:
+    """Build a database in ``folder`` with all new and grown graphs as they will be.
+
+    It also gets the catalogue and the graphs of the store that they refer to. ``progress`` is
+    called with the number of copied statements.
+    """
+    prepared = ox.Store(str(folder))
+    catalogue = ox.NamedNode(store.iris.catalogue)
+    prepared.bulk_extend(_quads_in(catalogue, store.triples(store.iris.catalogue)))
+    entries = [*additions.described]
+    for target in additions.loaded:
+        entries += registry_entry(target.graph, target.activity)
+        entries.append(f"<{target.graph}> <{KGB.changeStamp}> {integer(1)} .")
+    prepared.bulk_load(
+        "\n".join(entries).encode("utf-8"), ox.RdfFormat.N_TRIPLES, to_graph=catalogue
+    )
+    copier = _Copier(store, contents, progress)
+    for target in additions.graphs:
+        prepared.bulk_extend(copier.graph(target))
+    for graph in sorted(copier.referred):
+        prepared.bulk_extend(_quads_in(ox.NamedNode(graph), store.triples(graph)))
+    return prepared
+
+
+def validate(
+    prepared: ox.Store, contents: Contents, additions: Additions, described: Iterable[str]
+) -> None:
+    """Raise :class:`ImportRefused` with the first complaints of the result shapes about new data.
+
+    ``described`` are the IRIs of the resources that the data set describes.
+    """
+    data = Data(prepared)
+    new = {target.activity for target in additions.graphs}
+    graphs = {target.graph for target in additions.graphs}
+    subjects = set(described)
+    shown: list[str] = []
+    count = 0
+    for complaint in complaints(data, result_shapes(data)):
+        focus = str(getattr(complaint.focus, "value", complaint.focus))
+        target = contents.target(focus)
+        if (target is not None and target.activity in new) or focus in graphs or focus in subjects:
+            count += 1
+            if len(shown) < _MAX_COMPLAINTS:
+                shown.append(_shortened(complaint, 300))
+    if shown:
+        more = f" (and {count - len(shown)} more)" if count > len(shown) else ""
+        raise ImportRefused(
+            f"the data do not conform to the shapes of results: {'; '.join(shown)}{more}"
+        )
+
+
+class _Copier:
+    """Copies the graphs of a data set and collects the graphs of the store they refer to."""
+
+    def __init__(
+        self, store: Store, contents: Contents, progress: Callable[[int], None] | None
+    ) -> None:
+        self.referred: set[str] = set()
+        self._contents = contents
+        self._progress = progress
+        self._copied = 0
+        self._activities = {g.replace("/graph/", "/", 1): g for g in store.graphs()}
+        self._starts = tuple(name for name in self._activities if name != store.iris.catalogue)
+
+    def graph(self, target: TargetGraph) -> Iterator[ox.Quad]:
+        name = ox.NamedNode(target.graph)
+        for quad in statements(self._contents, target):
+            value = quad.object
+            if isinstance(value, ox.NamedNode) and value.value.startswith(self._starts):
+                self._note(value.value)
+            yield ox.Quad(quad.subject, quad.predicate, value, name)
+            self._copied += 1
+            if self._progress is not None and not self._copied % _PROGRESS_STEP:
+                self._progress(self._copied)
+
+    def _note(self, iri: str) -> None:
+        """Add the store's graph that an IRI belongs to, unless the data set contains it."""
+        if self._contents.target(iri) is None:
+            for name in self._starts:
+                if iri == name or iri.startswith(name + "/"):
+                    self.referred.add(self._activities[name])
+
+
+def _quads_in(graph: ox.NamedNode, triples: Iterable[ox.Triple]) -> Iterator[ox.Quad]:
+    for triple in triples:
+        yield ox.Quad(triple.subject, triple.predicate, triple.object, graph)
+
+
+def _shortened(term: object, most: int) -> str:
+    line = " ".join(str(term).split())
+    return line if len(line) <= most else f"{line[:most]}..."

@@ -1,0 +1,386 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sources of published results: a file, a URL, or the folder of a published site.
+
+A site states the checksums of its dumps twice: in ``SHA256SUMS`` and in its DCAT catalogue. A dump
+must match both. Files are plain, compressed, or members of a zip archive, which may be encrypted.
+They are unpacked to a scratch folder before they are parsed, at most :data:`MAX_BYTES` in all, so
+that a small file cannot fill a disk.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from pathlib import Path, PurePosixPath
+from typing import IO, TYPE_CHECKING, Any
+from urllib.parse import quote, unquote, urljoin, urlsplit, urlunsplit
+
+import pyoxigraph as ox
+
+from kgbench.datasets import damage
+from kgbench.errors import ImportRefused
+from kgbench.importers.rdf.parsing import FORMATS, RdfFile, stage
+from kgbench.net import web
+from kgbench.net.limits import LedAway, Limits, Misbehaviour, TooMuch
+from kgbench.vocab import DCAT, SPDX
+
+if TYPE_CHECKING:
+    from kgbench.net.client import Response
+
+MAX_DOWNLOAD = 4 << 30
+"""The largest file that is downloaded (bytes)."""
+
+SUMS = "SHA256SUMS"
+CATALOGUE = "catalog.ttl"
+DUMPS = tuple(f"data/all.nq{end}" for end in (".zst", ".gz", ".zip", ""))
+
+_TIMEOUT = 60.0  # seconds without a byte
+_PATIENCE = 600.0  # seconds for a file, and one more for each _SLOWEST bytes of it
+_SLOWEST = 10_000
+_MAX_METADATA = 64 << 20  # bytes of SHA256SUMS and of the catalogue
+_SUMS_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)", re.ASCII)
+
+MAX_BYTES = 8 << 30
+"""The limit for all unpacked files of one import (bytes)."""
+
+MAX_MEMBERS = 10_000
+"""The largest number of files in an archive."""
+
+
+_CHUNK = 1 << 20
+_ENCRYPTED = 0x1  # general purpose bit 0 of a zip member
+_COMPRESSED = (".gz", ".zst")
+
+Fetch = Callable[[str, Path, int], None]
+"""Copies a file of a site: relative path, target, and the most bytes it may have.
+
+Raises :class:`FileNotFoundError` if the site does not have the file.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """An imported file: its name or URL, and the SHA-256 (hex) of its bytes."""
+
+    name: str
+    digest: str
+
+
+@dataclass(slots=True)
+class Gathered:
+    """The documents of one or more sources, and the files that contained them."""
+
+    files: list[RdfFile] = field(default_factory=list)
+    origins: list[Origin] = field(default_factory=list)
+
+
+def gather(source: str, scratch: Path, password: str | None = None) -> Gathered:
+    """Fetch ``source`` and unpack its documents below ``scratch``.
+
+    ``source`` is the path or the URL (http or https) of a file or of a published folder.
+    ``password`` opens an encrypted archive. Raises :class:`ImportRefused`.
+    """
+    for folder in ("fetched", "unpacked", "notes"):
+        (scratch / folder).mkdir(exist_ok=True)
+    if "://" in source:
+        return _from_web(source, scratch, password)
+    path = Path(source)
+    if path.is_dir():
+
+        def fetch_file(relative: str, target: Path, most: int) -> None:
+            _copy(path / relative, target, most)
+
+        return _site(path.name or "folder", fetch_file, scratch, password)
+    if not path.exists():
+        raise ImportRefused(f"{source}: no such file")
+    return _from_file(path, path.name, scratch, password)
+
+
+def _from_file(path: Path, name: str, scratch: Path, password: str | None) -> Gathered:
+    documents = unpack(path, name, scratch / "unpacked", password)
+    return Gathered(documents, [Origin(name, sha256(path))])
+
+
+def _copy(path: Path, target: Path, most: int) -> None:
+    if not path.is_file():
+        raise FileNotFoundError(path)
+    if path.stat().st_size > most:
+        raise ImportRefused(f"{path.name}: larger than {most} bytes, the most that is read")
+    target.write_bytes(path.read_bytes())
+
+
+# --- sites -----------------------------------------------------------------------------------
+
+
+def _site(name: str, fetch: Fetch, scratch: Path, password: str | None) -> Gathered:
+    """Fetch the full dump of a published site and verify its checksums."""
+    metadata = scratch / "notes"
+    try:
+        fetch(SUMS, metadata / SUMS, _MAX_METADATA)
+        fetch(CATALOGUE, metadata / CATALOGUE, _MAX_METADATA)
+    except FileNotFoundError:
+        raise ImportRefused(
+            f"{name}: not a site that kgbench published: {SUMS} or {CATALOGUE} is missing; "
+            f"name a file"
+        ) from None
+    sums = _sums(metadata / SUMS, name)
+    _verify(metadata / CATALOGUE, sums.get(CATALOGUE), f"{name}/{CATALOGUE}")
+    dump = next((candidate for candidate in DUMPS if candidate in sums), None)
+    if dump is None:
+        raise ImportRefused(f"{name}: {SUMS} does not list a full dump ({DUMPS[0]})")
+    path = _next_path(scratch / "fetched")
+    try:
+        fetch(dump, path, MAX_DOWNLOAD)
+    except FileNotFoundError:
+        raise ImportRefused(f"{name}: {dump} is in {SUMS}, but does not exist") from None
+    _verify(path, sums[dump], f"{name}/{dump}")
+    for checksum in _catalogue_checksums(metadata / CATALOGUE, dump, scratch):
+        _verify(path, checksum, f"{name}/{dump} (by {CATALOGUE})")
+    return _from_file(path, f"{name}/{dump}", scratch, password)
+
+
+def _sums(path: Path, name: str) -> dict[str, str]:
+    sums = {}
+    for line in path.read_text("utf-8", errors="replace").splitlines():
+        match = _SUMS_LINE.fullmatch(line)
+        if match is None:
+            raise ImportRefused(
+                f"{name}/{SUMS}: a line is not a checksum with a file name: {line[:80]!r}"
+            )
+        sums[match.group(2).removeprefix("./")] = match.group(1)
+    return sums
+
+
+def _verify(path: Path, expected: str | None, name: str) -> None:
+    if expected is None:
+        raise ImportRefused(f"{name}: {SUMS} has no checksum of it")
+    if sha256(path) != expected:
+        raise ImportRefused(f"{name}: the checksum does not match: fetch it again")
+
+
+def _catalogue_checksums(catalogue: Path, dump: str, scratch: Path) -> list[str]:
+    """Read the checksums of a dump from the DCAT catalogue, which must state at least one."""
+    folder = tempfile.mkdtemp(dir=scratch / "notes")  # an import may read several sites
+    staged = stage([RdfFile(catalogue.name, "Turtle", catalogue)], Path(folder))
+
+    def values(subject: Any, predicate: str) -> list[Any]:
+        quads = staged.quads_for_pattern(subject, ox.NamedNode(predicate), None)
+        return [quad.object for quad in quads]
+
+    checksums = [
+        str(value.value)
+        for quad in staged.quads_for_pattern(None, ox.NamedNode(DCAT.downloadURL), None)
+        if str(getattr(quad.object, "value", "")).endswith(f"/{dump}")
+        for checksum in values(quad.subject, SPDX.checksum)
+        for value in values(checksum, SPDX.checksumValue)
+    ]
+    if not checksums:
+        raise ImportRefused(f"{catalogue.name} states no checksum of {dump}")
+    return checksums
+
+
+# --- addresses -------------------------------------------------------------------------------
+
+
+def _from_web(url: str, scratch: Path, password: str | None) -> Gathered:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ImportRefused(f"{_public_url(url)}: only http and https addresses are fetched")
+    last = unquote(PurePosixPath(parts.path).name)
+    if is_rdf(last) or last.lower().endswith(".zip"):
+        path = _next_path(scratch / "fetched")
+        try:
+            fetch(url, path, MAX_DOWNLOAD, follow=True)
+        except FileNotFoundError:
+            raise ImportRefused(f"{_public_url(url)}: not found (404)") from None
+        return _from_file(path, _public_url(url), scratch, password)
+    root = url if parts.path.endswith("/") else f"{url}/"
+
+    def fetch_file(relative: str, target: Path, most: int) -> None:
+        fetch(urljoin(root, quote(relative)), target, most, follow=True)
+
+    return _site(_public_url(root).rstrip("/"), fetch_file, scratch, password)
+
+
+def fetch(url: str, target: Path, most: int, *, follow: bool, patience: float = _PATIENCE) -> None:
+    """Download a URL into a file of at most ``most`` bytes.
+
+    The time limit is ``patience`` seconds plus one second for each 10,000 bytes. Redirects are
+    followed only with ``follow``. Raises :class:`FileNotFoundError` for a 404, and
+    :class:`~kgbench.errors.ImportRefused` for any other failure.
+    """
+    limits = Limits(most, most, patience, _SLOWEST)
+    try:
+        with web.request(url, limits, idle=min(_TIMEOUT, patience), follow=follow) as response:
+            _save(response, url, target)
+    except FileNotFoundError:
+        raise
+    except LedAway as error:
+        raise ImportRefused(str(error)) from None
+    except TooMuch:
+        raise ImportRefused(f"{_public_url(url)}: larger than {most} bytes: not fetched") from None
+    except Misbehaviour as error:
+        raise ImportRefused(f"{_public_url(url)}: {error}") from None
+    except OSError as error:
+        reason = " ".join(str(error).split())
+        raise ImportRefused(f"{_public_url(url)} cannot be fetched: {reason}") from error
+
+
+def _save(response: Response, url: str, target: Path) -> None:
+    if response.status == HTTPStatus.NOT_FOUND:
+        raise FileNotFoundError(url)
+    if response.status != HTTPStatus.OK:
+        raise ImportRefused(
+            f"{_public_url(url)} cannot be fetched: {response.status} {response.reason}"
+        )
+    with target.open("wb") as out:
+        out.writelines(response.pieces())
+
+
+def _public_url(url: str) -> str:
+    """Strip user, password, query and fragment from a URL for messages and the record."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit((parts.scheme, host, parts.path, "", ""))
+
+
+# --- files -----------------------------------------------------------------------------------
+
+
+def sha256(path: Path) -> str:
+    """Return the SHA-256 (hex) of a file."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def is_rdf(name: str) -> bool:
+    """Whether the extension of a file name is that of RDF, compressed or not."""
+    return _syntax(name) is not None
+
+
+def unpack(path: Path, name: str, scratch: Path, password: str | None = None) -> list[RdfFile]:
+    """Unpack the documents in the file at ``path`` into the folder ``scratch``.
+
+    ``name`` is the file's name in messages; its extension determines the format. ``password`` opens
+    an encrypted archive. Raises :class:`ImportRefused` if the file is missing, damaged, not RDF,
+    contains no RDF, or unpacks to more than :data:`MAX_BYTES`.
+    """
+    last = PurePosixPath(name).name
+    try:
+        if last.lower().endswith(".zip"):
+            return _unpack_members(path, name, scratch, password)
+        syntax = _syntax(last)
+        if syntax is None:
+            raise ImportRefused(
+                f"{name}: the name does not show which RDF format this is: "
+                f"it should end in {', '.join(FORMATS)}, perhaps with .gz, .zst or .zip after it"
+            )
+        with path.open("rb") as stream:
+            return [_unpack_document(stream, name, syntax, scratch)]
+    except OSError as error:
+        raise ImportRefused(f"{name}: cannot be read: {error.strerror or error}") from error
+
+
+def _syntax(name: str) -> str | None:
+    plain = PurePosixPath(name.lower())
+    if plain.suffix in _COMPRESSED:
+        plain = plain.with_suffix("")
+    return FORMATS.get(plain.suffix)
+
+
+def _unpack_document(stream: IO[bytes], name: str, syntax: str, scratch: Path) -> RdfFile:
+    """Copy one document into ``scratch``, decompressed if its name ends in .gz or .zst."""
+    target = _next_path(scratch)
+    size = sum(file.stat().st_size for file in scratch.iterdir())
+    try:
+        with _decompressed(stream, name) as plain, target.open("wb") as out:
+            while chunk := plain.read(_CHUNK):
+                size += len(chunk)
+                if size > MAX_BYTES:
+                    raise ImportRefused(
+                        f"{name}: unpacks to more than {MAX_BYTES} bytes, the most that is read"
+                    )
+                out.write(chunk)
+    except damage.errors() as error:
+        raise ImportRefused(f"{name}: damaged ({error}): fetch it again") from error
+    if not target.stat().st_size:
+        raise ImportRefused(f"{name}: the file is empty")
+    return RdfFile(name, syntax, target)
+
+
+@contextmanager
+def _decompressed(stream: IO[bytes], name: str) -> Iterator[Any]:
+    lower = name.lower()
+    if lower.endswith(".gz"):
+        with gzip.GzipFile(fileobj=stream) as plain:
+            yield plain
+    elif lower.endswith(".zst"):
+        with _zstd(stream, name) as plain:
+            yield plain
+    else:
+        yield stream
+
+
+@contextmanager
+def _zstd(stream: IO[bytes], name: str) -> Iterator[Any]:
+    try:
+        import zstandard
+    except ImportError:
+        raise ImportRefused(
+            f"{name}: reading .zst needs the package zstandard: "
+            f"pip install 'kgbench[publish]', or unpack the file first"
+        ) from None
+    try:
+        # A frame declares its window, which the decompressor keeps in memory: limit it.
+        with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(
+            stream, read_across_frames=True
+        ) as plain:
+            yield plain
+    except zstandard.ZstdError as error:
+        raise ImportRefused(f"{name}: damaged ({error}): fetch it again") from error
+
+
+def _unpack_members(path: Path, name: str, scratch: Path, password: str | None) -> list[RdfFile]:
+    import pyzipper
+
+    try:
+        with pyzipper.AESZipFile(path) as archive:
+            if password is not None:
+                archive.setpassword(password.encode("utf-8"))
+            members = [m for m in archive.infolist() if not m.is_dir()]
+            if len(members) > MAX_MEMBERS:
+                raise ImportRefused(f"{name}: {len(members)} files are too many for one archive")
+            rdf_members = [m for m in members if is_rdf(m.filename)]
+            if not rdf_members:
+                raise ImportRefused(f"{name}: no RDF file among the {len(members)} in it")
+            return [_unpack_member(archive, m, name, scratch, password) for m in rdf_members]
+    except damage.errors() as error:
+        raise ImportRefused(f"{name}: the archive is damaged ({error}): fetch it again") from error
+
+
+def _unpack_member(
+    archive: Any, member: Any, name: str, scratch: Path, password: str | None
+) -> RdfFile:
+    if member.flag_bits & _ENCRYPTED and password is None:
+        raise ImportRefused(
+            f"{name}: the archive is encrypted: give --password or set KGBENCH_ARCHIVE_PASSWORD"
+        )
+    last = PurePosixPath(member.filename).name
+    syntax = _syntax(last)
+    assert syntax is not None
+    try:
+        with archive.open(member) as stream:
+            return _unpack_document(stream, f"{name}/{last}", syntax, scratch)
+    except RuntimeError as error:
+        raise ImportRefused(f"{name}: the password is wrong") from error
+
+
+def _next_path(folder: Path) -> Path:
+    """Return the path of the next file in a folder of numbered files."""
+    return folder / f"{len(list(folder.iterdir())):05d}"

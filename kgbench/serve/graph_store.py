@@ -169,7 +169,7 @@ class GraphStore:
         return any(True for _ in database.quads_for_pattern(None, None, None, ox.DefaultGraph()))
 
     async def _triples(self, request: Request, graph: str) -> str:
-        """The triples of a request's body, which is a graph or a form with graphs as its files."""
+        """The triples of the graph in a request's body, as N-Triples."""
         said = request.headers.get("content-type", "")
         sent = await body(request, self._service.settings.limits)
         return await self._service.readers.triples(said, sent, graph or self._service.settings.base)

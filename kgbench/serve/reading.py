@@ -16,13 +16,10 @@ import pyoxigraph as ox
 from kgbench.serve import formats, protocol, updates
 from kgbench.serve.admission import DEEPEST, TOKENS, Admitted, admit
 from kgbench.serve.bodies import is_deeper
-from kgbench.serve.multipart import parts
 from kgbench.serve.protocol import Operation
 from kgbench.serve.refusals import Refused
 
 GRAPHS = tuple(one for one in formats.GRAPHS if one.name not in ("nq", "trig"))
-MULTIPART = "multipart/form-data"
-_UNTOLD = ("", "text/plain", "application/octet-stream")  # of files whose type a client knows not
 _LONGEST_TYPE = 1_000  # characters of a Content-Type; its parser takes quadratic time
 _LARGEST = 64 << 20  # characters of the triples of one request
 
@@ -72,22 +69,14 @@ def operation(sent: Sent, base: str, most: int = TOKENS) -> Asked | None:
 
 
 def triples(content_type: str, body: bytes, base: str) -> str:
-    """The triples of a graph, or of a form with graphs as its files, as N-Triples.
+    """The triples of a serialised graph as N-Triples.
 
     Blank nodes are renamed. Raises :class:`~kgbench.serve.refusals.Refused`: 415 for other types,
     400 with the parser's words, 413 where the triples are much larger than the body.
     """
     _check_type(content_type)
     media = content_type.partition(";")[0].strip().lower()
-    if media != MULTIPART:
-        return _parsed(body, _form(media), base)
-    texts = []
-    for part in parts(content_type, body):
-        untold = part.media in _UNTOLD and "." in part.name
-        suffix = part.name.rpartition(".")[2].lower()
-        named = next((f for f in GRAPHS if untold and f.name == suffix), None)
-        texts.append(_parsed(part.data, named or _form(part.media), base))
-    return "\n".join(texts)
+    return _parsed(body, _form(media), base)
 
 
 def _check_type(content_type: str | None) -> None:
@@ -104,7 +93,7 @@ def _form(media: str) -> formats.Format:
     form = next((f for f in GRAPHS if media in f.asked), None)
     if form is None:
         known = ", ".join(one.media for one in GRAPHS)
-        raise Refused(415, f"send a graph as {known}, or several as files of a {MULTIPART}")
+        raise Refused(415, f"send one graph as the request body, with its Content-Type: {known}")
     return form
 
 

@@ -127,7 +127,10 @@ def test_ctrl_c_ends_a_run_that_the_same_command_continues(store, small, times):
         questions = [entry.digest for entry in server.acknowledged]
 
     assert "kgbench: interrupted" not in done.stderr
-    assert done.stderr.count("Finishing the calls under way; Ctrl-C again gives them up.") == 1
+    assert (
+        done.stderr.count("Finishing the calls in progress; press Ctrl-C again to abandon them.")
+        == 1
+    )
     assert asked < 10
     assert len(set(questions)) == 10
     assert times == 2 or len(questions) == len(server.ledger) == 10

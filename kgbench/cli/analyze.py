@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench analyze``: the declared analyses as commands, and the card of a model."""
+"""``kgbench analyze``: a command for each declared analysis, and model cards."""
 
 from __future__ import annotations
 
@@ -31,20 +31,22 @@ Cell = Annotated[
     typer.Option(
         "--explain",
         metavar="CELL",
-        help="The query, parts and worst dialogues behind a cell: MODEL or MODEL::PART "
+        help="Explain a cell by its query, parts and worst dialogues: MODEL or MODEL::PART "
         "(a task, axis, pair, or characteristic/level).",
     ),
 ]
 Whole = Annotated[
     bool,
-    typer.Option("--all", help="With --explain: the whole query, all parts and all values."),
+    typer.Option(
+        "--all", help="With --explain: print the complete query, all parts and all values."
+    ),
 ]
 Keep = Annotated[
     bool,
     typer.Option(
         "--keep",
-        help="Keep the table in the store, with what it was made from: as a Data Cube, and for "
-        "whoever asks for it again.",
+        help="Store the table and its sources: as an RDF Data Cube, and as a cache for later "
+        "calls.",
     ),
 ]
 
@@ -53,7 +55,8 @@ Sources = Annotated[
     typer.Option(
         "--sources",
         metavar="FOLDER",
-        help="Combine what kgbench harvest put into this folder, instead of reading a store.",
+        help="Combine the sources that kgbench harvest wrote to FOLDER, instead of reading a "
+        "store.",
     ),
 ]
 Trust = Annotated[
@@ -61,14 +64,14 @@ Trust = Annotated[
     typer.Option(
         "--trust",
         metavar="SOURCE",
-        help="With --sources: believe these alone, by name, address, base or public key; "
-        "repeatable. Default: those that a key vouched for.",
+        help="With --sources: use only these sources, by name, address, base or public key; "
+        "repeatable. Default: sources verified with a key.",
     ),
 ]
 
 analyses = typer.Typer(
     name="analyze",
-    help="Tables from the scores in a store: one suite, one evaluation pass per dialogue.",
+    help="Analyse the scores in a store: tables over one suite and one evaluation pass.",
     no_args_is_help=True,
 )
 
@@ -80,7 +83,7 @@ def command(app: typer.Typer) -> None:
 
 @cache
 def subcommands() -> None:
-    """Make a command of each analysis, which takes time that the list of all commands saves."""
+    """Add a command for each analysis; skipped for the list of commands, to save time."""
     for declared in ANALYSES.values():
         _command(declared)
     analyses.command("card")(card)
@@ -102,7 +105,7 @@ def _print(
     output: Output,
     keep: Keep = False,
 ) -> None:
-    """Print the table that is asked for, or explain a cell of it."""
+    """Print the table of an analysis, or explain one of its cells."""
     from kgbench.analysis.selection import select
 
     def choose(opened: Store) -> Selection:
@@ -110,7 +113,7 @@ def _print(
 
     if explain is None:
         if whole:
-            raise typer.BadParameter("it is for --explain", param_hint="--all")
+            raise typer.BadParameter("it needs --explain", param_hint="--all")
         table = read(
             asked.made,
             store,
@@ -123,9 +126,9 @@ def _print(
         output.write(table)
         return
     if keep:
-        raise typer.BadParameter("an explanation is not kept", param_hint="--keep")
+        raise typer.BadParameter("an explanation cannot be stored", param_hint="--keep")
     if asked.parts is None:
-        raise typer.BadParameter("this table has no scores behind it", param_hint="--explain")
+        raise typer.BadParameter("this table is not made from scores", param_hint="--explain")
     found = _explained(asked.parts, explain, store, choose)
     if output.out is None and output.wanted is Form.TABLE:
         _tell(found, options.typed_store(store), whole=whole)
@@ -139,17 +142,27 @@ def _print(
 def _combined(
     given: Mapping[str, Any], asked: Mapping[str, Any], sources: Path, trust: list[str] | None
 ) -> None:
-    """Print the leaderboard of harvested sources; refuses options that need one store."""
+    """Print the leaderboard of harvested sources; refuse options that need a store."""
     from kgbench.analysis import declarations
     from kgbench.harvest.combining import combined
 
     shared = inspect.signature(_print, eval_str=True).parameters
-    taken = {"suite", "form", "json_", "out", "guard", "crlf", "store"}  # the last by variable
+    taken = {
+        "suite",
+        "form",
+        "json_",
+        "out",
+        "guard",
+        "crlf",
+        "store",
+    }  # store may come from the environment
     for name, value in given.items():
         if name not in taken and value != shared[name].default:
-            raise typer.BadParameter("it is not for --sources", param_hint=name)
+            raise typer.BadParameter("it cannot be used with --sources", param_hint=name)
     if asked["significance"] or asked["test"] or asked["about"] or asked["common"]:
-        raise typer.BadParameter("tests and --common are not for --sources", param_hint="--sources")
+        raise typer.BadParameter(
+            "it cannot be combined with tests or --common", param_hint="--sources"
+        )
     scores = declarations.score_set(asked["score_set"], asked["declared"]).at(asked["answers"])
     table = combined(sources, scores, given["suite"], trust or ())
     Output(**{field.name: given[field.name] for field in fields(Output)}).write(table)
@@ -170,7 +183,7 @@ def _explained(
 
 
 def _tell(found: Explanation, store: str | None, *, whole: bool) -> None:
-    """Print the query, the parts and the worst dialogues: on one screen unless ``whole``."""
+    """Print the query, the parts and the worst dialogues; shortened unless ``whole``."""
     from kgbench.analysis.tables import render
     from kgbench.analysis.worst import show_line
 
@@ -186,7 +199,7 @@ def _tell(found: Explanation, store: str | None, *, whole: bool) -> None:
 
 
 def _command(declared: Analysis[...]) -> None:
-    """Register the command of an analysis: its own options, and those of :func:`_print`."""
+    """Register the command of an analysis, with its own options and those of :func:`_print`."""
     shared = [
         option
         for option in inspect.signature(_print, eval_str=True).parameters.values()
@@ -212,7 +225,7 @@ def _command(declared: Analysis[...]) -> None:
     def typed(**given: Any) -> None:
         sources, trust = given.pop("sources", None), given.pop("trust", None)
         if trust and sources is None:
-            raise typer.BadParameter("it is for --sources", param_hint="--trust")
+            raise typer.BadParameter("it needs --sources", param_hint="--trust")
         try:
             words = {option.name: given.pop(option.name) for option in own}
             if sources is not None:
@@ -240,7 +253,7 @@ def card(
     suite: options.Suite = None,
     choice: options.Pass = "first",
 ) -> None:
-    """Write the card of a model in Markdown and HTML, with figures where matplotlib is there."""
+    """Write a model card in Markdown and HTML, with figures if matplotlib is installed."""
     from importlib.util import find_spec
 
     from kgbench import files

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ``kgbench run --dry-run`` says: calls, tokens and cost per model, before any is made."""
+"""``kgbench run --dry-run``: estimated calls, tokens and cost per model."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def say(
 ) -> None:
     """Print the estimate for ``plan``.
 
-    ``run`` names the run to continue, ``""`` the newest of the plan's name, ``None`` none;
-    ``endpoint`` says whether there is one.
+    ``run`` names the run to continue; ``""`` is the newest run with the plan's name, ``None`` a new
+    run. ``endpoint`` says whether a SPARQL endpoint was given.
     """
     from kgbench.analysis.rendering import render
     from kgbench.config.specs import WITHOUT_PROVIDER
@@ -68,14 +68,14 @@ def say(
     typer.echo(render(_table(plan, models, f"Estimated: {RULE}."), "table"), nl=False)
     if found is not None and found.difference is None:
         typer.echo(
-            f"Finds no difference between two models for cases of this kind (alpha 0.05): "
+            f"Cannot detect a difference between two models for cases of this kind (alpha 0.05): "
             f"{found.reason}; see kgbench plan."
         )
     elif found is not None:
         typer.echo(
-            f"Finds a difference of {found.difference:.3f} between two models (power 0.8, alpha "
-            f"0.05), by {count(found.cases, 'case')} of {count(found.tasks, 'task')} and the "
-            f"variances of stored results; see kgbench plan."
+            f"Can detect a difference of {found.difference:.3f} between two models (power 0.8, "
+            f"alpha 0.05), from {count(found.cases, 'case')} of {count(found.tasks, 'task')} and "
+            f"the variances of stored results; see kgbench plan."
         )
 
 
@@ -109,9 +109,10 @@ def _table(plan: Plan, models: Sequence[Foreseen], rule: str) -> Table:
 
 
 def _detectable(plan: Plan, asked: Asked, location: str | None) -> Detectable | None:
-    """The difference that the plan could find, where the store has results of its suite.
+    """Return the smallest difference that the plan can detect, or ``None`` if unknown.
 
-    That it can find none needs no results.
+    It is estimated from stored results of the suite. That a plan can detect no difference at all
+    follows without results.
     """
     from kgbench.analysis import planning
     from kgbench.errors import QueryError, StoreError
@@ -127,12 +128,12 @@ def _detectable(plan: Plan, asked: Asked, location: str | None) -> Detectable | 
 
             chosen = select(store, plan.suite)
             return planning.detectable(store, chosen, repetitions)
-    except (QueryError, StoreError):  # there is no store, or nothing of this suite in it
+    except (QueryError, StoreError):  # no store yet, or no results of this suite in it
         return None
 
 
 def _repetitions(plan: Plan, asked: Asked) -> dict[str, list[int]]:
-    """How often each model is asked each case, by task label."""
+    """Return, for each task label, how often each of its cases is run per model."""
     from collections import Counter
 
     from kgbench.engine.planning import planned
@@ -145,7 +146,7 @@ def _repetitions(plan: Plan, asked: Asked) -> dict[str, list[int]]:
 
 
 def _asked(plan: Plan, location: str | None, *, endpoint: bool) -> Asked:
-    """The exercises of each task label; only those of imported results need a store."""
+    """Return the exercises of each task label; only suites of imported results need a store."""
     from kgbench.config.names import suites_of_results
     from kgbench.engine import planning
     from kgbench.engine.published import Asked, stored_exercises
@@ -158,7 +159,7 @@ def _asked(plan: Plan, location: str | None, *, endpoint: bool) -> Asked:
 
 
 def _complete(plan: Plan, location: str | None, run: str) -> set[str]:
-    """The digests of the plan's dialogues that the store has complete; none without a store."""
+    """Return the digests of the plan's complete dialogues in the store; empty without a store."""
     from kgbench.engine import run_to_continue
     from kgbench.errors import StoreError
     from kgbench.record import reading

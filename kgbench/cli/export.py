@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench export``: a run in the formats of other communities."""
+"""``kgbench export``: write a run in the formats of other communities."""
 
 from __future__ import annotations
 
@@ -30,16 +30,18 @@ Run = Annotated[
 ]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", "-o", metavar="FILE", help="Where to write; standard output if unsaid."),
+    typer.Option(
+        "--out", "-o", metavar="FILE", help="The file to write. Default: standard output."
+    ),
 ]
 Place = Annotated[
     Path,
-    typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; it must not be there."),
+    typer.Option("--out", "-o", metavar="FOLDER", help="The folder to write; it must not exist."),
 ]
 
 
 class ProvFormat(StrEnum):
-    """How provenance is written."""
+    """Formats of provenance."""
 
     PROVN = "provn"
     JSON = "json"
@@ -50,7 +52,7 @@ class ProvFormat(StrEnum):
 
 
 class TableFormat(StrEnum):
-    """How the wide table is written."""
+    """Formats of the wide table."""
 
     CSV = "csv"
     XLSX = "xlsx"
@@ -60,7 +62,7 @@ class TableFormat(StrEnum):
 
 
 class Relation(StrEnum):
-    """What an evaluator is to the makers of the models."""
+    """Relation of the evaluator to the developers of the models."""
 
     FIRST = "first_party"
     THIRD = "third_party"
@@ -143,13 +145,13 @@ def prov(
     ] = None,
     *,
     form: Annotated[
-        ProvFormat, typer.Option("--format", help="How it is written; svg and png are drawings.")
+        ProvFormat, typer.Option("--format", help="The output format; svg and png are drawings.")
     ] = ProvFormat.PROVN,
     source: Source,
     out: Out = None,
     json_: options.AsJson = False,
 ) -> None:
-    """Export where a run or a dialogue comes from, as PROV-N, PROV-JSON, PROV-XML or PROV-O."""
+    """Export the provenance of a run or dialogue as PROV-N, PROV-JSON, PROV-XML or PROV-O."""
     outgoing.check_place(out, json_=json_)
     outgoing.needs("prov", *_NEEDED.get(form, ()))
     from kgbench.exports import prov_document, prov_drawing
@@ -170,7 +172,7 @@ def wide_table(
     run: Run = None,
     *,
     form: Annotated[
-        TableFormat, typer.Option("--format", "-f", help="How the table is written.")
+        TableFormat, typer.Option("--format", "-f", help="Format of the table.")
     ] = TableFormat.CSV,
     store: options.Store = None,
     choice: options.Pass = "first",
@@ -178,8 +180,8 @@ def wide_table(
         options.Redact | None,
         typer.Option(
             "--redact",
-            help="What is left out. Default: reference answers, and of a protected suite every "
-            "text.",
+            help="What to leave out. Default: reference answers, and all texts of protected "
+            "suites.",
         ),
     ] = None,
     unprotected: options.Unprotected = None,
@@ -188,7 +190,7 @@ def wide_table(
     out: Out = None,
     json_: options.AsJson = False,
 ) -> None:
-    """Export one row for each dialogue: a column for each score and info, and the last answer."""
+    """Export a table with a row per dialogue: all scores and infos, and the last answer."""
     outgoing.check_place(out, json_=json_)
     if form in (TableFormat.PARQUET, TableFormat.ARROW):
         outgoing.needs("pyarrow", extra="tables")
@@ -213,7 +215,8 @@ def wide_table(
     outgoing.write(writers[form](table), out)
     if redact is None and found.level is Level.ANSWERS:
         typer.echo(
-            "the suite is protected: texts are left out (--unprotected SUITE tells them)", err=True
+            "the suite is protected: texts are left out (include them with --unprotected SUITE)",
+            err=True,
         )
     outgoing.report(out, {"dialogues": len(table.rows), "columns": len(table.columns)}, json_=json_)
 
@@ -227,7 +230,7 @@ def rocrate(
     credit: Credit,
     json_: options.AsJson = False,
 ) -> None:
-    """Export a run as an RO-Crate 1.3: a folder, or an archive where its name ends in .zip."""
+    """Export a run as an RO-Crate 1.3: a folder, or an archive if the name ends in .zip."""
     outgoing.needs("rocrate")
     from kgbench.exports import ro_crate
 
@@ -265,14 +268,14 @@ def notebook(
         typer.Option(
             "--data",
             metavar="PLACE",
-            help="Published N-Quads (.nq, .nq.gz, .nq.zst) to ask, as an address or a path; "
-            "without it, those of the run are written beside the notebook.",
+            help="Published N-Quads (.nq, .nq.gz, .nq.zst) to query, as a URL or path. Default: "
+            "those of the run, written beside the notebook.",
         ),
     ] = None,
     source: Source,
     json_: options.AsJson = False,
 ) -> None:
-    """Export a run as a Jupyter notebook that asks its published data the declared questions."""
+    """Export a run as a Jupyter notebook that runs the declared queries on its published data."""
     from kgbench.exports import notebook as exporting
 
     found = source.read(run)
@@ -287,30 +290,32 @@ def eee(
     store: options.Store = None,
     choice: options.Pass = "first",
     organisation: Annotated[
-        str, typer.Option("--organisation", metavar="NAME", help="Who made the evaluation.")
+        str, typer.Option("--organisation", metavar="NAME", help="The evaluating organisation.")
     ] = "unknown",
     relation: Annotated[
         Relation,
-        typer.Option("--relation", help="What the evaluator is to the makers of the models."),
+        typer.Option("--relation", help="Relation of the evaluator to the models' developers."),
     ] = Relation.OTHER,
     schema: Annotated[
         Path | None,
         typer.Option(
-            "--schema", metavar="FILE", help="The official JSON schema to check against, not ours."
+            "--schema",
+            metavar="FILE",
+            help="Validate against this JSON schema, not the bundled one.",
         ),
     ] = None,
     samples: Annotated[
         bool,
         typer.Option(
-            "--samples", help="Write each dialogue, too: prompts, answers, tool calls, scores."
+            "--samples", help="Also write each dialogue: prompts, answers, tool calls, scores."
         ),
     ] = False,
     unprotected: options.Unprotected = None,
     json_: options.AsJson = False,
 ) -> None:
-    """Export a run as records of Every Eval Ever 0.3: scores by model and task, no texts.
+    """Export a run as records of Every Eval Ever 0.3: scores by model and task, without texts.
 
-    With --samples also its instance-level records, without reference answers.
+    With --samples, instance-level records are written as well, without reference answers.
     """
     from datetime import UTC, datetime
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench export nanopublications``: the claims of a publication, one by one."""
+"""``kgbench export nanopublications``: one signed nanopublication per claim of a publication."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def nanopublications(
         Path, typer.Option("--key", metavar="KEYFILE", help="An RSA key (kgbench keys new --rsa).")
     ],
     creator: Annotated[
-        str, typer.Option("--creator", metavar="NAME", help="Who publishes: 'Name <IRI>'.")
+        str, typer.Option("--creator", metavar="NAME", help="The publisher, as 'Name <IRI>'.")
     ],
     place: Annotated[
         Path, typer.Option("--out", "-o", metavar="FOLDER", help="The folder to write to.")

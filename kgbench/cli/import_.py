@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench import``: published result sets of other frameworks into the store."""
+"""``kgbench import``: import published results of other frameworks into the store."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SUITE = re.compile(r"[A-Za-z0-9._-]+")
 
 def command(app: typer.Typer) -> None:
     """Register the command and its subcommands."""
-    group = typer.Typer(help="Bring published results into the store.", no_args_is_help=True)
+    group = typer.Typer(help="Import published results into the store.", no_args_is_help=True)
     group.callback()(_several)
     group.command("rdf")(import_rdf.rdf)
     group.command("llm-kg-bench")(llm_kg_bench)
@@ -38,13 +38,15 @@ def command(app: typer.Typer) -> None:
 
 
 def _several() -> None:
-    """Bring published results into the store."""
+    """Import published results into the store."""
 
 
 def llm_kg_bench(
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE...", help="Result files: JSON, or zip archives of such."),
+        typer.Argument(
+            metavar="FILE...", help="Result files: JSON, or zip archives of JSON files."
+        ),
     ],
     password: options.Password = None,
     suite: Annotated[
@@ -58,10 +60,10 @@ def llm_kg_bench(
     store: options.Store = None,
     json_: options.AsJson = False,
 ) -> None:
-    """Import results of LLM-KG-Bench (versions 1 to 3): dialogues, cases and published scores.
+    """Import results of LLM-KG-Bench 1 to 3: dialogues, cases and published scores.
 
-    Importing the same results again changes nothing. A file that is not as it should be is
-    refused whole; files before it stay imported.
+    Importing the same results again changes nothing. An invalid file is refused as a whole; files
+    before it stay imported.
     """
     from kgbench.store import open_store
 
@@ -89,7 +91,7 @@ def text2kgbench(
     folder: Annotated[
         Path,
         typer.Argument(
-            metavar="FOLDER", help="The folder 'data' of Text2KGBench: two collections below it."
+            metavar="FOLDER", help="The folder 'data' of Text2KGBench, with its two collections."
         ),
     ],
     store: options.Store = None,
@@ -97,9 +99,9 @@ def text2kgbench(
 ) -> None:
     """Import Text2KGBench: ontologies, tasks, cases, faults of the data, stored responses.
 
-    Responses without published metrics are judged. Importing again changes nothing. Data that are
-    not as they should be are refused whole, before anything is written; faults that can be lived
-    with are reported and kept as annotations.
+    Responses without published metrics are judged. Importing again changes nothing. Invalid data
+    are refused as a whole, before anything is written; tolerable faults are reported and stored as
+    annotations.
     """
     from kgbench.importers import text2kgbench as importing
     from kgbench.store import open_store
@@ -131,7 +133,7 @@ def text2kgbench(
 
 
 def _with_scores(store: Store, run: ImportedRun) -> Summary:
-    """Load a run, and judge what nobody has published scores of."""
+    """Load a run, and judge its responses without published scores."""
     from kgbench.execution.judging import JudgeLimits
     from kgbench.execution.pools import executor
     from kgbench.importers.first_judgement import judge_unjudged
@@ -148,7 +150,7 @@ def _with_scores(store: Store, run: ImportedRun) -> Summary:
 def _import(
     store: Store, file: Path, password: str | None, suite: str | None, *, quiet: bool
 ) -> list[Summary]:
-    """Import one file; everything in it is checked before the first of it is written."""
+    """Import one file; all of it is validated before anything is written."""
     from kgbench.importers.archives import open_results
     from kgbench.importers.llm_kg_bench import read_runs
     from kgbench.importers.load import load

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench import inspect``: logs of kgbench's tasks that Inspect AI has run."""
+"""``kgbench import inspect``: import Inspect AI logs of kgbench's tasks."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def inspect(
 ) -> None:
     """Import logs of 'inspect eval kgbench/LABEL': dialogues and scores, as published runs.
 
-    Importing the same log again, in either form, changes nothing. The log of another task is
-    refused; samples that ended with an error are left out and counted.
+    Importing the same log again, in either format, changes nothing. Logs of other tasks are
+    refused; samples that ended with an error are skipped and counted.
     """
     from kgbench.importers import inspect_files, inspect_logs
     from kgbench.importers.load import load

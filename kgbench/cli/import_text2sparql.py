@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench import text2sparql``: questions, answers and scores of the TEXT2SPARQL challenge."""
+"""``kgbench import text2sparql``: import questions, answers and scores of TEXT2SPARQL."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def text2sparql(
         Path,
         typer.Argument(
             metavar="DIR",
-            help="The folder 'docs' of the challenge: questions, answers, scores, result sets.",
+            help="The folder 'docs' of the challenge, with questions, answers, scores and result "
+            "sets.",
         ),
     ],
     store: options.Store = None,
@@ -27,9 +28,9 @@ def text2sparql(
 ) -> None:
     """Import the TEXT2SPARQL challenge: questions, each system's answers, published scores.
 
-    Questions that the folder lacks are looked for beside it and in the installed data set. Files
-    are checked before anything is written; what is published with faults is reported. Importing
-    again changes nothing.
+    Questions missing in the folder are looked up beside it and in the installed data set. Files
+    are checked before anything is written; faults in published files are reported. Importing again
+    changes nothing.
     """
     from kgbench.importers.load import load
     from kgbench.importers.text2sparql import imported_run, write_averages

@@ -84,12 +84,12 @@ def compare(
         if output.json_ and a.kind == "pass" and not flips:
             _print_values(opened, chosen, a, b)
             return
-        found = matches(opened, chosen, a, b, metric=metric, answers=answers)
+        pairs = matches(opened, chosen, a, b, metric=metric, answers=answers)
         table = (
-            analysis.flips(found, a, b, solved=solved)
+            analysis.flips(pairs, a, b, solved=solved)
             if flips
             else analysis.compare(
-                found,
+                pairs,
                 a,
                 b,
                 about=about,
@@ -105,5 +105,5 @@ def compare(
 def _print_values(store: Store, chosen: Selection, a: Side, b: Side) -> None:
     from kgbench.analysis.passes import compare_passes
 
-    found = compare_passes(store, chosen, a.iri, b.iri)
-    typer.echo(json.dumps(found.report(), indent=2, ensure_ascii=False))
+    comparison = compare_passes(store, chosen, a.iri, b.iri)
+    typer.echo(json.dumps(comparison.report(), indent=2, ensure_ascii=False))

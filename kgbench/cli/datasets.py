@@ -44,17 +44,17 @@ def list_(json_: options.AsJson = False) -> None:
     """List available data sets, and which of them are installed."""
     from kgbench.datasets import descriptions, home
 
-    there = home.installed()
-    found = [
-        {"name": name, "title": descriptions.describe(name).title, "installed": name in there}
+    installed = home.installed()
+    rows = [
+        {"name": name, "title": descriptions.describe(name).title, "installed": name in installed}
         for name in descriptions.names()
     ]
     if json_:
-        typer.echo(json.dumps(found, indent=2))
+        typer.echo(json.dumps(rows, indent=2))
         return
-    for each in found:
-        state = "installed" if each["installed"] else "not installed"
-        typer.echo(f"{each['name']}  {each['title']}  ({state})")
+    for row in rows:
+        state = "installed" if row["installed"] else "not installed"
+        typer.echo(f"{row['name']}  {row['title']}  ({state})")
 
 
 def show(name: _Name, json_: options.AsJson = False) -> None:
@@ -62,7 +62,7 @@ def show(name: _Name, json_: options.AsJson = False) -> None:
     from kgbench.datasets import descriptions, home
 
     described, record = descriptions.describe(name), home.record(name)
-    said: dict[str, Json] = {
+    facts: dict[str, Json] = {
         "name": name,
         "title": described.title,
         "description": described.description,
@@ -77,12 +77,12 @@ def show(name: _Name, json_: options.AsJson = False) -> None:
         "tasks": [task["label"] for task in (record or {}).get("tasks", ())],
     }
     if json_:
-        typer.echo(json.dumps(said, indent=2))
+        typer.echo(json.dumps(facts, indent=2))
         return
-    for key, value in said.items():
+    for key, value in facts.items():
         values = value if isinstance(value, list) else [value]
-        for k, each in enumerate(values):
-            typer.echo(f"{key if not k else '':12} {'no' if each is None else each}".rstrip())
+        for k, item in enumerate(values):
+            typer.echo(f"{key if not k else '':12} {'no' if item is None else item}".rstrip())
 
 
 def install(
@@ -122,7 +122,7 @@ def install(
         )
     with progress(f"installing {name}", len(described.files), quiet=json_) as advance:
         done = _installed(described, copy, advance, unverified=unverified)
-    said = {
+    report = {
         "place": str(done.place),
         "files": done.files,
         "tasks": done.tasks,
@@ -132,7 +132,7 @@ def install(
         "remarks": done.remarks,
     }
     if json_:
-        typer.echo(json.dumps(said, indent=2))
+        typer.echo(json.dumps(report, indent=2))
         return
     typer.echo(
         f"installed {count(done.files, 'file')} and {count(done.tasks, 'task')} in {done.place}"
@@ -157,7 +157,7 @@ def _installed(
     from kgbench.importers.text2kgbench_tasks import part_tasks
 
     def tasks(root: Path) -> list[dict[str, Json]]:
-        return [task for place in parts(root) for task in part_tasks(read_part(root, *place))]
+        return [task for part in parts(root) for task in part_tasks(read_part(root, *part))]
 
     if described.name in text2sparql.NAMES:
         return question_sets.install(described, copy, unverified=unverified)
@@ -225,26 +225,26 @@ def similar(
     from kgbench.errors import TaskError
 
     root = home.place(name)
-    place = "" if url is None else f"@{url}"
+    address = "" if url is None else f"@{url}"
     named = "" if key in SERVICE.keys else f"?key_env={quote(key)}"
-    setup = model_setup(f"openai:{quote(model, safe='/:')}{place}{named}")
+    setup = model_setup(f"openai:{quote(model, safe='/:')}{address}{named}")
     answered: dict[str, str | None] = {}
 
     def vectors(texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        found = embed(setup, texts)
-        answered["model"] = found.model
-        return found.vectors
+        embedded = embed(setup, texts)
+        answered["model"] = embedded.model
+        return embedded.vectors
 
     chosen = [part for part in parts(root) if ontology in (None, part[1])]
     if not chosen:
-        known = ", ".join(sorted({each for _, each in parts(root)}))
+        known = ", ".join(sorted({ontology_name for _, ontology_name in parts(root)}))
         raise TaskError(f"there is no ontology '{ontology}' in {root}; there are {known}")
-    for collection, each in chosen:
+    for collection, ontology_name in chosen:
         path = embeddings.write_lists(
             root,
-            read_part(root, collection, each),
+            read_part(root, collection, ontology_name),
             vectors,
             count,
             lambda: {"requested": model, "model": answered["model"], "address": setup.base_url},
         )
-        typer.echo(f"{collection} {each}: {path} (by {answered['model'] or model})")
+        typer.echo(f"{collection} {ontology_name}: {path} (by {answered['model'] or model})")

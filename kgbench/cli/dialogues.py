@@ -81,19 +81,19 @@ def dialogues(
         table = find_dialogues(
             opened, chosen, outcome=outcome, below=below, text=search, sort=sort, limit=limit
         )
-    if output.wanted is Form.TABLE and output.out is None:
-        _tell(table, options.typed_store(store))
+    if output.effective_form is Form.TABLE and output.out is None:
+        _print_commands(table, options.typed_store(store))
     else:
         output.write(table)
 
 
-def _tell(table: Table, location: str | None) -> None:
+def _print_commands(table: Table, location: str | None) -> None:
     """Print a ``kgbench show`` command for each dialogue."""
     tell(table.title)
-    where = f" --store {shlex.quote(location)}" if location is not None else ""
+    store_option = f" --store {shlex.quote(location)}" if location is not None else ""
     for row in table.records():
-        reached = "no score" if row["score"] is None else f"{row['score']:.3f} {row['metric']}"
-        said = f"{reached}, {row['outcome']}, {row['task']} by {row['model']}"
-        tell(f"kgbench show {shlex.quote(str(row['dialogue']))}{where}  # {said}")
+        score = "no score" if row["score"] is None else f"{row['score']:.3f} {row['metric']}"
+        comment = f"{score}, {row['outcome']}, {row['task']} by {row['model']}"
+        tell(f"kgbench show {shlex.quote(str(row['dialogue']))}{store_option}  # {comment}")
     for note in table.notes:
         tell(note)

@@ -53,10 +53,10 @@ def disclose(
     location = store or default_location()
     known_keys.commitments(location)
     with copying.local(location) as folder:
-        found = disclosed(opened(str(folder)), str(folder), Level[redact.name], what or ())
-    text = written(found)
+        values = disclosed(opened(str(folder)), str(folder), Level[redact.name], what or ())
+    text = written(values)
     if out is None:
         typer.echo(text, nl=False)
         return
     out.write_text(text, encoding="utf-8")
-    typer.echo(f"{count(len(found), 'value')} disclosed in {out}")
+    typer.echo(f"{count(len(values), 'value')} disclosed in {out}")

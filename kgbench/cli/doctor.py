@@ -44,15 +44,15 @@ def doctor(
     from kgbench.doctor import State, examine
     from kgbench.store import default_location
 
-    found: list[Condition] = []
+    conditions: list[Condition] = []
     for condition in examine(store or default_location(), network=network):
         if not json_:
-            _print(condition, first=not found or found[-1].part != condition.part)
-        found.append(condition)
-    broken = sum(condition.state is State.BROKEN for condition in found)
+            _print(condition, first=not conditions or conditions[-1].part != condition.part)
+        conditions.append(condition)
+    broken = sum(condition.state is State.BROKEN for condition in conditions)
     if json_:
-        said = {"broken": broken, "conditions": [condition.as_json() for condition in found]}
-        typer.echo(json.dumps(said, indent=2, ensure_ascii=False))
+        report = {"broken": broken, "conditions": [condition.as_json() for condition in conditions]}
+        typer.echo(json.dumps(report, indent=2, ensure_ascii=False))
     elif broken:
         typer.echo(f"\n{broken} {'thing is' if broken == 1 else 'things are'} broken")
     else:

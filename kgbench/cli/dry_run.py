@@ -48,42 +48,43 @@ def say(
     asked = _asked(plan, location, endpoint=endpoint)
     models = list(foreseen(plan, complete, declared(plan.prices), asked.exercises))
     left_out = [*plan.passed_over, *asked.passed_over]
-    found = _detectable(plan, asked, location)
+    detectable = _detectable(plan, asked, location)
     if json_:
-        said = {
+        report = {
             "name": plan.name,
             "suite": plan.suite,
             "tasks": list(asked.exercises),
             "passed_over": left_out,
-            "dialogues": sum(one.planned for one in models),
-            "dialogues_to_do": sum(one.dialogues for one in models),
+            "dialogues": sum(forecast.planned for forecast in models),
+            "dialogues_to_do": sum(forecast.dialogues for forecast in models),
             "rule": RULE,
-            "models": [_entry(one) for one in models],
-            "detectable": None if found is None else found._asdict(),
+            "models": [_entry(forecast) for forecast in models],
+            "detectable": None if detectable is None else detectable._asdict(),
         }
-        typer.echo(json.dumps(said, indent=2))
+        typer.echo(json.dumps(report, indent=2))
         return
     for passed_over in left_out:
         typer.echo(f"passed over: {passed_over}")
     typer.echo(render(_table(plan, models, f"Estimated: {RULE}."), "table"), nl=False)
-    if found is not None and found.difference is None:
+    if detectable is not None and detectable.difference is None:
         typer.echo(
             f"Cannot detect a difference between two models for cases of this kind (alpha 0.05): "
-            f"{found.reason}; see kgbench plan."
+            f"{detectable.reason}; see kgbench plan."
         )
-    elif found is not None:
+    elif detectable is not None:
         typer.echo(
-            f"Can detect a difference of {found.difference:.3f} between two models (power 0.8, "
-            f"alpha 0.05), from {count(found.cases, 'case')} of {count(found.tasks, 'task')} and "
-            f"the variances of stored results; see kgbench plan."
+            f"Can detect a difference of {detectable.difference:.3f} between two models "
+            f"(power 0.8, alpha 0.05), from {count(detectable.cases, 'case')} of "
+            f"{count(detectable.tasks, 'task')} and the variances of stored results; "
+            f"see kgbench plan."
         )
 
 
 def _table(plan: Plan, models: Sequence[Foreseen], rule: str) -> Table:
-    each = models[0].planned
+    per_model = models[0].planned
     title = (
         f"{plan.name}: {count(len(plan.tasks), 'task label')} x {count(len(plan.models), 'model')}"
-        f" = {count(each * len(models), 'dialogue')} ({each:,} per model)"
+        f" = {count(per_model * len(models), 'dialogue')} ({per_model:,} per model)"
         f"{', in batches' if plan.batch else ''}"
     )
     columns = (
@@ -96,14 +97,14 @@ def _table(plan: Plan, models: Sequence[Foreseen], rule: str) -> Table:
     )
     rows = tuple(
         (
-            one.model.label,
-            tokens(one.dialogues),
-            _range(one.least.calls, one.most.calls),
-            _range(one.least.input_tokens, one.most.input_tokens),
-            _range(one.least.output_tokens, one.most.output_tokens),
-            _cost(one.least, one.most),
+            forecast.model.label,
+            tokens(forecast.dialogues),
+            _range(forecast.least.calls, forecast.most.calls),
+            _range(forecast.least.input_tokens, forecast.most.input_tokens),
+            _range(forecast.least.output_tokens, forecast.most.output_tokens),
+            _cost(forecast.least, forecast.most),
         )
-        for one in models
+        for forecast in models
     )
     return Table(title, columns, rows, notes=(rule,))
 
@@ -138,11 +139,11 @@ def _repetitions(plan: Plan, asked: Asked) -> dict[str, list[int]]:
 
     from kgbench.engine.planning import planned
 
-    found: dict[str, Counter[str]] = {}
-    for one in planned(plan, asked.exercises, plan.models[0]):
-        counts = found.setdefault(one.exercise.task.label, Counter())
-        counts[one.exercise.case.iri] += 1
-    return {label: list(counts.values()) for label, counts in found.items()}
+    by_label: dict[str, Counter[str]] = {}
+    for dialogue in planned(plan, asked.exercises, plan.models[0]):
+        counts = by_label.setdefault(dialogue.exercise.task.label, Counter())
+        counts[dialogue.exercise.case.iri] += 1
+    return {label: list(counts.values()) for label, counts in by_label.items()}
 
 
 def _asked(plan: Plan, location: str | None, *, endpoint: bool) -> Asked:
@@ -172,23 +173,23 @@ def _complete(plan: Plan, location: str | None, run: str) -> set[str]:
             raise
         return set()
     with reader as store:
-        found = reading.find_run(store, run) if run else run_to_continue(store, plan)
-        if found is None:
+        info = reading.find_run(store, run) if run else run_to_continue(store, plan)
+        if info is None:
             return set()
-        states = reading.dialogue_states(store, found.graph)
+        states = reading.dialogue_states(store, info.graph)
         return {digest for digest, state in states.items() if state.complete}
 
 
-def _entry(one: Foreseen) -> dict[str, Any]:
-    def estimate(of: Estimate) -> dict[str, Any]:
-        return {**asdict(of), "cost": None if of.cost is None else str(of.cost)}
+def _entry(forecast: Foreseen) -> dict[str, Any]:
+    def estimate(value: Estimate) -> dict[str, Any]:
+        return {**asdict(value), "cost": None if value.cost is None else str(value.cost)}
 
     return {
-        "model": one.model.label,
-        "dialogues": one.planned,
-        "dialogues_to_do": one.dialogues,
-        "least": estimate(one.least),
-        "most": estimate(one.most),
+        "model": forecast.model.label,
+        "dialogues": forecast.planned,
+        "dialogues_to_do": forecast.dialogues,
+        "least": estimate(forecast.least),
+        "most": estimate(forecast.most),
     }
 
 

@@ -34,7 +34,7 @@ Out = Annotated[
         "--out", "-o", metavar="FILE", help="The file to write. Default: standard output."
     ),
 ]
-Place = Annotated[
+OutFolder = Annotated[
     Path,
     typer.Option("--out", "-o", metavar="FOLDER", help="The folder to write; it must not exist."),
 ]
@@ -74,8 +74,8 @@ def command(app: typer.Typer) -> None:
     """Register the command and its subcommands."""
     group = typer.Typer(help="Write a run in another community's format.", no_args_is_help=True)
     group.callback()(_several)
-    for one in (prov, rocrate, croissant, eee, notebook):
-        group.command(one.__name__)(one)
+    for function in (prov, rocrate, croissant, eee, notebook):
+        group.command(function.__name__)(function)
     group.command("llm-kg-bench")(llm_kg_bench)
     group.command("inspect")(inspect_logs)
     group.command("table")(wide_table)
@@ -105,16 +105,16 @@ def llm_kg_bench(
     from kgbench.exports import llm_kg_bench as exporting
 
     outgoing.check_place(out, json_=json_)
-    found, left = exporting.records(source.read(run))
-    outgoing.write(outgoing.indented(found), out)
-    outgoing.report(out, {"records": len(found), "without_answer": left}, json_=json_)
+    records, unanswered = exporting.records(source.read(run))
+    outgoing.write(outgoing.indented(records), out)
+    outgoing.report(out, {"records": len(records), "without_answer": unanswered}, json_=json_)
 
 
 @grouped
 def inspect_logs(
     run: Run = None,
     *,
-    place: Place,
+    folder: OutFolder,
     source: Source,
     json_: options.AsJson = False,
 ) -> None:
@@ -125,12 +125,12 @@ def inspect_logs(
     from kgbench import files
     from kgbench.exports import inspect_log
 
-    found = source.read(run)
-    logs = inspect_log.logs(found)
+    results = source.read(run)
+    logs = inspect_log.logs(results)
     for name, log in logs.items():
-        files.write(place / name, outgoing.indented(log))
+        files.write(folder / name, outgoing.indented(log))
     counts = {"logs": len(logs), "dialogues": sum(len(log["samples"]) for log in logs.values())}
-    outgoing.report(place, counts, json_=json_)
+    outgoing.report(folder, counts, json_=json_)
 
 
 @grouped
@@ -156,14 +156,14 @@ def prov(
     outgoing.needs("prov", *_NEEDED.get(form, ()))
     from kgbench.exports import prov_document, prov_drawing
 
-    found = source.read(name)
+    results = source.read(name)
     if form in (ProvFormat.SVG, ProvFormat.PNG):
-        drawn = prov_drawing.drawing(found)
+        drawn = prov_drawing.drawing(results)
         draw = prov_drawing.svg if form is ProvFormat.SVG else prov_drawing.png
         outgoing.write(draw(drawn), out)
         outgoing.report(out, {"boxes": len(drawn.nodes), "arrows": len(drawn.arrows)}, json_=json_)
         return
-    document = prov_document.document(found)
+    document = prov_document.document(results)
     outgoing.write(prov_document.serialised(document, str(form)), out)
     outgoing.report(out, {"records": len(list(document.get_records()))}, json_=json_)
 
@@ -200,20 +200,20 @@ def wide_table(
     from kgbench.exports import wide_table as exporting
     from kgbench.publish.withholding import Level
 
-    found = outgoing.read(outgoing.wanted_run(run, choice, redact, unprotected), store)
-    table = exporting.wide_table(found)
+    results = outgoing.read(outgoing.wanted_run(run, choice, redact, unprotected), store)
+    table = exporting.wide_table(results)
     if guard:
         table, changed = table.spreadsheet_safe()
         tell_guarded(changed)
     writers: dict[TableFormat, Callable[[Table], bytes]] = {
-        TableFormat.CSV: lambda made: as_csv(made, "\r\n" if crlf else "\n").encode("utf-8"),
-        TableFormat.JSON: lambda made: render(made, "json").encode("utf-8"),
+        TableFormat.CSV: lambda content: as_csv(content, "\r\n" if crlf else "\n").encode("utf-8"),
+        TableFormat.JSON: lambda content: render(content, "json").encode("utf-8"),
         TableFormat.XLSX: as_xlsx,
         TableFormat.PARQUET: exporting.as_parquet,
         TableFormat.ARROW: exporting.as_arrow,
     }
     outgoing.write(writers[form](table), out)
-    if redact is None and found.level is Level.ANSWERS:
+    if redact is None and results.level is Level.ANSWERS:
         typer.echo(
             "the suite is protected: texts are left out (include them with --unprotected SUITE)",
             err=True,
@@ -225,7 +225,7 @@ def wide_table(
 def rocrate(
     run: Run = None,
     *,
-    place: Place,
+    folder: OutFolder,
     source: Source,
     credit: Credit,
     json_: options.AsJson = False,
@@ -235,16 +235,16 @@ def rocrate(
     from kgbench.exports import ro_crate
 
     describing = ro_crate.Describing(credit.licence_iri(), credit.agents())
-    found = source.read(run)
-    count = ro_crate.write(found, place, describing)
-    outgoing.report(place, {"files": count, "dialogues": len(found.held)}, json_=json_)
+    results = source.read(run)
+    count = ro_crate.write(results, folder, describing)
+    outgoing.report(folder, {"files": count, "dialogues": len(results.held)}, json_=json_)
 
 
 @grouped
 def croissant(
     run: Run = None,
     *,
-    place: Place,
+    folder: OutFolder,
     source: Source,
     credit: Credit,
     json_: options.AsJson = False,
@@ -253,16 +253,16 @@ def croissant(
     from kgbench.exports import croissant as exporting
 
     of_data, made_by = credit.licence_iri(), credit.agents()
-    found = source.read(run)
-    files = exporting.write(found, place, of_data, made_by)
-    outgoing.report(place, {"files": len(files), "dialogues": len(found.held)}, json_=json_)
+    results = source.read(run)
+    files = exporting.write(results, folder, of_data, made_by)
+    outgoing.report(folder, {"files": len(files), "dialogues": len(results.held)}, json_=json_)
 
 
 @grouped
 def notebook(
     run: Run = None,
     *,
-    place: Place,
+    folder: OutFolder,
     data: Annotated[
         str | None,
         typer.Option(
@@ -278,15 +278,15 @@ def notebook(
     """Export a run as a Jupyter notebook that runs the declared queries on its published data."""
     from kgbench.exports import notebook as exporting
 
-    found = source.read(run)
-    files = exporting.write(found, place, data)
-    outgoing.report(place, {"files": len(files), "dialogues": len(found.held)}, json_=json_)
+    results = source.read(run)
+    files = exporting.write(results, folder, data)
+    outgoing.report(folder, {"files": len(files), "dialogues": len(results.held)}, json_=json_)
 
 
 def eee(
     run: Run = None,
     *,
-    place: Place,
+    folder: OutFolder,
     store: options.Store = None,
     choice: options.Pass = "first",
     organisation: Annotated[
@@ -328,19 +328,19 @@ def eee(
 
     level = options.Redact.GOLD if samples else options.Redact.ANSWERS
     wanted = outgoing.wanted_run(run, choice, level, unprotected)
-    found = outgoing.read(wanted, store)
+    results = outgoing.read(wanted, store)
     with open_reader(store) as opened:
-        judged = judge_cells(opened, found, reading.find_run(opened, wanted.run).iri)
+        judged = judge_cells(opened, results, reading.find_run(opened, wanted.run).iri)
     now = datetime.now(UTC)
-    records = every_eval_ever.records(found, organisation, str(relation), now, judged)
-    detailed = every_eval_samples.with_samples(found, records) if samples else {}
+    records = every_eval_ever.records(results, organisation, str(relation), now, judged)
+    detailed = every_eval_samples.with_samples(results, records) if samples else {}
     every_eval_ever.check(records, schema)
     counts = {"records": len(records)}
     for path, content in detailed.items():
         rows = {str(k): json.loads(row) for k, row in enumerate(content.splitlines())}
         every_eval_ever.check(rows, None, every_eval_ever.SAMPLES)
-        files.write(place / path, content)
+        files.write(folder / path, content)
         counts["samples"] = counts.get("samples", 0) + len(rows)
     for path, record in records.items():
-        files.write(place / path, outgoing.indented(record))
-    outgoing.report(place, counts, json_=json_)
+        files.write(folder / path, outgoing.indented(record))
+    outgoing.report(folder, counts, json_=json_)

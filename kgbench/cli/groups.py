@@ -131,10 +131,10 @@ class Output(Group):
     crlf: options.Crlf = False
 
     @property
-    def wanted(self) -> Form:
+    def effective_form(self) -> Form:
         """The output format; ``--json`` takes precedence over ``--format``."""
         return Form.JSON if self.json_ else self.form
 
     def write(self, table: Table) -> None:
         """Write a table; see :func:`kgbench.cli.tables.write`."""
-        write(table, self.wanted, self.out, guard=self.guard, crlf=self.crlf)
+        write(table, self.effective_form, self.out, guard=self.guard, crlf=self.crlf)

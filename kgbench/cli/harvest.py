@@ -61,19 +61,22 @@ def harvest(
     from kgbench.harvest.harvesting import harvest as harvested
     from kgbench.signing.keys import public_key
 
-    keys = [public_key(one) for one in key or ()]
+    keys = [public_key(text) for text in key or ()]
     outcomes = []
-    for one in harvested(
+    for outcome in harvested(
         addresses, into, keys, most=most << 20, seconds=seconds, unsigned=unsigned
     ):
-        outcomes.append(one)
+        outcomes.append(outcome)
         if not json_:
-            typer.echo(visible(one.words))
+            typer.echo(visible(outcome.words))
     if json_:
-        said = [
-            {**one._asdict(), "found": None if one.found is None else asdict(one.found)}
-            for one in outcomes
+        report = [
+            {
+                **outcome._asdict(),
+                "found": None if outcome.found is None else asdict(outcome.found),
+            }
+            for outcome in outcomes
         ]
-        typer.echo(json.dumps(said, indent=2, ensure_ascii=False))
-    if any(one.found is None for one in outcomes):
+        typer.echo(json.dumps(report, indent=2, ensure_ascii=False))
+    if any(outcome.found is None for outcome in outcomes):
         raise typer.Exit(1)

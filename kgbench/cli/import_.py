@@ -80,8 +80,8 @@ def llm_kg_bench(
                     typer.echo(_line(summary))
         location = opened.location
     if json_:
-        said = {"store": location, "runs": [summary.as_json() for summary in done]}
-        typer.echo(json.dumps(said, indent=2))
+        report = {"store": location, "runs": [summary.as_json() for summary in done]}
+        typer.echo(json.dumps(report, indent=2))
         return
     typer.echo(_total(done))
     typer.echo(f"store  {location}")
@@ -110,25 +110,25 @@ def text2kgbench(
         data = importing.read(folder, advance)
     with open_store(store) as opened:
         cases = importing.write_catalogue(opened, data)
-        found = [_with_scores(opened, run) for run in importing.runs(folder, data, opened.iris)]
+        summaries = [_with_scores(opened, run) for run in importing.runs(folder, data, opened.iris)]
         location = opened.location
     faults = dict(sorted(data.problems.items()))
     if json_:
-        said = {
+        report = {
             "store": location,
             "ontologies": len(data.parts),
             "cases": cases,
             "problems": faults,
-            "runs": [summary.as_json() for summary in found],
+            "runs": [summary.as_json() for summary in summaries],
         }
-        typer.echo(json.dumps(said, indent=2))
+        typer.echo(json.dumps(report, indent=2))
         return
     typer.echo(f"{count(len(data.parts), 'ontology', 'ontologies')}, {count(cases, 'case')}")
     for kind, times in faults.items():
         typer.echo(f"  {times:5} {kind}")
-    for summary in found:
+    for summary in summaries:
         typer.echo(_line(summary))
-    typer.echo(_total(found))
+    typer.echo(_total(summaries))
     typer.echo(f"store  {location}")
 
 
@@ -155,18 +155,18 @@ def _import(
     from kgbench.importers.llm_kg_bench import read_runs
     from kgbench.importers.load import load
 
-    found = open_results(file, password)
-    runs = [run for result in found for run in read_runs(result, store.iris, suite)]
+    result_files = open_results(file, password)
+    runs = [run for result in result_files for run in read_runs(result, store.iris, suite)]
     total = sum(len(run.items) for run in runs)
     done = 0
     with progress(f"importing {file.name}", total, quiet=quiet) as advance:
 
-        def further(count: int) -> None:
+        def advance_by(count: int) -> None:
             nonlocal done
             done += count
             advance(done)
 
-        return [load(store, run, further) for run in runs]
+        return [load(store, run, advance_by) for run in runs]
 
 
 def _line(summary: Summary) -> str:
@@ -182,7 +182,7 @@ def _total(done: list[Summary]) -> str:
     new = [summary for summary in done if not summary.already_there]
     dialogues = sum(summary.dialogues for summary in new)
     scores = sum(summary.scores for summary in new)
-    there = len(done) - len(new)
-    passed = f"; {there} already there" if there else ""
+    known = len(done) - len(new)
+    passed = f"; {known} already there" if known else ""
     held = f"{count(dialogues, 'dialogue')}, {count(scores, 'score')}"
     return f"imported {count(len(new), 'run')}: {held}{passed}"

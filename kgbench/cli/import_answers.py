@@ -36,8 +36,8 @@ def spinach(
     """
     from kgbench.importers import spinach as importing
 
-    found = [importing.read(file) for path in paths for file in importing.files(path)]
-    _load(importing.BENCHMARK, found, store, json_=json_)
+    answers = [importing.read(file) for path in paths for file in importing.files(path)]
+    _load(importing.BENCHMARK, answers, store, json_=json_)
 
 
 def grasp(

@@ -42,17 +42,17 @@ def rdf(
     from kgbench.store import open_store
 
     with scratch_folder() as scratch:
-        found = Gathered()
+        gathered = Gathered()
         for source in sources:
-            one = gather(source, scratch, password)
-            found.files += one.files
-            found.origins += one.origins
-        contents = rdf_contents.read(stage(found.files, scratch))
+            part = gather(source, scratch, password)
+            gathered.files += part.files
+            gathered.origins += part.origins
+        contents = rdf_contents.read(stage(gathered.files, scratch))
         with (
             open_store(store) as opened,
             progress("copying statements", None, quiet=json_) as advance,
         ):
-            summary = importing.load(opened, contents, found.origins, scratch, advance)
+            summary = importing.load(opened, contents, gathered.origins, scratch, advance)
             location = opened.location
     if json_:
         typer.echo(json.dumps({"store": location, **summary.as_json()}, indent=2))

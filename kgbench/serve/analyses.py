@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The analyses that pages show, by name; they run in a process that can be killed.
+"""Analyses behind pages, by name; they run in a killable process.
 
-Each takes a snapshot and what the page was asked, and answers with what its template shows, all of
-it in types that travel between processes. What the store lacks is a
-:class:`~kgbench.errors.QueryError`.
+Each takes a snapshot and the parameters of the page, and returns the content of its template in
+types that can be pickled. Missing data raise :class:`~kgbench.errors.QueryError`.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from kgbench.vocab import KGB, QB, RDF
 
 
 def _models(view: View) -> list[tuple[str, str, str]]:
-    """IRI, name and display name of each model, by name."""
+    """Return IRI, name and display name of each model, sorted by name."""
     shown = display_names(view)
     models = sorted(fetch.models(view).values(), key=lambda one: one.name)
     return [(one.iri, one.name, shown.get(one.name, one.name)) for one in models]
@@ -39,10 +38,11 @@ def _models(view: View) -> list[tuple[str, str, str]]:
 def _leaderboard(
     view: View, suite: str | None, score_set: str = "main", choice: str = FIRST
 ) -> dict[str, Any]:
-    """The leaderboard of a suite by a score set and a pass, and the scores by task beside it."""
+    """Return the leaderboard of a suite by a score set and a pass, and the scores by task."""
     chosen = select(view, suite, choice)
     combined = declarations.score_set(score_set)
-    asked = leaders.arguments(score_set)  # as `kgbench analyze leaderboard --significance` keeps it
+    # The same arguments as `kgbench analyze leaderboard --significance --keep`, to share its table.
+    asked = leaders.arguments(score_set)
     table, *_ = remembered(
         view, chosen, "leaderboard", asked, lambda: leaders.leaders(view, chosen, combined)
     )
@@ -57,7 +57,7 @@ def _leaderboard(
 
 
 def _standings(view: View, suite: str | None, model: str | None, task: str | None) -> str:
-    """The leaderboard as a Markdown table, of the models and tasks that fit the globs."""
+    """Return the leaderboard as a Markdown table, of models and tasks that match the globs."""
     chosen = select(view, suite, tasks=task or ALL, models=model or ALL)
     combined = declarations.score_set("main")
     if chosen.narrowed:
@@ -70,15 +70,15 @@ def _standings(view: View, suite: str | None, model: str | None, task: str | Non
 
 
 def _transcript(view: View, iri: str) -> dict[str, Any]:
-    """A dialogue as ``kgbench show --json`` has it; ``iri`` may be a path below the base."""
+    """Return a dialogue as ``kgbench show --json`` prints it; ``iri`` may be a path."""
     full = iri if "://" in iri else view.iris.base + iri.lstrip("/")
     return dialogues.view(view, full).as_json()
 
 
 def _choices(view: View, suite: str | None) -> dict[str, Any]:
-    """What a leaderboard can be chosen by: score sets and evaluation passes, each with its label.
+    """Return the score sets and evaluation passes that a leaderboard can show, with labels.
 
-    Passes that judge dialogues for the first time are all together ``first``.
+    All first passes are one choice, ``first``.
     """
     passes = [(FIRST, "First, live or as published"), (LATEST, "Latest of each dialogue")]
     for iri, _, kind, started, _, _, of_suite in queries.rows(view, "list-passes"):
@@ -89,16 +89,16 @@ def _choices(view: View, suite: str | None) -> dict[str, Any]:
 
 
 def _thing(view: View, iri: str, reveal: bool) -> dict[str, Any]:
-    """What the page of a thing shows beyond its statements."""
+    """Return the content of a resource's page, without its statements."""
     _, build = contents.template(things.kinds(view, iri))
     return {} if build is None else build(view, iri, reveal=reveal)
 
 
 def example(view: View, asked: Mapping[str, str]) -> str:
-    """The declared query that ``asked`` names, with values for the parameters that it needs.
+    """Return the text of the declared query ``asked["name"]`` with values for its parameters.
 
-    Values come from ``asked``; what is missing is filled from the store: the graphs of the suite's
-    first passes, the first dialogue, the first observation.
+    Values are taken from ``asked``. Missing ones are filled from the store: the graphs of the
+    suite's first passes, the first dialogue, the first observation.
     """
     query = queries.load(asked["name"])
     given: dict[str, Any] = {
@@ -115,7 +115,7 @@ def example(view: View, asked: Mapping[str, str]) -> str:
 
 
 def _filled(view: View, name: str, suite: str | None) -> str | list[str]:
-    """A value for a parameter; no value, where the store has none, leaves a place for one."""
+    """Return a value for a parameter from the store; an empty list if there is none."""
     if name in ("passGraph", "runGraph"):
         if suite is None:
             suite = next((str(iri) for iri, *_ in queries.rows(view, "list-suites")), None)

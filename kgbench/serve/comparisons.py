@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models, runs or passes side by side: the cases that they disagree on, then the tasks."""
+"""Comparison of models, runs or passes: the cases on which they disagree, then the tasks."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ from kgbench.pages.snapshot import View
 from kgbench.pages.tables import sheet
 
 SIDES = ("a", "b", "c", "d")
-"""The fields of a request that name what is compared."""
+"""URL parameters of the compared models, runs or passes."""
 _MOST_CASES = 50
 
 
 def side_by_side(view: View, suite: str | None, names: Sequence[str]) -> dict[str, Any]:
-    """What the page of a comparison shows; the first of ``names`` is compared with each other.
+    """Return the content of the comparison page: the first of ``names`` against the others.
 
-    Raises :class:`~kgbench.errors.QueryError` where a name is unknown, or where sides share no
-    task.
+    Raises :class:`~kgbench.errors.QueryError` if a name is unknown or the sides share no task.
     """
     chosen = select(view, suite)
     others = names[1:] or names[:1]
@@ -57,7 +56,7 @@ def side_by_side(view: View, suite: str | None, names: Sequence[str]) -> dict[st
 
 
 def _cases(found: Sequence[Mapping[str, Match]]) -> list[dict[str, Any]]:
-    """Every case and iteration that all sides have, with the score of each and how far they are."""
+    """Return each case and iteration that all sides have, with their scores and the spread."""
     rows: dict[str, list[ScoreRow]] = {}
     task_of: dict[str, str] = {}
     for place, of_tasks in enumerate(found):
@@ -65,7 +64,7 @@ def _cases(found: Sequence[Mapping[str, Match]]) -> list[dict[str, Any]]:
             for pair in match.pairs:
                 row = rows.setdefault(pair.a.dialogue, [pair.a])
                 task_of[pair.a.dialogue] = task
-                if len(row) == place + 1:  # all sides before have it, too
+                if len(row) == place + 1:  # all previous sides have this case
                     row.append(pair.b)
     whole = (row for row in rows.values() if len(row) == len(found) + 1)
     return [
@@ -81,7 +80,7 @@ def _cases(found: Sequence[Mapping[str, Match]]) -> list[dict[str, Any]]:
 
 
 def _tasks(found: Sequence[Mapping[str, Match]]) -> list[dict[str, Any]]:
-    """The mean of each side on each task that all have, those furthest apart first."""
+    """Return each side's mean on each shared task, the largest differences first."""
     shared = [task for task in found[0] if all(task in other for other in found)]
     rows = []
     for task in shared:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Analyses for pages: in processes that can be killed, once per snapshot."""
+"""Cache of analyses for pages, computed once per snapshot in killable processes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PREPARED = 20  # results at most that are computed before a new snapshot is ser
 
 
 class Computing:
-    """Results of analyses by snapshot, name and arguments; who asks for the same waits for it."""
+    """Computes analyses; concurrent requests for the same analysis share one computation."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -27,10 +27,10 @@ class Computing:
         self._coming: dict[tuple[str, str], asyncio.Task[Any]] = {}
 
     async def get(self, view: View, analysis: str, **arguments: Any) -> Any:
-        """The result of one of :data:`kgbench.serve.analyses.ANALYSES` on ``view``.
+        """Return the result of one of :data:`kgbench.serve.analyses.ANALYSES` on ``view``.
 
-        Raises :class:`~kgbench.serve.refusals.Refused`: 404 where the store lacks what is asked
-        for, 503 where a limit is reached.
+        Raises :class:`~kgbench.serve.refusals.Refused`: 404 if the store lacks the data, 503 if a
+        limit is reached.
         """
         key = json.dumps([analysis, arguments], sort_keys=True)
         self._asked.pop(key, None)
@@ -40,11 +40,11 @@ class Computing:
         return await self._get(view, key, analysis, arguments)
 
     async def prepare(self, view: View) -> None:
-        """Compute for a new snapshot what was asked for since the last one, the latest first."""
+        """Compute the analyses requested since the last snapshot on a new one, the latest first."""
         asked = list(reversed(self._asked.items()))
         self._asked.clear()
         for key, (analysis, arguments) in asked:
-            with contextlib.suppress(Refused):  # whoever asks for it is told why
+            with contextlib.suppress(Refused):  # the next request for it gets the error
                 await self._get(view, key, analysis, arguments)
 
     async def _get(self, view: View, key: str, analysis: str, arguments: dict[str, Any]) -> Any:
@@ -58,23 +58,23 @@ class Computing:
             work = self._run(view, key, {**job, "analysis": analysis, "arguments": arguments})
             task = self._coming[whole] = asyncio.create_task(work)
             task.add_done_callback(lambda done: self._done(whole, done))
-        # One who goes away does not take the result from those who wait with them.
+        # A client that disconnects must not cancel the computation for others that wait for it.
         return await asyncio.shield(task)
 
     async def _run(self, view: View, key: str, job: dict[str, Any]) -> Any:
         answer = await self._pool.run(job, held=view)
         data = await answer.whole()
-        # In a thread: the dialogues of a whole suite take a while.
+        # In a thread, because unpickling the dialogues of a whole suite would block the event loop.
         found = await asyncio.to_thread(pickle.loads, data)
         kept = self._found.get(view.name)
-        if kept is not None:  # the snapshot is still one of those that are asked for
+        if kept is not None:  # the snapshot is still in use
             if len(kept) >= _KEPT:
                 kept.clear()
             kept[key] = found
         return found
 
     def _kept(self, view: View) -> dict[str, Any]:
-        """What is known of a snapshot: one of the last two, as one is prepared beside another."""
+        """Return the cache of a snapshot; only the served and the prepared one have a cache."""
         if view.name not in self._found:
             while len(self._found) > 1:
                 del self._found[next(iter(self._found))]
@@ -84,4 +84,6 @@ class Computing:
     def _done(self, whole: tuple[str, str], task: asyncio.Task[Any]) -> None:
         del self._coming[whole]
         if not task.cancelled():
-            task.exception()  # whoever waits is told; nobody may be left to wait
+            # Retrieves the exception, so that asyncio does not log it as never retrieved; those who
+            # wait get it from the task.
+            task.exception()

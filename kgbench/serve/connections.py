@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections: they end when the head of a request does not come, and answer look-ups at once."""
+"""HTTP connections with time limits for request heads and a fast path for look-ups."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from kgbench.serve.lookups import LOOKUPS
 from kgbench.serve.refusals import ABORT
 
 HEAD_SECONDS = 5.0
-MOST = 480  # connections, beyond which the oldest without a request under way is ended
-READ_SECONDS = 20.0  # for the client to take what waits for it, about 64 KiB
-LONGEST_HEAD = 128 << 10  # bytes of request line and headers, beyond the first piece that came
-LONGEST_URL = 65_000  # bytes; the parser reads no more than 65,535
+MOST = 480  # connections; beyond that, the oldest idle one is closed
+READ_SECONDS = 20.0  # time for a client to read the send buffer, about 64 KiB
+LONGEST_HEAD = 128 << 10  # bytes of request line and headers, beyond the first chunk
+LONGEST_URL = 65_000  # bytes; httptools parses at most 65,535
 _NO_SPACE = (b"HTTP/1.1 431 Request Header Fields Too Large\r\n", b"the request's head is too long")
 _NO_URL = (b"HTTP/1.1 414 URI Too Long\r\n", b"the URL is too long: send the query by POST")
 
 
 class Stage(Enum):
-    """Where in a client's bytes a connection is."""
+    """The parsing state of a connection."""
 
     BETWEEN = "between requests"
     HEAD = "in a head"
@@ -30,29 +30,30 @@ class Stage(Enum):
 
 
 class Connection(HttpToolsProtocol):
-    """One connection of a client, which has :data:`HEAD_SECONDS` to send each request's head.
+    """A client connection, with :data:`HEAD_SECONDS` for the head of each request.
 
-    Without this, clients that send nothing would keep their connections, and so keep others out;
-    and clients that send heads without end would take all memory. Beyond :data:`MOST` connections
-    the oldest one ends on which no request is under way, so that clients that come with a request
-    find room beside any number of others that come without one. A client that does not take its
-    answer loses the connection after :data:`READ_SECONDS`. Plain look-ups, and ``/health``, are
-    answered as soon as their head is there, which takes a third of the time that the way through
-    tasks, middleware and routes takes; one per piece that comes, so that nobody holds up others.
+    Without a time limit, clients that send nothing would occupy all connections; without a size
+    limit, endless heads would exhaust the memory. Beyond :data:`MOST` connections the oldest idle
+    one is closed, so that clients with a request find room beside any number of idle ones. A client
+    that does not read its response is disconnected after :data:`READ_SECONDS`.
+
+    Plain look-ups and ``/health`` are answered as soon as the head is complete, which takes a third
+    of the time of tasks, middleware and routing. Only one per received chunk is answered this way,
+    so that a pipelining client cannot block others.
     """
 
     url = b""
     _stalled: asyncio.TimerHandle | None = None
     _deadline: asyncio.TimerHandle | None = None
     _stage = Stage.BETWEEN
-    _ended = False  # whether the piece that just came ended a request
-    _answered = False  # whether the request under way has its answer already
+    _ended = False  # whether the last chunk completed a request
+    _answered = False  # whether the current request was answered by the fast path
     _may_answer = True
-    made = 0.0  # when the connection was made, by the clock of the loop
-    _size = 0  # bytes of a head that is not complete, beyond the piece in which it began
+    made = 0.0  # time of the connection, by the clock of the event loop
+    _size = 0  # bytes of an incomplete head, beyond the chunk in which it began
 
     def connection_made(self, transport: Any) -> None:
-        """A client has come; its time begins."""
+        """Start the timer for the first head."""
         super().connection_made(transport)
         self.made = self.loop.time()
         self._begin()
@@ -60,20 +61,20 @@ class Connection(HttpToolsProtocol):
             self._make_room()
 
     def _make_room(self) -> None:
-        """End the oldest connection on which no request is under way."""
+        """Close the oldest idle connection."""
         idle = [one for one in self.connections if isinstance(one, Connection) and one.is_idle]
         if idle:
             min(idle, key=lambda one: one.made).transport.abort()
 
     @property
     def is_idle(self) -> bool:
-        """Whether the connection is open and no request is under way on it."""
+        """Whether the connection is open and has no request in progress."""
         if self._stage is Stage.BODY or self.transport.is_closing():
             return False
         return self.cycle is None or self.cycle.response_complete
 
     def data_received(self, data: bytes) -> None:
-        """Bytes came; where they complete a head, the clock stops."""
+        """Parse received bytes; check the size of the head and restart its timer if needed."""
         self._ended = False
         self._may_answer = True
         self._size += len(data)
@@ -82,17 +83,17 @@ class Connection(HttpToolsProtocol):
             return
         if self._stage is Stage.HEAD and self._size > LONGEST_HEAD:
             self._refuse(*_NO_SPACE)
-        # Empty lines between requests are bytes, too, with which nobody keeps a connection.
+        # Empty lines between requests also start the timer, so that they do not keep a connection.
         elif self._deadline is None and not (self._stage is Stage.BETWEEN and self._ended):
             self._begin()
 
     def pause_writing(self) -> None:
-        """The client reads too slowly; its time begins."""
+        """Start the timer for a client that reads too slowly."""
         super().pause_writing()
         self._stalled = self.loop.call_later(READ_SECONDS, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """The client has read."""
+        """Stop the timer, because the client has read."""
         self._stop_waiting()
         super().resume_writing()
 
@@ -102,43 +103,43 @@ class Connection(HttpToolsProtocol):
             self._stalled = None
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The client is gone."""
+        """Stop all timers."""
         self._stop()
         self._stop_waiting()
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
-        """A request begins."""
+        """Record the start of a head, and let the application abort the connection."""
         self._size = 0
         self._stage = Stage.HEAD
         super().on_message_begin()
         self.scope["state"][ABORT] = self.transport.abort
 
     def on_headers_complete(self) -> None:
-        """A head is complete; a body may follow."""
+        """Stop the timer; answer the request by the fast path, or pass it to the application."""
         self._stage = Stage.BODY
         self._stop()
         if len(self.url) > LONGEST_URL:
             self._refuse(*_NO_URL)
         self._answered = self._answer()
         if not self._answered and not self.transport.is_closing():
-            self._unset_keepalive_if_required()  # a look-up in the same piece has set it
+            self._unset_keepalive_if_required()  # set by a look-up in the same chunk
             super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """A piece of a body came."""
+        """Pass a chunk of a body to the application, unless the request is answered."""
         if not self._answered and not self.transport.is_closing():
             super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """A request is complete."""
+        """Record the end of a request, and pass it to the application unless it is answered."""
         self._stage = Stage.BETWEEN
         self._ended = True
         if not self._answered and not self.transport.is_closing():
             super().on_message_complete()
 
     def _answer(self) -> bool:
-        """Answer the request here, if it is one for look-ups and nothing else is under way."""
+        """Answer a look-up by the fast path, if no other request is in progress."""
         if (
             not self._may_answer
             or self.parser.get_method() != b"GET"
@@ -184,6 +185,6 @@ class Connection(HttpToolsProtocol):
 
     def _give_up(self) -> None:
         self._deadline = None
-        # Empty lines or a half head may follow a request whose answer is under way.
+        # Empty lines or an incomplete head may follow a request that is still being answered.
         if self.cycle is None or self.cycle.response_complete:
             self.transport.close()

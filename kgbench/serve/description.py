@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the server says of itself: the service description, and VoID with its statistics."""
+"""Descriptions of the server: SPARQL service description, and VoID with statistics."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FORMAT_BASE = "http://www.w3.org/ns/formats/"
 
 
 def service_description(service: Service, root: str) -> list[ox.Quad]:
-    """The endpoint as ``sd:Service`` and ``dcat:DataService``, with the graphs it has."""
+    """Describe the endpoint as ``sd:Service`` and ``dcat:DataService``, with its graphs."""
     endpoint, dataset = node(root + "sparql"), node(root + ".well-known/void#dataset")
     default = root + "sparql#default-graph"
     settings = service.settings
@@ -54,7 +54,7 @@ def service_description(service: Service, root: str) -> list[ox.Quad]:
 
 
 class Statistics:
-    """Counts of classes and properties, computed when asked for, once per snapshot."""
+    """Counts of classes and properties, computed on demand once per snapshot."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -63,7 +63,7 @@ class Statistics:
         self._found: dict[str, dict[str, int]] = {}
 
     async def get(self, view: View) -> dict[str, dict[str, int]]:
-        """``classes`` and ``properties``: IRI to the number of statements, in all graphs."""
+        """Return ``classes`` and ``properties``: IRI -> number of statements in all graphs."""
         async with self._one:
             if self._of != view.name:
                 self._found = {
@@ -83,7 +83,7 @@ class Statistics:
 
 
 async def void(service: Service, statistics: Statistics, view: View, root: str) -> list[ox.Quad]:
-    """The store as ``void:Dataset`` with its class and property partitions."""
+    """Describe the store as ``void:Dataset`` with class and property partitions."""
     found = await statistics.get(view)
     dataset = node(root + ".well-known/void#dataset")
     facts = {"triples": sum(found["properties"].values()), **found}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The list of dialogues as a page: the same query as ``kgbench dialogues``, page by page."""
+"""The paged list of dialogues, with the same search as ``kgbench dialogues``."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ OUTCOMES = tuple(one.value for one in Outcome)
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a request asks for; ``problem`` says what of it cannot be understood.
+    """Search parameters of a request; ``problem`` describes an invalid one.
 
-    ``model`` and ``task`` are names or globs, ``run`` an id, IRI or label, as on the command line.
+    ``model`` and ``task`` are names or globs; ``run`` is an id, IRI or label, as on the command
+    line.
     """
 
     model: str = ALL
@@ -45,7 +46,7 @@ class Wanted:
 
     @classmethod
     def read(cls, given: Mapping[str, str]) -> Wanted:
-        """What the fields of a form say; empty ones say nothing."""
+        """Read the parameters from the fields of a form; empty fields are ignored."""
         texts = {name: value.strip()[:_LONGEST] for name, value in given.items() if value.strip()}
         found = cls(
             model=texts.get("model", ALL),
@@ -71,11 +72,11 @@ class Wanted:
 
     @property
     def of_all(self) -> bool:
-        """Whether it asks among all dialogues of a suite."""
+        """Whether all dialogues of a suite are searched."""
         return self.model == self.task == ALL and self.run is None
 
     def query(self, suite: str | None, **changed: Any) -> str:
-        """The query of a URL that asks for the same, with some fields ``changed``."""
+        """Return a URL query for the same search, with some fields ``changed``."""
         new = replace(self, **changed)
         fields = {
             "suite": suite,
@@ -94,13 +95,13 @@ class Wanted:
 
 
 def all_judged(view: View, suite: str | None, choice: str) -> list[finding.Found] | None:
-    """All judged dialogues of a suite, for a server to keep; ``None`` where they are too many."""
+    """Return all judged dialogues of a suite for the cache; ``None`` if they are too many."""
     found = finding.judged_dialogues(view, select(view, suite, choice))
     return found if len(found) <= _MOST_KEPT else None
 
 
 def with_text(view: View, suite: str | None, choice: str, text: str) -> set[str]:
-    """The paths of the dialogues of a suite with ``text`` in an answer."""
+    """Return the paths of the dialogues of a suite that have ``text`` in an answer."""
     return finding.with_text(view, select(view, suite, choice), text)
 
 
@@ -111,9 +112,10 @@ def listed_dialogues(
     judged: list[finding.Found] | None = None,
     among: set[str] | None = None,
 ) -> dict[str, Any]:
-    """One page of the dialogues that ``wanted`` (the fields of :class:`Wanted`) asks for.
+    """Return a page of the dialogues found by ``wanted`` (the fields of :class:`Wanted`).
 
-    ``judged`` are all of the suite, and ``among`` those with the text, where these are known.
+    ``judged`` are all judged dialogues of the suite, and ``among`` the paths of those with the
+    searched text, if they are known already.
     """
     asked = Wanted(**wanted)
     chosen = select(view, suite, asked.choice, run=asked.run, tasks=asked.task, models=asked.model)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The query editor: a form that works without JavaScript, with all of ``queries/`` as examples."""
+"""The query editor: a form that works without JavaScript, with declared queries as examples."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ GROUP BY ?graph
 
 
 class Editor:
-    """Answers requests for the editor."""
+    """Answers requests for the query editor."""
 
     def __init__(
         self, service: Service, rendering: Rendering, endpoint: Endpoint, computing: Computing
@@ -46,7 +46,7 @@ class Editor:
         self._endpoint = endpoint
 
     async def __call__(self, request: Request) -> Response:
-        """The editor with a query, its answer where it is to be run, and the examples."""
+        """Return the editor with a query, its answer if it was run, and the examples."""
         view = self._service.view
         asked = dict(request.query_params)
         text = asked.get("query", "")[:_LONGEST]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The SPARQL 1.1 Protocol endpoint: one path for queries, and updates where they are permitted."""
+"""The SPARQL 1.1 Protocol endpoint for queries and, if permitted, updates."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _VARY = {"Vary": "Accept"}
 
 
 class Endpoint:
-    """Answers requests at the endpoint's path."""
+    """Answers requests of the SPARQL 1.1 Protocol."""
 
     def __init__(self, service: Service, updates: Updates | None, lookups: Lookups) -> None:
         self._service = service
@@ -38,7 +38,7 @@ class Endpoint:
         self._lookups = lookups
 
     async def __call__(self, request: Request) -> Response:
-        """Answer one request; :class:`~kgbench.serve.refusals.Refused` says why not."""
+        """Answer one request; raises :class:`~kgbench.serve.refusals.Refused`."""
         if request.method not in ("GET", "HEAD", "POST"):
             raise Refused(405, f"{request.method} is not known here", {"Allow": METHODS})
         sent = b""
@@ -65,7 +65,7 @@ class Endpoint:
         return await self._query(request, asked.operation, asked.admitted)
 
     async def _describe(self, request: Request) -> Response:
-        """Without a query: the service description, or the query form for people."""
+        """Answer a request without a query: with the service description, or the editor."""
         from kgbench.serve.description import service_description
         from kgbench.serve.documents import graph_response
 
@@ -102,8 +102,8 @@ class Endpoint:
     async def answer(
         self, view: View, operation: Operation, admitted: Admitted, chosen: Format
     ) -> Answer:
-        """The answer to an admitted query: from the index, or from a worker."""
-        # With a dataset of the request's own, a step in an index need not give a row.
+        """Answer an admitted query from the index or in a worker."""
+        # With a dataset in the request, look-ups are not bounded: index steps may yield no row.
         if admitted.lookup is not None and operation.default_graphs is None:
             found = self._lookups.answer(view, admitted.lookup, chosen)
             if found is not None:
@@ -121,9 +121,9 @@ class Endpoint:
 async def streamed(
     request: Request, work: Coroutine[Any, Any, Answer], headers: Mapping[str, str], quick: float
 ) -> Response:
-    """The response with the answer that ``work`` gives.
+    """Return the response with the answer of ``work``.
 
-    What takes longer than ``quick`` seconds ends when its client goes away: nobody waits for it.
+    Work that takes longer than ``quick`` seconds is cancelled when the client disconnects.
     """
     task = asyncio.create_task(_begun(work))
     await asyncio.wait({task}, timeout=quick)
@@ -137,7 +137,7 @@ async def streamed(
                 task.cancel()
                 await asyncio.wait({task})
     if task.cancelled():
-        raise Refused(408, "the client has gone away")
+        raise Refused(408, "the client has disconnected")
     answer, first = task.result()
     if answer.rest is None:
         return Response(answer.head, headers=headers)
@@ -145,13 +145,13 @@ async def streamed(
 
 
 async def _gone(request: Request) -> None:
-    """Wait until the client of a request has gone away."""
+    """Wait until the client of a request disconnects."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
 
 async def _begun(work: Coroutine[Any, Any, Answer]) -> tuple[Answer, bytes]:
-    """An answer with its first further piece: what fails until then can still say so."""
+    """Wait for an answer and its first chunk, so that errors until then get a status code."""
     answer = await work
     if answer.rest is None or answer.head:
         return answer, b""

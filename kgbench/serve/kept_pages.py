@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages that were rendered before, kept for as long as their snapshot is served.
+"""Cache of rendered pages, valid while their snapshot is served.
 
-A page follows from its snapshot and its address alone, so whoever asks for it again gets the same.
+A page depends only on its snapshot and its URL.
 """
 
 from __future__ import annotations
@@ -24,10 +24,7 @@ class Page(NamedTuple):
 
 
 class KeptPages:
-    """Pages of one snapshot by their addresses, those that were asked for last.
-
-    Pages are rendered in several threads.
-    """
+    """Least-recently-used cache of the pages of one snapshot, by URL; safe for several threads."""
 
     def __init__(self) -> None:
         self._one = threading.Lock()
@@ -36,7 +33,7 @@ class KeptPages:
         self._bytes = 0
 
     def get(self, view: View, address: str) -> Page | None:
-        """The page at an address, if it was kept."""
+        """Return the cached page of an address, or ``None``."""
         with self._one:
             if self._of != view.name or address not in self._pages:
                 return None
@@ -44,7 +41,7 @@ class KeptPages:
             return self._pages[address]
 
     def keep(self, view: View, address: str, page: Page) -> None:
-        """Keep a page; pages of another snapshot, and the oldest beyond a size, are forgotten."""
+        """Cache a page; drop pages of other snapshots, and the oldest beyond :data:`MOST_BYTES`."""
         with self._one:
             if self._of != view.name:
                 self._of, self._bytes = view.name, 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Linked Data: every IRI below the base answers at its path, in HTML or RDF.
+"""Linked Data: every IRI below the base can be requested at its path, as HTML or RDF.
 
 The format follows the Accept header or a suffix (``.html``, ``.ttl``, ``.jsonld``, ``.nt``, ...).
 """
@@ -25,13 +25,13 @@ from kgbench.serve.rendering import Rendering
 from kgbench.serve.service import Service, etag, unchanged
 
 _OFFERED = (formats.HTML, *formats.GRAPHS)
-_OF_A_GRAPH = (*formats.GRAPHS, formats.HTML)  # a client that takes anything gets the graph
+_OF_A_GRAPH = (*formats.GRAPHS, formats.HTML)  # Accept: */* gets RDF for graphs
 _SUFFIXES = {one.name: one for one in _OFFERED}
 _LONGEST = 2_000  # characters of a path
 
 
 class Found(NamedTuple):
-    """The IRI that a path stands for, and the format that its suffix names."""
+    """The IRI of a path, and the format of its suffix."""
 
     iri: str
     path: str
@@ -39,7 +39,7 @@ class Found(NamedTuple):
 
 
 class LinkedData:
-    """Answers requests for things."""
+    """Answers requests for IRIs below the base."""
 
     def __init__(
         self, service: Service, store: GraphStore, pages: Pages, rendering: Rendering
@@ -50,16 +50,16 @@ class LinkedData:
         self._rendering = rendering
 
     async def __call__(self, request: Request) -> Response:
-        """Answer a request for the thing whose path it names."""
+        """Answer a request for an IRI by its path."""
         view = self._service.view
         path = _path(request)
         if request.method not in ("GET", "HEAD"):
             if self._service.settings.token is None:
-                raise Refused(405, "things here are read only", {"Allow": READING})
+                raise Refused(405, "this resource is read-only", {"Allow": READING})
             return await self._store.write(request, view.iris.base + path)
         found = find(view, path)
         if found is None:
-            raise Refused(404, f"nothing here is called <{view.iris.base}{unquote(path)}>")
+            raise Refused(404, f"there is nothing about <{view.iris.base}{unquote(path)}> here")
         is_graph = self._store.exists(found.iri)
         offered = _OF_A_GRAPH if is_graph else _OFFERED
         chosen = found.chosen or formats.negotiate(request.headers.get("accept"), offered)
@@ -89,7 +89,7 @@ class LinkedData:
 
 
 def find(view: View, path: str) -> Found | None:
-    """What ``path`` (as sent, percent-encoded) stands for in the snapshot."""
+    """Look up the IRI of a percent-encoded path in the snapshot; ``None`` if there is none."""
     stem, _, suffix = path.rpartition(".")
     for one, chosen in ((path, None), (stem, _SUFFIXES.get(suffix))):
         if not one or (one == stem and chosen is None):

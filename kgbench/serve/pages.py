@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages: overview, leaderboard, comparison, search, and one for each thing by its kind."""
+"""Pages: overview, leaderboard, comparison, dialogues, search, and a page per resource."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from kgbench.serve.service import Service
 _LONGEST_SEARCH = 200
 _LONGEST_NAME = 2_000  # characters
 _MOST_SHOWN = 10  # models and runs on the front page
-_PATIENCE = 5.0  # seconds that the front page waits for its leaderboard
+_PATIENCE = 5.0  # seconds that the overview waits for its leaderboard
 _KEEP = "`kgbench analyze leaderboard --significance --keep` keeps it in the store"
 
 
@@ -45,7 +45,7 @@ class Pages:
         service.preparations.append(self._computing.prepare)
 
     async def overview(self, request: Request) -> Response:
-        """The leaderboard and newest runs of a suite, and how much there is of everything."""
+        """Return the overview: leaderboard and newest runs of a suite, and counts of everything."""
         view = self._service.view
         if (kept := self._rendering.kept(request, view)) is not None:
             return kept
@@ -58,14 +58,14 @@ class Pages:
             done, _ = await asyncio.wait([task], timeout=_PATIENCE)
             task.add_done_callback(lambda done: done.cancelled() or done.exception())
             found["waiting"] = not done
-            with contextlib.suppress(Refused):  # nothing was judged yet, or it takes too long
+            with contextlib.suppress(Refused):  # nothing is judged yet, or a time limit was reached
                 found |= task.result() if done else {}
         context |= {"suite": suite, "most": _MOST_SHOWN, "scope": {"suite": suite}, **found}
         whole = suite is None or found["board"] is not None
         return await self._page(request, view, "overview.html", context, keep=whole)
 
     async def leaderboard(self, request: Request) -> Response:
-        """The leaderboard of one suite by a score set and a pass, and the scores by task."""
+        """Return the leaderboard of a suite by a score set and a pass, and the scores by task."""
         view = self._service.view
         if (kept := self._rendering.kept(request, view)) is not None:
             return kept
@@ -105,7 +105,7 @@ class Pages:
         return await self._page(request, view, "leaderboard.html", context, status)
 
     async def compare(self, request: Request) -> Response:
-        """Two or more models, or two runs or passes: cases that they disagree on, then tasks."""
+        """Return the comparison of models, runs or passes: differing cases, then tasks."""
         view = self._service.view
         if (kept := self._rendering.kept(request, view)) is not None:
             return kept
@@ -126,12 +126,12 @@ class Pages:
                 context["found"] = await self._computing.get(
                     view, "comparison", suite=suite, names=compared or wanted[:2]
                 )
-            except Refused as refused:  # the form stays, for another choice
+            except Refused as refused:  # the form is shown again, with the problem
                 context["problem"], status = refused.message, refused.status
         return await self._page(request, view, "compare.html", context, status)
 
     async def dialogues(self, request: Request) -> Response:
-        """Dialogues by model, task, outcome, score and text, sorted, page by page."""
+        """Return a page of dialogues by model, task, outcome, score and text."""
         view = self._service.view
         if (kept := self._rendering.kept(request, view)) is not None:
             return kept
@@ -150,12 +150,12 @@ class Pages:
         if asked.problem is None:
             try:
                 context["found"] = await self._dialogues(view, suite, asked)
-            except Refused as refused:  # the form stays, for another choice
+            except Refused as refused:  # the form is shown again, with the problem
                 context["problem"], status = refused.message, refused.status
         return await self._page(request, view, "dialogues.html", context, status)
 
     async def _dialogues(self, view: View, suite: str | None, asked: Wanted) -> Any:
-        """A page of dialogues; all of a suite are read once for a snapshot."""
+        """Return a page of dialogues; all dialogues of a suite are cached per snapshot."""
         given = asdict(asked)
         if asked.of_all:
             chosen = {"suite": suite, "choice": asked.choice}
@@ -169,7 +169,7 @@ class Pages:
         return await self._computing.get(view, "dialogues", suite=suite, wanted=given)
 
     async def search(self, request: Request) -> Response:
-        """Answers that contain a text."""
+        """Return the answers that contain a text."""
         view = self._service.view
         wanted = request.query_params.get("q", "").strip()[:_LONGEST_SEARCH]
         found: list[Mapping[str, Any]] = []
@@ -185,13 +185,13 @@ class Pages:
         )
 
     async def editor(self, request: Request) -> Response:
-        """The query editor."""
+        """Return the query editor."""
         return await self._editor(request)
 
     async def thing(
         self, request: Request, view: View, iri: str, headers: Mapping[str, str]
     ) -> Response:
-        """The page of the thing called ``iri``, by its kind."""
+        """Return the page of the resource ``iri``, by its kind."""
         if (kept := self._rendering.kept(request, view)) is not None:
             return kept
         reveal = request.query_params.get("reveal") == "1"
@@ -218,20 +218,20 @@ class Pages:
         headers: Mapping[str, str] | None = None,
         keep: bool = True,
     ) -> Response:
-        """A page, rendered beside the event loop, and kept where it is whole."""
+        """Render a page in a thread, and cache it if it is complete."""
         page = partial(self._rendering.page, status=status, headers=headers, view=view, keep=keep)
         return await asyncio.to_thread(page, request, template, context)
 
     async def _suite(
         self, view: View, request: Request
     ) -> tuple[str | None, list[tuple[str, str, str]]]:
-        """The suite (IRI) that a request names, else the first of the store, and all there are."""
+        """Return the suite (IRI) that a request names, or the first one, and all suites."""
         suites = await self._computing.get(view, "suites")
         return _known(suites, request, suites[0][0] if suites else None), suites
 
 
 def _known(suites: list[tuple[str, str, str]], request: Request, default: str | None) -> str | None:
-    """The IRI of the suite that a request names by IRI or name, else ``default``."""
+    """Return the IRI of the suite that a request names by IRI or name, or ``default``."""
     wanted = request.query_params.get("suite")
     if wanted is None:
         return default

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A model as an endpoint of the TEXT2SPARQL protocol: a question goes in, a query comes out.
+"""A model as an endpoint of the TEXT2SPARQL protocol, which answers questions with queries.
 
 ``GET /text2sparql?dataset=IRI&question=TEXT`` answers ``{"dataset", "question", "query"}``. The
-model is asked with the prompt that the task class Text2SparqlQuestions shows: the schema of the
-installed graph, and the question. Questions and answers are not recorded: who asks records them.
+model gets the prompt of the task class Text2SparqlQuestions: the schema of the installed graph and
+the question. Questions and answers are not recorded here; the client records them.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from kgbench.serve.settings import Settings
 from kgbench.tasks import catalogue, text2sparql_questions
 
 LONGEST: Final = 4_000
-"""The most characters of a question; the longest published one has 300."""
+"""Maximum length of a question in characters; the longest published one has 300."""
 
-_AT_ONCE: Final = 16  # questions that the model is asked at a time
-_WAITING: Final = 200  # questions beyond which no further one waits
+_AT_ONCE: Final = 16  # concurrent calls of the model
+_WAITING: Final = 200  # maximum number of waiting questions
 _SUITE: Final = "text2sparql"
 
 
 @dataclass(frozen=True, slots=True)
 class _Failure(Exception):
-    """A question that gets no query: the status, and why, in words."""
+    """A question cannot be answered: the HTTP status and the reason."""
 
     status: int
     message: str
@@ -50,9 +50,9 @@ class _Failure(Exception):
 
 
 def application(settings: Settings, setup: ModelSetup, timeout: float) -> ASGIApp:
-    """The endpoint for the model ``setup``; a call to it may take ``timeout`` seconds.
+    """Return the endpoint for the model ``setup``, with ``timeout`` in seconds per call.
 
-    Raises :class:`~kgbench.errors.ModelSpecError` for a model that cannot be asked here.
+    Raises :class:`~kgbench.errors.ModelSpecError` for a model that cannot be called here.
     """
     with contextlib.ExitStack() as stack:
         token = SOURCE.set(settings.location)
@@ -99,13 +99,13 @@ def application(settings: Settings, setup: ModelSetup, timeout: float) -> ASGIAp
 
 
 def datasets() -> dict[str, str]:
-    """The installed data sets that questions can be about: IRI -> name."""
+    """Return the installed data sets with questions: IRI -> name."""
     names = [name for name in text2sparql.WITH_GRAPH if home.record(name) is not None]
     return {text2sparql.installed(name).dataset: name for name in names}
 
 
 class _Desk:
-    """Asks the model; so many questions at a time, so many waiting."""
+    """Calls the model, with limits on concurrent calls and waiting questions."""
 
     def __init__(self, setup: ModelSetup, connector: Connector, timeout: float) -> None:
         self._setup = setup
@@ -115,10 +115,7 @@ class _Desk:
         self._waiting = 0
 
     async def answer(self, asked_about: Sequence[str], questions: Sequence[str]) -> dict[str, str]:
-        """The JSON answer to one question.
-
-        Raises :class:`_Failure`.
-        """
+        """Return the JSON answer to a question; raises :class:`_Failure`."""
         dataset, question = _one("dataset", asked_about), _one("question", questions)
         if len(question) > LONGEST:
             raise _Failure(413, f"the question has more than {LONGEST} characters")
@@ -147,10 +144,10 @@ class _Desk:
             raise _Failure(504, f"the model gave no answer within {self._timeout:g} s") from None
         except RateLimited as error:
             wait = 15 if error.retry_after is None else max(1, round(error.retry_after))
-            raise _Failure(503, f"the model is not to be asked now: {error}", wait) from None
+            raise _Failure(503, f"the model cannot be called now: {error}", wait) from None
         except ProviderError as error:
             raise _Failure(502, f"the model gave no answer: {error}") from None
-        except KeyError:  # of a model that answers from the reference
+        except KeyError:  # raised by a model that answers from reference answers
             said = f"{self._setup.label} only knows the questions of installed data sets"
             raise _Failure(404, said) from None
         except KgbenchError as error:
@@ -168,9 +165,9 @@ def _one(name: str, values: Sequence[str]) -> str:
 
 
 def _case(name: str, question: str) -> Case:
-    """The installed case with this question, or one about a question of one's own.
+    """Return the installed case with this question, or a new case.
 
-    Models that answer without a provider know only installed cases.
+    Models without a provider only know installed cases.
     """
     questions = text2sparql.installed(name)
     for one in questions.questions:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading what clients send outside of the event loop: in processes, with a limit of time."""
+"""Parsing of large requests in worker processes with a time limit."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from kgbench.serve.settings import Limits
 from kgbench.serve.workers import Gone, Worker
 
 _MODULE = "kgbench.serve.reader"
-_SMALL = 8_000  # bytes that are read in the event loop, in a few milliseconds at most
+_SMALL = 8_000  # bytes; smaller requests are parsed in the event loop, within milliseconds
 
 
 class Readers:
-    """Reads requests and graphs; all methods belong to the server's event loop.
+    """Parses requests and graphs; to be used in the server's event loop.
 
-    Each raises :class:`~kgbench.serve.refusals.Refused` as the functions of
-    :mod:`kgbench.serve.reading` do, and 503 where reading takes too long. Processes are started
-    when the first large request comes.
+    The methods raise :class:`~kgbench.serve.refusals.Refused` like the functions of
+    :mod:`kgbench.serve.reading`, and 503 at the time limit. Processes are started when the first
+    large request comes.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -91,20 +91,20 @@ class Readers:
         return found
 
     async def _answer(self, worker: Worker) -> bytes:
-        """All that a worker sends of its answer."""
+        """Collect the complete answer of a worker."""
         end = time.monotonic() + self._limits.reading_seconds
         pieces: list[bytes] = []
         while True:
             try:
                 frame = await worker.frame(end - time.monotonic())
             except Gone as gone:
-                what = "needs too much memory" if gone.memory else "cannot be read"
-                raise Refused(400, f"what was sent {what}") from None
+                reason = "needs too much memory" if gone.memory else "cannot be read"
+                raise Refused(400, f"the request {reason}") from None
             if frame is None:
                 seconds = self._limits.reading_seconds
-                raise Refused(503, f"what was sent cannot be read within {seconds:g} seconds")
+                raise Refused(503, f"the request cannot be read within {seconds:g} seconds")
             if frame.tag == talk.FAILED:
-                raise Refused(503, "what was sent could not be read: the server's reader failed")
+                raise Refused(503, "the request could not be read: the server's reader failed")
             if frame.tag == talk.END:
                 return b"".join(pieces)
             pieces.append(frame.payload)

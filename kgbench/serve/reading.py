@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading what clients send: operations and graphs, from bytes to what is executed or stored.
+"""Parsing of operations and graphs that clients send.
 
-All functions are pure and linear in what they read, and their results travel between processes:
-small requests are read in the server's event loop, all others in a process that can be killed (see
+All functions are pure, take linear time, and return values that can be pickled: small requests are
+parsed in the server's event loop, all others in a killable process (see
 :mod:`kgbench.serve.readers`).
 """
 
@@ -20,12 +20,12 @@ from kgbench.serve.protocol import Operation
 from kgbench.serve.refusals import Refused
 
 GRAPHS = tuple(one for one in formats.GRAPHS if one.name not in ("nq", "trig"))
-_LONGEST_TYPE = 1_000  # characters of a Content-Type; its parser takes quadratic time
+_LONGEST_TYPE = 1_000  # characters of a Content-Type; the parser of email takes quadratic time
 _LARGEST = 64 << 20  # characters of the triples of one request
 
 
 class Sent(NamedTuple):
-    """A request of the SPARQL protocol as its client sent it, and whether it may change data."""
+    """A raw request of the SPARQL Protocol, and whether the client may change data."""
 
     method: str
     url_query: bytes
@@ -35,19 +35,19 @@ class Sent(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """An operation, ready to be run; ``admitted`` where it is a query."""
+    """An operation that is ready to run; ``admitted`` is set for queries."""
 
     operation: Operation
     admitted: Admitted | None
 
 
 def operation(sent: Sent, base: str, most: int = TOKENS) -> Asked | None:
-    """What a request asks for; ``None`` where a GET names no query at all.
+    """Parse the operation of a request; ``None`` if a GET has no query.
 
-    An update is prepared where its client may write, with ``base`` for relative IRIs, and tried on
-    an empty store: so the engine has parsed it once where that harms nobody. Raises
+    If the client may write, an update gets ``base`` for relative IRIs and is tried on an empty
+    store, so that hostile text meets the engine's parser in this process first. Raises
     :class:`~kgbench.serve.refusals.Refused`, and
-    :class:`~kgbench.execution.lexer.TooManyTokens` where a query has more than ``most`` tokens.
+    :class:`~kgbench.execution.lexer.TooManyTokens` if a query has more than ``most`` tokens.
     """
     _check_type(sent.content_type)
     found = protocol.read(sent.method, sent.url_query, sent.content_type, sent.body)
@@ -59,8 +59,8 @@ def operation(sent: Sent, base: str, most: int = TOKENS) -> Asked | None:
         return Asked(found, None)
     text = updates.prepared(found, base)
     try:
-        # What fails only because the store is empty (DROP GRAPH of one that is not there) is no
-        # fault of the text: the real store decides.
+        # Errors that depend on the data (DROP GRAPH of a missing graph) do not count here: they are
+        # raised again by the real store, if they apply.
         with suppress(RuntimeError):
             ox.Store().update(text)
     except (SyntaxError, ValueError) as error:
@@ -69,10 +69,10 @@ def operation(sent: Sent, base: str, most: int = TOKENS) -> Asked | None:
 
 
 def triples(content_type: str, body: bytes, base: str) -> str:
-    """The triples of a serialised graph as N-Triples.
+    """Parse a serialised graph and return its triples as N-Triples, with renamed blank nodes.
 
-    Blank nodes are renamed. Raises :class:`~kgbench.serve.refusals.Refused`: 415 for other types,
-    400 with the parser's words, 413 where the triples are much larger than the body.
+    Raises :class:`~kgbench.serve.refusals.Refused`: 415 for unsupported media types, 400 with the
+    parser's message, 413 if the triples are much larger than the body.
     """
     _check_type(content_type)
     media = content_type.partition(";")[0].strip().lower()
@@ -89,7 +89,7 @@ def _check_type(content_type: str | None) -> None:
 
 
 def _form(media: str) -> formats.Format:
-    """The format with a media type, or 415."""
+    """Return the graph format of a media type, or raise 415."""
     form = next((f for f in GRAPHS if media in f.asked), None)
     if form is None:
         known = ", ".join(one.media for one in GRAPHS)
@@ -98,7 +98,7 @@ def _form(media: str) -> formats.Format:
 
 
 def _parsed(sent: bytes, form: formats.Format, base: str) -> str:
-    """The triples of a text, blank nodes renamed; 400 with the parser's words where it has none."""
+    """Parse a graph to N-Triples with renamed blank nodes; raise 400 for syntax errors."""
     if is_deeper(sent, DEEPEST, json=form.name == "jsonld"):
         raise Refused(400, f"the graph is nested deeper than {DEEPEST} levels")
     lines = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages as answers to requests: links lead to where the client reaches this server."""
+"""Rendering of pages as responses, with links relative to the server's public address."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ class Rendering:
         view: View | None = None,
         keep: bool = False,
     ) -> Response:
-        """A page from ``template``; links in it lead to where the client reaches the root.
+        """Render a page; its links start at the root as the client reaches it.
 
-        With ``keep`` it follows from its view and address alone, and :meth:`kept` gives it again.
+        With ``keep``, the page depends only on its view and URL, and is cached for :meth:`kept`.
         """
         view = view or self._service.view
         root = urlsplit(self._service.root(request)).path
@@ -101,16 +101,16 @@ class Rendering:
         return response
 
     def kept(self, request: Request, view: View) -> Response | None:
-        """The page that was rendered before for the same address and view, if it was kept."""
+        """Return the cached page for the same URL and view, or ``None``."""
         page = self._kept.get(view, self._address(request))
         return None if page is None else Response(page.body, headers=page.headers)
 
     def _address(self, request: Request) -> str:
-        # Headers say where the client reaches the root, links only its path.
+        # The complete root is part of the key, because headers (Link) contain it.
         raw = bytes(request.scope.get("raw_path") or request.url.path.encode()).decode("latin-1")
         return f"{self._service.root(request)}\n{raw}?{request.url.query}"
 
     def compile(self) -> None:
-        """Compile all templates, so that no page waits for that."""
+        """Compile all templates in advance."""
         for name in self._environment.list_templates():
             self._environment.get_template(name)

@@ -124,7 +124,7 @@ def test_path_that_is_no_iri_is_no_graph():
         asyncio.run(store.write(Request(scope), "https://w3id.org/kgbench/a> { } } ; DROP ALL #"))
 
     assert 400 == refused.value.status
-    assert "no IRI" in refused.value.message
+    assert "not an IRI" in refused.value.message
 
 
 @pytest.mark.parametrize("params", [{}, {"graph": "no iri"}, {"graph": ["http://a/", "http://b/"]}])

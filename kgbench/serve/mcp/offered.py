@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an MCP server offers: tools, and what becomes of a call of one."""
+"""Tools that an MCP server offers, and validation of calls."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from kgbench.tool_calls import Tool, ToolOutcome, ToolResult
 from kgbench.tools import arguments
 
 LONGEST: Final = 1 << 16
-"""The most characters of a result."""
+"""Maximum length of a result in characters."""
 _CUT: Final = "\n(the rest is not shown)"
 
 
 class Offered(Protocol):
-    """Tools that a server offers."""
+    """A set of tools that a server offers."""
 
     @property
     def instructions(self) -> str:
-        """What a client is told about the tools as a whole."""
+        """Instructions for clients about the tools as a whole."""
         ...
 
     @property
     def tools(self) -> Sequence[Tool]:
-        """The tools, in the order in which they are listed."""
+        """The tools in the order in which they are listed."""
         ...
 
     def running(self) -> AbstractAsyncContextManager[None]:
-        """The tools can be used inside this context."""
+        """Return a context in which the tools can be called."""
         ...
 
     async def use(self, name: str, given: Mapping[str, Json]) -> ToolResult:
-        """Use the tool called ``name``; the arguments fit its schema."""
+        """Call the tool ``name``; the arguments match its schema."""
         ...
 
 
 async def called(offered: Offered, name: str, given: Mapping[str, Any] | None) -> ToolResult:
-    """The result of a call as it came from a client, of a bounded length; nothing is raised."""
+    """Validate and run a call from a client; errors become results, long results are cut."""
     tool = next((one for one in offered.tools if one.name == name), None)
     if tool is None:
         known = ", ".join(one.name for one in offered.tools)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The MCP server itself, by the official SDK: over HTTP, and over standard input and output.
+"""The MCP server, based on the official SDK: over HTTP, or over standard input and output.
 
-Each HTTP request stands for itself (no session is kept), and is answered with one JSON document.
-What the SDK is given has passed the limits that all requests have.
+HTTP is stateless: each request is answered with one JSON document, and no sessions are kept.
+Requests pass the limits of all requests before they reach the SDK.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _FAILED: Final = (ToolOutcome.ERROR, ToolOutcome.REFUSED)
 
 
 def server(offered: Offered) -> Server[Any]:
-    """An MCP server that offers these tools."""
+    """Return an MCP server that offers the given tools."""
 
     async def listed(_: Any, __: Any) -> wire.ListToolsResult:
         return wire.ListToolsResult(
@@ -72,7 +72,7 @@ def _wired(result: ToolResult) -> wire.CallToolResult:
 
 
 class Endpoint:
-    """The path at which a server takes the messages of clients."""
+    """The HTTP endpoint for MCP messages."""
 
     path = "/mcp"
     methods = "POST, OPTIONS"
@@ -89,14 +89,14 @@ class Endpoint:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Messages are answered inside this context."""
+        """Answer messages within this context."""
         async with self._offered.running(), self._manager.run():
             yield
 
     async def __call__(self, request: Request) -> Response:
-        """Answer one message; :class:`~kgbench.serve.refusals.Refused` says why not."""
+        """Answer one message; raises :class:`~kgbench.serve.refusals.Refused`."""
         if request.method != "POST":
-            raise Refused(405, "messages of MCP come by POST", {"Allow": self.methods})
+            raise Refused(405, "send MCP messages by POST", {"Allow": self.methods})
         if not self._is_own(request.headers.get("origin")):
             raise Refused(403, "pages of other origins may not use these tools")
         sent = await body(request, self._settings.limits)
@@ -105,7 +105,7 @@ class Endpoint:
         return _Handed(self._manager.handle_request, sent)
 
     def _is_own(self, origin: str | None) -> bool:
-        """Whether a page of this origin may send messages; clients that are no pages have none."""
+        """Return whether pages of this origin may send messages; other clients have no origin."""
         shared = self._settings.shared_with
         if origin is None or shared in ("*", origin):
             return True
@@ -114,7 +114,7 @@ class Endpoint:
 
 
 def application(offered: Offered, settings: Settings) -> ASGIApp:
-    """A server that offers nothing but these tools."""
+    """Return an ASGI application that offers only the given tools."""
     endpoint = Endpoint(offered, settings)
 
     @contextlib.asynccontextmanager
@@ -136,7 +136,7 @@ def application(offered: Offered, settings: Settings) -> ASGIApp:
 
 
 class _Handed(Response):
-    """A response that the SDK makes of a request whose body has been read."""
+    """A response by the SDK to a request whose body has been read already."""
 
     def __init__(
         self, handle: Callable[[Scope, Receive, Send], Awaitable[None]], sent: bytes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starting a server of tools: over HTTP, or for one client over standard input and output."""
+"""Starting an MCP server: over HTTP, or for one client over standard input and output."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _GRAPH = "serving the graph {graph}\nMCP    {{url}}mcp\n"
 
 
 def over_http(settings: Settings, graph: str | None, host: str, port: int) -> None:
-    """Serve until SIGTERM or Ctrl-C: the store with its tools, or the tools of a graph alone.
+    """Serve the store with its tools, or only the tools of a graph, until SIGTERM or Ctrl-C.
 
     Raises :class:`~kgbench.errors.TaskError` for a graph that cannot be read.
     """
@@ -41,7 +41,7 @@ def over_http(settings: Settings, graph: str | None, host: str, port: int) -> No
 
 
 def over_stdio(settings: Settings, graph: str | None) -> None:
-    """Serve one client until its input ends; raises as :func:`over_http`."""
+    """Serve one client until its input ends; raises the errors of :func:`over_http`."""
     case = None if graph is None else case_of(graph)
 
     async def serving() -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tools of a result store: its leaderboard, its dialogues, and SPARQL.
+"""Tools over a result store: leaderboard, dialogues, and SPARQL.
 
-Queries run in the workers of the endpoint and analyses in those of the pages, under their limits.
+Queries run in the workers of the endpoint, analyses in those of the pages, with the same limits.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from kgbench.serve.service import Service
 from kgbench.tool_calls import Tool, ToolOutcome, ToolResult
 
 ROWS: Final = 100
-"""The most rows, triples or dialogues that a result shows."""
-_BYTES: Final = 1 << 18  # of an answer that are read; what a client is shown is shorter
+"""Maximum number of rows, triples or dialogues in a result."""
+_BYTES: Final = 1 << 18  # bytes of an answer that are read; results are shorter
 _TEXT: Final = {"type": "string", "maxLength": 500}
 _WORDS: Final[Mapping[str, Json]] = {
     "suite": "Suite of the benchmark, by name; default: the first of the store.",
     "text": "Only dialogues with this text in an answer.",
     "model": "Only this model: a name, or a pattern such as *gpt*.",
     "task": "Only this task: a label, or a pattern such as Rdf*.",
-    "outcome": "Only dialogues of which an answer ended so.",
+    "outcome": "Only dialogues with an answer of this outcome.",
     "below": "Only dialogues with a main score below this.",
     "page": f"Which page of {ROWS // 2} dialogues, counted from 1.",
 }
@@ -89,7 +89,7 @@ TOOLS: Final = (
 
 
 class StoreTools:
-    """The tools of one served store."""
+    """The tools of a served store."""
 
     tools: Sequence[Tool] = TOOLS
     instructions = (
@@ -105,11 +105,11 @@ class StoreTools:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """The service has a context of its own, in which this one stands."""
+        """Do nothing; the service is started by the server."""
         yield
 
     async def use(self, name: str, given: Mapping[str, Json]) -> ToolResult:
-        """Use a tool; what is refused and what takes too long is an error in words."""
+        """Call a tool; refusals and time limits become error results."""
         try:
             if name == "leaderboard":
                 return await self._leaderboard(given)
@@ -151,7 +151,7 @@ class StoreTools:
         return ToolResult("\n".join(lines), ToolOutcome.TRUNCATED if more else ToolOutcome.OK)
 
     async def _suite(self, given: Mapping[str, Json]) -> str | None:
-        """The suite that is asked for, else the first of the store."""
+        """Return the suite in the arguments, or the first of the store."""
         if "suite" in given:
             return str(given["suite"])
         suites = await self._computing.get(self._service.view, "suites")
@@ -187,9 +187,9 @@ class StoreTools:
 
 
 def _table(data: bytes | bytearray, *, headed: bool, cut: bool) -> ToolResult:
-    """The first rows of an answer in TSV, or triples in N-Triples; neither has line ends inside."""
+    """Return the first lines of TSV or N-Triples, which have no line breaks inside rows."""
     lines = data.decode("utf-8", "replace").split("\n")
-    lines.pop()  # what follows the last line end: nothing, or a part of a row
+    lines.pop()  # empty, or an incomplete row
     heading = lines[:1] if headed else []
     found = lines[len(heading) :]
     if not found and not cut:

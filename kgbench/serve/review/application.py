@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The review server: pages for people who decide; nothing else of the store is served.
+"""The review server: pages on which people judge dialogues; nothing else is served.
 
-The pages hide what was asked of whom: no model name, no score, no verdict of a judge is on them.
+Reviews are blind: the pages show no model names, scores or verdicts of judges.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _STATIC = (
     *sorted((_SERVE / "static").glob("review.*")),
 )
 _FIELDS = 20  # of a form
-_LATEST = 200  # of one's own verdicts that are listed
+_LATEST = 200  # listed verdicts of the reviewer
 KEYS = "1234567890qwertyuiop"
-"""The keys that choose the options, in the order in which these are shown."""
-# Forms tell their Origin only under a policy that lets pages of the same origin know each other.
+"""Keyboard keys that choose the options, in display order."""
+# Browsers send Origin with forms only if the referrer policy allows the same origin.
 _HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "same-origin", "Vary": "Cookie"}
 _SITE = {
     "navigation": [("Review", ""), ("My verdicts", "mine"), ("Adjudicate", "adjudicate")],
@@ -50,7 +50,7 @@ _SITE = {
 
 
 def application(settings: Settings, queue: ReviewQueue, access: Access) -> ASGIApp:
-    """The review pages over ``queue`` as an ASGI application."""
+    """Return the review pages over ``queue`` as an ASGI application."""
     pages = _Pages(queue, access, settings)
 
     @contextlib.asynccontextmanager
@@ -98,7 +98,7 @@ def _file(path: Path) -> Callable[[Request], Awaitable[Response]]:
 
 
 class _Pages:
-    """Answers requests for pages, and takes what their forms send."""
+    """Answers requests for pages and submitted forms."""
 
     def __init__(self, queue: ReviewQueue, access: Access, settings: Settings) -> None:
         self._queue = queue
@@ -110,13 +110,13 @@ class _Pages:
     # --- pages ----------------------------------------------------------------------------
 
     async def front(self, request: Request) -> Response:
-        """The next item; the question for a pseudonym; or the door, for a link with the key."""
+        """Redirect to the next item, ask for a pseudonym, or log in by a link with the key."""
         key = request.query_params.get("key")
         if key is not None:
             if not self._access.has_key(key):
                 raise Refused(403, "the link has another key: use the one that was printed last")
             response = self._to("")
-            with contextlib.suppress(Refused):  # who is known stays so
+            with contextlib.suppress(Refused):  # a reviewer with a cookie keeps the pseudonym
                 if self._access.visitor(request).name is not None:
                     return response
             self._access.admit(response)
@@ -131,13 +131,13 @@ class _Pages:
         return self._page("review-done.html", {"left": left, **self._progress(visitor.name)})
 
     async def item(self, request: Request) -> Response:
-        """One item to decide, or to decide again."""
+        """Return an item to judge, or to judge again."""
         visitor, entry = self._asked(request)
         given = self._queue.given(entry, visitor.name or "")
         return await self._item(visitor, entry, given)
 
     async def mine(self, request: Request) -> Response:
-        """What the reviewer has decided, the latest first."""
+        """Return the reviewer's verdicts, the latest first."""
         visitor = self._named(request)
         assert visitor.name is not None
         decided = self._queue.decided(visitor.name)
@@ -146,7 +146,7 @@ class _Pages:
         return self._page("review-mine.html", {**context, **self._progress(visitor.name)})
 
     async def disputed(self, request: Request) -> Response:
-        """The first item on which people disagree."""
+        """Redirect to the first item, or the next one, on which reviewers disagree."""
         visitor = self._named(request)
         assert visitor.name is not None
         disputed = self._queue.disputed()
@@ -159,7 +159,7 @@ class _Pages:
         return self._page("review-done.html", context)
 
     async def dispute(self, request: Request) -> Response:
-        """An item on which people disagree, with what they said, but not who they are."""
+        """Return a disputed item with the anonymous verdicts of the reviewers."""
         visitor, entry = self._asked(request)
         opinions = [
             {"who": f"Reviewer {'ABCDEFGHIJKLMNOPQRSTUVWXYZ'[k % 26]}", **self._told(entry, one)}
@@ -200,7 +200,7 @@ class _Pages:
     # --- forms ----------------------------------------------------------------------------
 
     async def choose_name(self, request: Request) -> Response:
-        """Take a pseudonym."""
+        """Set the reviewer's pseudonym."""
         visitor = self._access.visitor(request)
         form = await self._form(request, visitor)
         name = form.get("name", "").strip()
@@ -212,7 +212,7 @@ class _Pages:
         return response
 
     async def decide(self, request: Request) -> Response:
-        """Take a verdict, and go on to the next item."""
+        """Record a verdict, and redirect to the next item."""
         return await self._taken(request, adjudicating=False)
 
     async def settle(self, request: Request) -> Response:
@@ -245,10 +245,10 @@ class _Pages:
         return self._to("adjudicate" if adjudicating else "")
 
     async def _form(self, request: Request, visitor: Visitor) -> dict[str, str]:
-        """The fields of a form that a page of this server sent, each once."""
+        """Read the fields of a form sent by a page of this server; raise 403 for other forms."""
         media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if media != "application/x-www-form-urlencoded":
-            raise Refused(415, "verdicts are sent by the forms of the pages")
+            raise Refused(415, "send verdicts by the forms on the pages")
         sent = await body(request, self._limits)
         try:
             fields = parse_qs(sent.decode("utf-8"), max_num_fields=_FIELDS, keep_blank_values=True)
@@ -283,12 +283,12 @@ class _Pages:
         }
 
     def _last(self, reviewer: str, entry: Entry) -> Entry | None:
-        """The item that the reviewer decided last, other than this one."""
+        """Return the reviewer's last decided item other than this one."""
         decided = (one for one, _ in self._queue.decided(reviewer) if one.name != entry.name)
         return next(decided, None)
 
     def _told(self, entry: Entry, review: Review) -> dict[str, Any]:
-        """A verdict as pages show it, in the order in which a pair stands on them."""
+        """Return a verdict for a template, in the display order of a pair."""
         option = next((one for one in self._queue.rubric.options if one.iri == review.chosen), None)
         name = "?" if option is None else option.name
         if len(review.items) > 1 and review.items[0].dialogue != entry.shown[0].dialogue:
@@ -298,7 +298,7 @@ class _Pages:
     def refusal(
         self, status: int, message: str, headers: Mapping[str, str] | None = None
     ) -> Response:
-        """A refusal in words, as a page."""
+        """Return a page for a refused request."""
         context = {"status": status, "message": message}
         response = self._page("review-refusal.html", context, status)
         response.headers.update(headers or {})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people are asked about a run by one rubric, in which order, and what they have decided."""
+"""The queue of items of a run that people judge by a rubric, and their verdicts."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from kgbench.store.iris import new_id
 from kgbench.store.protocol import Block, Store
 
 DISAGREEMENTS, RANDOM, ADJUDICATION = "disagreements", "random", "adjudication"
-_DIGITS = 16  # of the digest that names an item in a URL, and says nothing of models
+_DIGITS = 16  # of the digest that names an item in URLs without revealing its models
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An item of the queue: its name in URLs, and the dialogues in the order they are shown in."""
+    """An item of the queue: its name in URLs, and its dialogues in display order."""
 
     name: str
     shown: Group
 
     @property
     def about(self) -> tuple[str, ...]:
-        """The dialogues, whatever their order."""
+        """The dialogues, sorted by IRI."""
         return tuple(sorted(iris(self.shown)))
 
 
 class ReviewQueue:
-    """The items of a run for people to decide, and their verdicts as they come.
+    """The items of a run that people judge, with all verdicts so far.
 
-    All methods may be called from several threads. ``order`` is :data:`DISAGREEMENTS` or
+    Methods may be called from several threads. ``order`` is :data:`DISAGREEMENTS` or
     :data:`RANDOM`.
     """
 
@@ -62,15 +62,15 @@ class ReviewQueue:
 
     @property
     def rubric(self) -> Rubric:
-        """What is asked."""
+        """The rubric of the review."""
         return self._judging.rubric
 
     def entry(self, name: str) -> Entry | None:
-        """The item with this name in URLs."""
+        """Return the item with this name in URLs, or ``None``."""
         return self._by_name.get(name)
 
     def next(self, reviewer: str, after: str | None = None) -> Entry | None:
-        """The first item that a reviewer has not decided, of those behind ``after`` where given."""
+        """Return the first item, behind ``after`` if given, that a reviewer has not decided."""
         waiting = iter(self.entries)
         if after is not None and after in self._by_name:
             for one in waiting:
@@ -79,17 +79,17 @@ class ReviewQueue:
         return next((one for one in waiting if self.given(one, reviewer) is None), None)
 
     def decided(self, reviewer: str) -> list[tuple[Entry, Review]]:
-        """The items that a reviewer has decided, the latest first."""
+        """Return the items that a reviewer has decided, the latest first."""
         found = [(one, self.given(one, reviewer)) for one in self.entries]
         kept = [(one, review) for one, review in found if review is not None]
         return sorted(kept, key=lambda pair: pair[1].decided, reverse=True)
 
     def given(self, entry: Entry, reviewer: str) -> Review | None:
-        """A reviewer's verdict on an item, as it stands."""
+        """Return a reviewer's current verdict on an item, or ``None``."""
         return self._given.get(entry.about, {}).get(reviewer)
 
     def disputed(self) -> list[Entry]:
-        """The items on which people disagree, and that nobody has adjudicated since."""
+        """Return the items on which reviewers disagree and that are not adjudicated since."""
         return [
             one
             for one in self.entries
@@ -97,12 +97,12 @@ class ReviewQueue:
         ]
 
     def opinions(self, entry: Entry) -> list[Review]:
-        """The standing verdicts of people on an item, in an order that says nothing of them."""
+        """Return the current verdicts on an item, in an order that reveals nothing."""
         found = self._given.get(entry.about, {}).values()
         return sorted(found, key=lambda one: digest(one.iri))
 
     def material(self, entry: Entry) -> Shown:
-        """The texts of an item, and its options in the order in which they are shown."""
+        """Return the texts of an item and its options in display order."""
         return self._exercises.of(entry.shown)
 
     def decide(
@@ -115,11 +115,11 @@ class ReviewQueue:
         *,
         adjudicating: bool = False,
     ) -> Review | None:
-        """Record a verdict; one on an item that the reviewer has decided revises the earlier one.
+        """Record a verdict; a second verdict of a reviewer on an item revises the first.
 
-        ``None`` where it is the same again. With ``adjudicating`` it settles what people have said
-        of the item. Raises :class:`~kgbench.errors.StoreError` for an option that the rubric does
-        not have, and for an adjudication of what is not disputed.
+        Returns ``None`` if it repeats the current verdict. With ``adjudicating``, the verdict
+        settles a disagreement. Raises :class:`~kgbench.errors.StoreError` for an option that the
+        rubric does not have, and for the adjudication of an item without a disagreement.
         """
         data = self.material(entry).exercise.case.data
         if option not in data["options"]:
@@ -128,9 +128,11 @@ class ReviewQueue:
             about = entry.about
             earlier = self._settled.get(about) if adjudicating else self.given(entry, reviewer)
             if adjudicating and len(self._verdicts(about)) < 2:  # noqa: PLR2004 - two disagree
-                raise StoreError("people do not disagree on this item: there is nothing to settle")
+                raise StoreError("there is no disagreement on this item to settle")
             if earlier is not None and earlier.reviewer != reviewer:
-                earlier = None  # somebody else's, which settles what was said before
+                earlier = (
+                    None  # an adjudication by somebody else is not revised, but followed by another
+                )
             chosen = data["options"][option]
             if earlier is not None and (earlier.chosen, earlier.why) == (chosen, why):
                 return None
@@ -159,7 +161,7 @@ class ReviewQueue:
             return review
 
     def _pass_of(self, reviewer: str) -> str:
-        """The pass of a reviewer, which begins with the first verdict."""
+        """Return the evaluation pass of a reviewer, which begins with the first verdict."""
         if reviewer not in self._passes:
             self._passes[reviewer] = begin(self._store, self._run, reviewer)
         return self._passes[reviewer]
@@ -184,7 +186,7 @@ class ReviewQueue:
 
 
 def begin(store: Store, run: RunInfo, reviewer: str) -> str:
-    """Begin a reviewer's pass over a run; returns its IRI."""
+    """Record the start of a reviewer's evaluation pass over a run; return its IRI."""
     software = this_software()
     name = new_id()
     blocks = record.opening(
@@ -201,7 +203,7 @@ def begin(store: Store, run: RunInfo, reviewer: str) -> str:
 
 
 def _unordered(review: Review, about: tuple[str, ...]) -> str:
-    """The verdict of a review as if a pair had been shown in the order of ``about``."""
+    """Return the verdict of a review for a pair in the order of ``about``."""
     base, _, name = review.chosen.rpartition("/")
     if len(review.items) > 1 and review.items[0].dialogue != about[0]:
         name = {"first": "second", "second": "first"}.get(name, name)
@@ -209,7 +211,7 @@ def _unordered(review: Review, about: tuple[str, ...]) -> str:
 
 
 def _ordered(store: Store, run: RunInfo, judging: Judging, order: str) -> list[Entry]:
-    """The items in the order in which people see them; of a pair, one order by chance."""
+    """Return the items in display order; the order of each pair is random."""
     disputed: Mapping[tuple[str, ...], int] = {}
     if order == DISAGREEMENTS:
         disputed = dict(_disputed(store, run, judging.rubric))
@@ -223,7 +225,7 @@ def _ordered(store: Store, run: RunInfo, judging: Judging, order: str) -> list[E
 
 
 def _disputed(store: Store, run: RunInfo, rubric: Rubric) -> Iterator[tuple[tuple[str, ...], int]]:
-    """How many pairs of raters (judges, execution) disagree on an item."""
+    """Yield, for each item, the number of pairs of raters (judges, execution) that disagree."""
     for one in judgements(verdicts(store, select(store, run=run.iri))):
         if one.rubric.iri == rubric.iri:
             yield one.first.about, _disagreeing(one)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pages show, by kind: models, tasks, and any thing at all."""
+"""Contents of pages by the kind of resource: models, suites, and any other resource."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _suite(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:
 
 
 def _axes(view: View, chosen: Selection, name: str) -> list[tuple[str, float | None]]:
-    """The capabilities of a model by the declared compass; none where its tasks do not fit."""
+    """Return a model's means by the declared compass; empty if it does not fit the tasks."""
     try:
         found = scored.only(compass_table(view, chosen), "model", name)
     except QueryError:
@@ -72,7 +72,7 @@ def _number(value: object) -> float | None:
 
 
 def names(view: View) -> dict[str, str]:
-    """The IRIs of models and tasks by the names that tables show."""
+    """Return the IRIs of models and tasks by their names in tables."""
     everything: tuple[Any, ...] = (*fetch.models(view).values(), *fetch.tasks(view).values())
     return {one.name: one.iri for one in everything}
 
@@ -89,16 +89,17 @@ _SPECIAL: tuple[tuple[str, str, Callable[..., dict[str, Any]]], ...] = (
 
 
 def template(kinds: set[str]) -> tuple[str, Callable[..., dict[str, Any]] | None]:
-    """The template for a thing of these classes, and what makes its contents, if anything does.
+    """Return the template for a resource of these classes, and the function for its contents.
 
-    The latter is called with a view, the IRI, and ``reveal=`` whether reference answers are shown.
+    The function takes a view, the IRI, and ``reveal``, whether reference answers are shown. It is
+    ``None`` for resources without special contents.
     """
     found = ((name, build) for kind, name, build in _SPECIAL if kind in kinds)
     return next(found, ("thing.html", None))
 
 
 def statements(view: View, iri: str, *, reveal: bool, title: str | None = None) -> dict[str, Any]:
-    """What every page of a thing shows: its title, classes, and all that is said of it."""
+    """Return what every page of a resource shows: title, classes and statements."""
     described = things.describe(view, iri)
     quads = [q for q in described.quads if reveal or q.predicate.value not in HIDDEN]
     return {
@@ -116,12 +117,12 @@ def statements(view: View, iri: str, *, reveal: bool, title: str | None = None) 
 
 
 def own_kinds(kinds: set[str]) -> list[str]:
-    """The classes that a page names: those of our vocabulary, else all."""
+    """Return the classes that a page names: those of our vocabulary, or else all."""
     return sorted({one for one in kinds if one.startswith(KGB)} or kinds)
 
 
 def grouped(quads: list[Any]) -> list[tuple[str, dict[str, list[Any]]]]:
-    """Statements by subject, then by property."""
+    """Group statements by subject, then by property."""
     found: dict[str, dict[str, list[Any]]] = {}
     for quad in quads:
         objects = found.setdefault(str(quad.subject.value), {})

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was expected of an answer, and how the answer differs from it.
+"""Reference answers, and how an answer differs from them.
 
-A task class declares under which names the data of its cases hold the right answer, as a text or as
-a set of values, and under which names the infos of its evaluations hold what was read from the
-answer.
+A task class declares the names under which the data of its cases hold the reference answer, as a
+text or as a set of values, and the names under which the infos of its evaluations hold the text or
+values extracted from the answer.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from kgbench.pages.snapshot import View
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.vocab import KGB
 
-_LONGEST: Final = 20_000  # characters; comparing takes time that grows with their square
+_LONGEST: Final = 20_000  # characters; comparing takes quadratic time
 _MOST_LINES: Final = 400
-_MOST_VALUES: Final = 200  # of a set that a page shows
-_CUT: Final = "..."  # stands at the end of a list that infos do not hold whole
+_MOST_VALUES: Final = 200  # values of a set that a page shows
+_CUT: Final = "..."  # marks the end of a list that is truncated in infos
 
 
 class Line(NamedTuple):
-    """A line of a comparison: ``removed``, ``added``, ``same``, or the ``place`` of what follows.
+    """A line of a comparison.
 
-    ``old`` and ``new`` are the numbers of the line in either text, ``None`` where it has no such
-    line.
+    ``kind`` is ``removed``, ``added``, ``same``, or ``place`` for a gap. ``old`` and ``new`` are
+    the line numbers in the two texts, ``None`` if a text does not have the line.
     """
 
     kind: str
@@ -39,10 +39,10 @@ class Line(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """How an answer differs from what was expected; ``note`` says why nothing was compared.
+    """Difference between an answer and the reference answer.
 
-    ``lines`` compare texts, ``missing``, ``surplus`` and ``right`` sets of values. Without ``note``
-    and lines or values that differ, the answer is as expected.
+    ``lines`` compare texts; ``missing``, ``surplus`` and ``right`` compare sets of values. ``note``
+    says why a comparison is missing or incomplete.
     """
 
     title: str
@@ -55,7 +55,7 @@ class Difference(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """What the task class declares and the case holds: texts by name, and the names in infos."""
+    """The reference answer of a case: text and values with their names, and the names in infos."""
 
     text: tuple[str, str] | None
     values: tuple[str, list[str]] | None
@@ -64,7 +64,7 @@ class Expected(NamedTuple):
 
     @property
     def shown(self) -> list[tuple[str, str]]:
-        """What a page shows of it: title and text."""
+        """Titles and texts of the reference answer for a page."""
         found = [] if self.text is None else [(f"Reference text: {self.text[0]}", self.text[1])]
         if self.values is not None:
             found.append((f"Reference values: {self.values[0]}", "\n".join(self.values[1])))
@@ -72,7 +72,7 @@ class Expected(NamedTuple):
 
 
 def expected(view: View, task: str | None, case: str | None) -> Expected:
-    """What the case is declared to hold as its right answer; texts that were left out are none."""
+    """Return the reference answer of a case, without texts that a publication left out."""
     task_class = things.text(view, task, KGB.taskClass) if task else None
     if task_class is None or case is None:
         return Expected(None, None, None, ())
@@ -96,9 +96,10 @@ def expected(view: View, task: str | None, case: str | None) -> Expected:
 def differences(
     wanted: Expected, answer: str | None, infos: Sequence[tuple[str, str]]
 ) -> list[Difference]:
-    """How ``answer`` differs from what was ``wanted``, text and values; ``infos`` are of its judge.
+    """Compare ``answer`` with the reference text and values ``wanted``.
 
-    Nothing is compared where there is no answer, or infos do not hold its values.
+    ``infos`` are those of its evaluation. Nothing is compared without an answer, and values only if
+    the infos have those of the answer.
     """
     if not answer:
         return []
@@ -154,7 +155,7 @@ def _of_sets(wanted: list[str], given: list[str]) -> Difference:
     have, want = set(given[:-1] if is_cut else given), set(wanted)
     missing, surplus = sorted(want - have), sorted(have - want)
     note = None
-    if is_cut:  # what is not in the part may be in the rest
+    if is_cut:  # values that seem to be missing may be in the truncated part
         missing, note = [], "Only the beginning of the answer's values was recorded."
     elif len(missing) + len(surplus) > _MOST_VALUES:
         note = f"{len(missing):,} values are missing and {len(surplus):,} are too many."
@@ -169,7 +170,7 @@ def _of_sets(wanted: list[str], given: list[str]) -> Difference:
 
 
 def _texts(value: Json) -> list[str]:
-    """A list of texts, or the only one; what was left out of a publication is none."""
+    """Return a list of texts; empty for values that a publication left out."""
     if isinstance(value, list):
         return [one if isinstance(one, str) else json.dumps(one) for one in value]
     return [value] if isinstance(value, str) else []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks and suites as pages show them: what is asked, of which cases, and what came of it."""
+"""Contents of the pages of tasks and suites: definitions, cases, and results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_CASES = 5_000
 
 
 class TaskLine(NamedTuple):
-    """A task in the list of a suite; ``best`` is the highest mean, ``best_by`` who reached it."""
+    """A task in the list of a suite; ``best`` is the highest mean, ``best_by`` its models."""
 
     iri: str
     name: str
@@ -37,7 +37,7 @@ class TaskLine(NamedTuple):
 
 
 def task_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: ARG001 - as others
-    """What the page of a task shows, its example included."""
+    """Return the content of a task's page, with an example."""
     info = fetch.tasks(view)[iri]
     shown = display_names(view)
     found = []
@@ -56,7 +56,7 @@ def task_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa:
 
 
 def described(view: View, info: TaskInfo) -> dict[str, Any]:
-    """What is declared of a task: what is asked, of whom, and by which metrics it is judged."""
+    """Return the declaration of a task: definition, parameters, formats and metrics."""
     known = measures(view, info.iri)
     metrics = known.by_name.values()
     between = {
@@ -75,7 +75,7 @@ def described(view: View, info: TaskInfo) -> dict[str, Any]:
 
 
 def of_suite(table: Table, shown: Mapping[str, str], suite: str, label: str) -> dict[str, Any]:
-    """The results of one task in one suite: models, the best first, and the whole table."""
+    """Return the results of a task in a suite: models, the best first, and the complete table."""
     named = {name: iri for iris in table.iris.values() for name, iri in iris.items()}
     whole = sheet(table, named, suite, hide="task")
     boxes = [drawing.box(record) for record in whole.records]
@@ -84,7 +84,7 @@ def of_suite(table: Table, shown: Mapping[str, str], suite: str, label: str) -> 
 
 
 def suite_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: ARG001 - as others
-    """What the page of a suite shows: its tasks, how much was asked, and the results by model."""
+    """Return the content of a suite's page: its tasks, numbers of cases, and results by model."""
     chosen = next((one for suite, _, one in scored.selections(view) if suite == iri), None)
     table = None if chosen is None else scored.scores(view, chosen)
     return of_tasks(view, iri, table, fetch.tasks(view).values())
@@ -93,7 +93,7 @@ def suite_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa
 def of_tasks(
     view: View, suite: str, table: Table | None, tasks: Iterable[TaskInfo]
 ) -> dict[str, Any]:
-    """The tasks of a suite: those with cases in it, or scores in ``table``."""
+    """Return the tasks of a suite that have cases in it or scores in ``table``."""
     shown = display_names(view)
     lines = []
     for info in sorted(tasks, key=lambda one: one.name.lower()):
@@ -128,13 +128,13 @@ def of_tasks(
 
 
 def _best_by(found: list[scored.Result]) -> str:
-    """The model with the highest mean, or how many share it."""
+    """Return the model with the highest mean, or the number of models that share it."""
     first = [one for one in found if one.mean is not None and one.mean == found[0].mean]
     return f"{len(first)} models" if len(first) > 1 else "".join(one.shown for one in first)
 
 
 def cases_of(view: View, task: str, suite: str | None = None) -> list[str]:
-    """The cases of a task, by IRI; with ``suite`` those of it."""
+    """Return the cases (IRIs) of a task, optionally only those of ``suite``."""
     task_class = things.text(view, task, KGB.taskClass)
     parameters = things.values(view, task, KGB.parameters)
     return sorted(
@@ -147,7 +147,7 @@ def cases_of(view: View, task: str, suite: str | None = None) -> list[str]:
 
 
 def _example(view: View, cases: list[str]) -> dict[str, str | None] | None:
-    """The first prompt about the first case that was asked: case, dialogue, text."""
+    """Return the first prompt of the first case with a dialogue: case, dialogue, text."""
     for case in cases:
         found = neighbours.of_case(view.database, ox.NamedNode(case))
         if found:

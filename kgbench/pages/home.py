@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The front page of a store: what there is of each, and the runs, the newest first."""
+"""The overview page of a store: counts of everything, and the runs, the newest first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kgbench.record import reading
 
 
 def overview(view: View) -> dict[str, Any]:
-    """Runs, models, tasks and suites, and how much of each there is."""
+    """Return runs, models, tasks, suites, queries and the number of dialogues."""
     known = runs.newest_first(reading.runs(view))
     progress = runs.progress(view, [one.graph for one in known])
     kinds, shown, names = runs.pass_kinds(view), model_names(view), display_names(view)
@@ -34,7 +34,7 @@ def overview(view: View) -> dict[str, Any]:
 
 
 def suites(view: View) -> list[tuple[str, str, str]]:
-    """IRI, name and label of each suite that has runs."""
+    """Return IRI, name and label of each suite that has runs."""
     rows = queries.rows(view, "list-suites")
     return [
         (str(iri), name or str(iri), label or name or things.label(view, str(iri)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What judges said of a dialogue, and what a judge's dialogue is about, as pages show it."""
+"""Verdicts about a dialogue, and the dialogues that a judge's dialogue is about."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from kgbench.record import accounts
 from kgbench.record.accounts import Paid, Usage
 from kgbench.vocab import KGB
 
-_MOST = 200  # verdicts about one dialogue that are shown
+_MOST = 200  # shown verdicts about a dialogue
 
 
 class JudgementView(NamedTuple):
-    """A verdict about a dialogue, and in words what a model's cost or when a person decided."""
+    """A verdict about a dialogue, and in words its cost (model) or its time (person)."""
 
     said: VerdictAbout
     took: str
 
 
 def judgements(view: View, dialogue: str) -> list[JudgementView]:
-    """The verdicts of models, then of people, about a dialogue, by rubric; at most 200."""
+    """Return the verdicts of models, then of people, about a dialogue, by rubric; at most 200."""
     given = verdicts_about(view, dialogue)[:_MOST]
     graphs = {one.call.graph for one in given if one.call is not None}
     paid = {graph: accounts.prices(view, graph) for graph in graphs}
@@ -41,7 +41,7 @@ def judgements(view: View, dialogue: str) -> list[JudgementView]:
 
 
 def judged_by(view: View, dialogue: str) -> list[str]:
-    """The dialogues (IRIs) that a dialogue with a judge is about, in the order shown."""
+    """Return the dialogues (IRIs) that a judge's dialogue is about, in the order shown."""
     verdicts = [
         one
         for one in things.subjects(view, KGB.dialogue, dialogue)
@@ -54,14 +54,14 @@ def judged_by(view: View, dialogue: str) -> list[str]:
 
 
 def _decided(one: VerdictAbout) -> str:
-    """When a person decided, and after how long."""
+    """Describe when and how fast a person decided."""
     after = "" if one.seconds is None else f", {one.seconds:,.1f} s after it was shown"
     settled = ", to settle earlier verdicts" if one.settles else ""
     return f"decided {moment(one.decided)}{after}{settled}"
 
 
 def _cost(view: View, judge: str, call: Call, paid: dict[str, dict[str, Paid]]) -> str:
-    """The tokens of a call, and USD where its price is known."""
+    """Describe the tokens of a call, and its cost in USD if the price is known."""
     free = things.text(view, judge, KGB.connector) in WITHOUT_PROVIDER
     usage = Usage(answers=1, uncounted=int(call.read is None))
     usage.input, usage.output = call.read or 0, call.written or 0

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The metrics of one task class, as the pages need them: what is best, and which one is the main.
+"""Metrics of a task class for pages: their ranges, and the main metric.
 
-Read by the indexes of a snapshot, for one page at a time.
+They are read by index look-ups in a snapshot, for each page.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from kgbench.vocab import KGB, RDFS, SCHEMA, SKOS
 
 
 class Measure(NamedTuple):
-    """A metric. ``base`` is the short name of what it aggregates, ``worst`` to ``best`` its range.
+    """A metric with its range from ``worst`` to ``best``; an end is ``None`` if it is not declared.
 
-    A metric without a declared end has ``None`` there.
+    ``base`` is the short name of the metric that it aggregates.
     """
 
     iri: str
@@ -33,20 +33,20 @@ class Measure(NamedTuple):
     base: str | None
 
     def is_perfect(self, value: float) -> bool:
-        """Whether no value is better; formulas may miss the end of the range by rounding."""
+        """Return whether ``value`` is the best value, up to rounding errors."""
         return self.best is not None and math.isclose(value, self.best, rel_tol=1e-9, abs_tol=1e-9)
 
     def share(self, value: float) -> float | None:
-        """How far ``value`` is from the worst to the best, from 0 to 1, where both are known."""
+        """Return the position of ``value`` between worst (0) and best (1), if both are known."""
         if self.best is None or self.worst is None or self.best == self.worst:
             return None
         return min(max((value - self.worst) / (self.best - self.worst), 0.0), 1.0)
 
 
 class Measures(NamedTuple):
-    """The metrics of a task class by their short names, the main one, and that of one answer.
+    """The metrics of a task class by short name, and its main metrics of dialogues and answers.
 
-    The main metric of a class with several rounds aggregates ``of_answer``.
+    For classes with several rounds, ``main`` aggregates ``of_answer``.
     """
 
     by_name: Mapping[str, Measure]
@@ -58,7 +58,7 @@ NONE = Measures({}, None, None)
 
 
 def measures(view: View, task: str) -> Measures:
-    """The metrics of the task with the IRI ``task``; none where its class is not known."""
+    """Return the metrics of the task ``task`` (IRI); none if its class is unknown."""
     task_class = things.text(view, task, KGB.taskClass) if task else None
     if task_class is None:
         return NONE

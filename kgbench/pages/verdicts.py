@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scores of one evaluation in the order of interest: the main one, what falls short, the rest."""
+"""Scores of an evaluation, grouped: main score, scores below the best value, perfect scores."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from markupsafe import Markup
 from kgbench.analysis.dialogues import RoundView, VerdictView
 from kgbench.pages.measures import Measure, Measures
 
-_BAR = '<meter value="{:.4g}" aria-hidden="true"></meter>'  # of 0 to 1; the number stands beside it
+# from 0 to 1; the number is shown beside it
+_BAR = '<meter value="{:.4g}" aria-hidden="true"></meter>'
 _UNKNOWN = Measure("", "", "", "", None, None, None, None)
 
 
 class Score(NamedTuple):
-    """One score as text; ``bar`` draws it where its range is known; ``cells`` of a table have both.
+    """A score as text; ``bar`` draws it if its range is known; ``cells`` are table cells of both.
 
-    What many pages show many times is put together here, not piece by piece in a template.
+    The markup is built here and not in a template for speed, because pages have many scores.
     """
 
     name: str
@@ -32,25 +33,26 @@ _Aggregates = dict[str, dict[str, Score]]  # by metric and aggregation
 
 
 class Row(NamedTuple):
-    """The aggregates of one metric over the answers of a dialogue, a cell for each column."""
+    """Aggregates of a metric over the answers of a dialogue, with a cell per column."""
 
     name: str
     cells: Markup
 
 
 class Best(NamedTuple):
-    """Aggregates at their best value: the aggregations, and the metrics with what they are."""
+    """Aggregates at their best value: the aggregations, and the metrics with their values."""
 
     columns: str
     scores: str
 
 
 class Grouped(NamedTuple):
-    """The scores of one evaluation.
+    """The grouped scores of an evaluation.
 
-    ``short`` are those below the best value, or without one; ``perfect`` the others; ``main`` is in
-    neither. Aggregates over answers that fall short stand in ``short_rows``, with the aggregations
-    as ``columns``, the others in ``best``. ``perfects`` counts the metrics at their best value.
+    ``short`` are scores below the best value, or without a best value; ``perfect`` are the others;
+    ``main`` is in neither list. Aggregates below the best value are in ``short_rows``, with the
+    aggregations as ``columns``; the others are in ``best``. ``perfects`` counts the metrics at
+    their best value.
     """
 
     verdict: VerdictView
@@ -64,7 +66,7 @@ class Grouped(NamedTuple):
 
 
 def grouped(verdict: VerdictView, known: Measures) -> Grouped:
-    """The scores of ``verdict`` in groups; metrics that are not ``known`` have no best value."""
+    """Group the scores of ``verdict``; metrics that are not ``known`` have no best value."""
     main = known.main if verdict.round is None else known.of_answer
     scores = {name: _score(name, value, known) for name, value in verdict.scores}
     single = [one for one in scores.values() if known.by_name.get(one.name, _UNKNOWN).base is None]
@@ -86,9 +88,9 @@ def grouped(verdict: VerdictView, known: Measures) -> Grouped:
 def conversed(
     rounds: Sequence[RoundView], verdicts: Sequence[VerdictView], known: Measures
 ) -> dict[str, Any]:
-    """What templates show of a conversation: ``rounds`` with their verdicts, and ``whole``.
+    """Return a conversation for templates: ``rounds`` with verdicts, and verdicts on the ``whole``.
 
-    The first verdict of each is that of the first pass, whose scores count by default.
+    The first verdict of each list is that of the first pass, whose scores count by default.
     """
     every = [grouped(verdict, known) for verdict in verdicts]
     shown: list[dict[str, Any]] = [
@@ -117,12 +119,12 @@ def _score(name: str, value: float, known: Measures) -> Score:
     text = f"{value:.4g}"
     bar = "" if share is None else _BAR.format(share)
     cells = f"<td>{bar}</td><td>{text}</td>"
-    # Nothing but numbers stands in these.
+    # The markup contains only numbers.
     return Score(name, text, Markup(bar), Markup(cells), measure.is_perfect(value))  # noqa: S704
 
 
 def _aggregates(scores: dict[str, Score], known: Measures) -> tuple[_Aggregates, _Aggregates]:
-    """The aggregates of each metric that has some: where one falls short, and where none does."""
+    """Return the aggregates by metric: those with a value below the best, and the others."""
     found: _Aggregates = {}
     for name, score in scores.items():
         measure = known.by_name.get(name, _UNKNOWN)
@@ -137,7 +139,7 @@ def _aggregates(scores: dict[str, Score], known: Measures) -> tuple[_Aggregates,
 
 
 def _best(found: _Aggregates) -> Iterator[Best]:
-    """The metrics with the same aggregations together."""
+    """Group the metrics by their aggregations."""
     together: dict[str, list[str]] = {}
     for name, row in found.items():
         text = next(iter(row.values())).text
@@ -148,4 +150,4 @@ def _best(found: _Aggregates) -> Iterator[Best]:
 
 def _row(name: str, scores: list[Score | None]) -> Row:
     cells = "".join(f"<td>{'' if one is None else one.text}</td>" for one in scores)
-    return Row(name, Markup(cells))  # noqa: S704 - nothing but numbers
+    return Row(name, Markup(cells))  # noqa: S704 - only numbers

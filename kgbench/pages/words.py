@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times in the words that people use."""
+"""Formatting of recorded times."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 
 
 def day(recorded: str | None) -> str:
-    """The day of a recorded time (``xsd:dateTime``); what is no time is given back as it is.
+    """Format the day of a recorded time (``xsd:dateTime``); invalid times are returned unchanged.
 
     >>> day("2024-12-19T06:29:39.034515")
     '19 Dec 2024'
@@ -19,7 +19,7 @@ def day(recorded: str | None) -> str:
 
 
 def moment(recorded: str | None) -> str:
-    """A recorded time (``xsd:dateTime``) to the minute, in UTC where it names its zone.
+    """Format a recorded time (``xsd:dateTime``) to the minute, in UTC if it has a zone.
 
     >>> moment("2026-11-22T19:43:33.07+01:00")
     '22 Nov 2026, 18:43 UTC'
@@ -33,7 +33,7 @@ def moment(recorded: str | None) -> str:
 
 
 def seconds_between(begin: str | None, end: str | None) -> float | None:
-    """Seconds from one recorded time to another; ``None`` where they cannot be compared."""
+    """Return the seconds between two recorded times; ``None`` if they cannot be compared."""
     first, last = _read(begin), _read(end)
     if first is None or last is None or (first.tzinfo is None) != (last.tzinfo is None):
         return None

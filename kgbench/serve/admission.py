@@ -62,7 +62,7 @@ def admit(query: str, most: int = TOKENS) -> Admitted:
     if len(shape) > LONGEST_LOOKUP:
         return _admit(query, most)
     try:
-        known = _of_shape(shape, most)
+        known = _admit_shape(shape, most)
     except Refused:
         return _admit(query, most)  # the message must be about the query, not about its shape
     if known.lookup is None:
@@ -73,17 +73,17 @@ def admit(query: str, most: int = TOKENS) -> Admitted:
 
 
 @lru_cache(maxsize=1024)
-def _of_shape(shape: str, most: int) -> Admitted:
+def _admit_shape(shape: str, most: int) -> Admitted:
     return _admit(shape, most)
 
 
 def _admit(query: str, most: int = TOKENS) -> Admitted:
-    read = list(lexer.tokens(query, most))
-    if lexer.refusal(query, read, most) == lexer.ASKS_ELSEWHERE:
+    all_tokens = list(lexer.tokens(query, most))
+    if lexer.refusal(query, all_tokens, most) == lexer.ASKS_ELSEWHERE:
         raise Refused(400, f"{lexer.ASKS_ELSEWHERE} here")
-    if lexer.is_deeper(query, DEEPEST, read):
+    if lexer.is_deeper(query, DEEPEST, all_tokens):
         raise Refused(400, f"the query is nested deeper than {DEEPEST} levels")
-    tokens = [token for token in read if token.kind not in _SILENT]
+    tokens = [token for token in all_tokens if token.kind not in _SILENT]
     start = _after_prologue(tokens)
     form = tokens[start].text.upper() if start < len(tokens) else ""
     if form not in FORMS:
@@ -111,16 +111,16 @@ def _not_a_query(tokens: Sequence[Token], start: int) -> str:
 
 
 def _after_prologue(tokens: Sequence[Token]) -> int:
-    place = 0
-    while place < len(tokens):
-        word = tokens[place].text.upper()
+    index = 0
+    while index < len(tokens):
+        word = tokens[index].text.upper()
         if word == "PREFIX":
-            place += 3
+            index += 3
         elif word in ("BASE", "VERSION"):
-            place += 2
+            index += 2
         else:
             break
-    return place
+    return index
 
 
 def _lookup(query: str, tokens: Sequence[Token]) -> str | None:
@@ -128,23 +128,23 @@ def _lookup(query: str, tokens: Sequence[Token]) -> str | None:
 
     Look-ups have the form ``SELECT variables { pattern } LIMIT n``; the pattern may be in GRAPH.
     """
-    place = 1
-    while place < len(tokens) and (
-        tokens[place].kind is Kind.VARIABLE or tokens[place].text == "*"
+    index = 1
+    while index < len(tokens) and (
+        tokens[index].kind is Kind.VARIABLE or tokens[index].text == "*"
     ):
-        place += 1
-    shown = {token.text[1:] for token in tokens[1:place]}
-    rest = [token for token in tokens[place:] if token.text.upper() != "WHERE"]
-    texts = [token.text.upper() for token in rest]
-    if texts[:1] != ["{"] or place == 1:
+        index += 1
+    shown = {token.text[1:] for token in tokens[1:index]}
+    remaining = [token for token in tokens[index:] if token.text.upper() != "WHERE"]
+    texts = [token.text.upper() for token in remaining]
+    if texts[:1] != ["{"] or index == 1:
         return None
     graph: list[Token] = []
     inner = 1
     if texts[1:2] == ["GRAPH"]:
-        graph, inner = rest[2:3], 4
+        graph, inner = remaining[2:3], 4
         if texts[3:4] != ["{"]:
             return None
-    pattern = rest[inner : inner + 3]
+    pattern = remaining[inner : inner + 3]
     closing = [text for text in texts[inner + 3 :] if text != "."]
     depth = 2 if graph else 1
     if closing[:depth] != ["}"] * depth or not _is_bounded(pattern, graph, shown):
@@ -163,8 +163,8 @@ def _is_bounded(pattern: Sequence[Token], graph: Sequence[Token], shown: set[str
     ``pattern`` is subject, predicate and object. No variable may occur twice, the subject or the
     graph must be given, and the ``shown`` variables must be in the pattern (``""`` is ``*``).
     """
-    for place, token in enumerate(pattern):
-        if token.kind not in _TERMS and not (place == 1 and token.text == "a"):
+    for position, token in enumerate(pattern):
+        if token.kind not in _TERMS and not (position == 1 and token.text == "a"):
             return False
     names = [t.text[1:] for t in (*pattern, *graph) if t.kind is Kind.VARIABLE]
     if len(names) != len(set(names)) or not names or not shown - {""} <= set(names):

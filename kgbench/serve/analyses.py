@@ -30,41 +30,49 @@ from kgbench.vocab import KGB, QB, RDF
 
 def _models(view: View) -> list[tuple[str, str, str]]:
     """Return IRI, name and display name of each model, sorted by name."""
-    shown = display_names(view)
-    models = sorted(fetch.models(view).values(), key=lambda one: one.name)
-    return [(one.iri, one.name, shown.get(one.name, one.name)) for one in models]
+    display = display_names(view)
+    models = sorted(fetch.models(view).values(), key=lambda model: model.name)
+    return [(model.iri, model.name, display.get(model.name, model.name)) for model in models]
 
 
 def _leaderboard(
     view: View, suite: str | None, score_set: str = "main", choice: str = FIRST
 ) -> dict[str, Any]:
     """Return the leaderboard of a suite by a score set and a pass, and the scores by task."""
-    chosen = select(view, suite, choice)
+    selection = select(view, suite, choice)
     combined = declarations.score_set(score_set)
     # The same arguments as `kgbench analyze leaderboard --significance --keep`, to share its table.
-    asked = leaders.arguments(score_set)
+    arguments = leaders.arguments(score_set)
     table, *_ = remembered(
-        view, chosen, "leaderboard", asked, lambda: leaders.leaders(view, chosen, combined)
+        view,
+        selection,
+        "leaderboard",
+        arguments,
+        lambda: leaders.leaders(view, selection, combined),
     )
-    shown = display_names(view)
+    display = display_names(view)
     order = [str(name) for name in table.column("model")]
-    tasks = task_scores(view, chosen)
+    tasks = task_scores(view, selection)
     return {
-        "board": board(table, shown, chosen.suite),
-        "heat": heat_map(tasks, order, shown, chosen.suite),
+        "board": board(table, display, selection.suite),
+        "heat": heat_map(tasks, order, display, selection.suite),
         "described": combined.description,
     }
 
 
 def _standings(view: View, suite: str | None, model: str | None, task: str | None) -> str:
     """Return the leaderboard as a Markdown table, of models and tasks that match the globs."""
-    chosen = select(view, suite, tasks=task or ALL, models=model or ALL)
+    selection = select(view, suite, tasks=task or ALL, models=model or ALL)
     combined = declarations.score_set("main")
-    if chosen.narrowed:
-        return render(leaders.leaders(view, chosen, combined), "markdown")
-    asked = leaders.arguments("main")
+    if selection.narrowed:
+        return render(leaders.leaders(view, selection, combined), "markdown")
+    arguments = leaders.arguments("main")
     table, *_ = remembered(
-        view, chosen, "leaderboard", asked, lambda: leaders.leaders(view, chosen, combined)
+        view,
+        selection,
+        "leaderboard",
+        arguments,
+        lambda: leaders.leaders(view, selection, combined),
     )
     return render(table, "markdown")
 
@@ -83,8 +91,8 @@ def _choices(view: View, suite: str | None) -> dict[str, Any]:
     passes = [(FIRST, "First, live or as published"), (LATEST, "Latest of each dialogue")]
     for iri, _, kind, started, _, _, of_suite in queries.rows(view, "list-passes"):
         if of_suite == suite and kind not in reading.ORIGINAL:
-            words = str(kind).replace("reevaluation", "Re-evaluation")
-            passes.append((str(iri), f"{words} of {moment(started)}"))
+            label = str(kind).replace("reevaluation", "Re-evaluation")
+            passes.append((str(iri), f"{label} of {moment(started)}"))
     return {"sets": declarations.score_sets(), "passes": passes}
 
 
@@ -101,16 +109,16 @@ def example(view: View, asked: Mapping[str, str]) -> str:
     suite's first passes, the first dialogue, the first observation.
     """
     query = queries.load(asked["name"])
-    given: dict[str, Any] = {
+    values: dict[str, Any] = {
         p.name: asked[p.name] for p in query.parameters if p.name in asked and p.name != "name"
     }
-    needed = {p.name for p in query.parameters if not p.optional} - set(given)
-    wanted = needed | ({p.name for p in query.parameters} & {"passGraph", "runGraph"})
-    for name in wanted - set(given):
-        given[name] = _filled(view, name, asked.get("suite"))
-    if "suite" in given and not given["suite"].startswith("http"):
-        del given["suite"]
-    lines = queries.bind(query, **given).splitlines(keepends=True)
+    needed = {p.name for p in query.parameters if not p.optional} - set(values)
+    to_fill = needed | ({p.name for p in query.parameters} & {"passGraph", "runGraph"})
+    for name in to_fill - set(values):
+        values[name] = _filled(view, name, asked.get("suite"))
+    if "suite" in values and not values["suite"].startswith("http"):
+        del values["suite"]
+    lines = queries.bind(query, **values).splitlines(keepends=True)
     return "".join(line for line in lines if not line.startswith("# SPDX-"))
 
 

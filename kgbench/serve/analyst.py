@@ -30,24 +30,24 @@ def _handler() -> Callable[[Mapping[str, Any], BinaryIO], None]:
     """Return a function that runs jobs; the snapshot of a job stays open for the next one."""
     base = ""
 
-    def opened(path: str) -> View:
+    def open_view(path: str) -> View:
         # The server holds the snapshot while jobs use it. This process must not hold it, because
         # its view stays open after the job and would keep an old snapshot on disk.
         return snapshot.opened(Path(path), None, base)
 
-    snapshots = worker.Opened(opened)
+    snapshots = worker.Opened(open_view)
 
     def answer(job: Mapping[str, Any], stream: BinaryIO) -> None:
         nonlocal base
         base = job["base"]
         view = snapshots.get(job["snapshot"])
         try:
-            found = ANALYSES[job["analysis"]](view, **job["arguments"])
+            result = ANALYSES[job["analysis"]](view, **job["arguments"])
         except (QueryError, MemoryError):
             raise
         except Exception as error:  # a defect of ours, not an error in a client's query
             raise Defect(f"{job['analysis']}: {type(error).__name__}: {error}") from error
-        worker.send(stream, worker.DATA, pickle.dumps(found))
+        worker.send(stream, worker.DATA, pickle.dumps(result))
 
     return answer
 

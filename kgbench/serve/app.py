@@ -55,7 +55,7 @@ class Protocolled(Protocol):
 
 
 def application(
-    settings: Settings, beside: Callable[[Service], Protocolled] | None = None
+    settings: Settings, make_handler: Callable[[Service], Protocolled] | None = None
 ) -> ASGIApp:
     """Return the server as an ASGI application; with a token it opens the store for writing.
 
@@ -68,7 +68,7 @@ def application(
     updates = None if owned is None else Updates(owned, service.following)
     rendering = Rendering(service)
 
-    other = None if beside is None else beside(service)
+    handler = None if make_handler is None else make_handler(service)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
@@ -76,8 +76,8 @@ def application(
             async with service.running(), contextlib.AsyncExitStack() as stack:
                 compiling = asyncio.create_task(asyncio.to_thread(rendering.compile))
                 stack.push_async_callback(asyncio.wait, {compiling})
-                if other is not None:
-                    await stack.enter_async_context(other.running())
+                if handler is not None:
+                    await stack.enter_async_context(handler.running())
                 yield {LOOKUPS: lookups}  # uvicorn passes this state to each connection
         finally:
             if owned is not None:
@@ -99,8 +99,8 @@ def application(
 
     lookups = Lookups(service)
     routes = _routes(service, updates, rendering, lookups)
-    if other is not None:
-        routes.insert(0, Place(other.path, other, other.methods))
+    if handler is not None:
+        routes.insert(0, Place(handler.path, handler, handler.methods))
     app = Starlette(
         routes=routes, lifespan=lifespan, exception_handlers={Refused: refuse, Exception: fail}
     )
@@ -128,7 +128,7 @@ def _routes(
         tag = etag(view.name, "void")
         chosen = formats.negotiate(request.headers.get("accept"), formats.GRAPHS)
         if chosen is None:
-            known = ", ".join(one.media for one in formats.GRAPHS)
+            known = ", ".join(form.media for form in formats.GRAPHS)
             raise Refused(406, f"the statistics can be sent as {known}", {"Vary": "Accept"})
         headers = {"Vary": "Accept", "ETag": tag, "Cache-Control": "no-cache"}
         if unchanged(request, tag):
@@ -139,7 +139,7 @@ def _routes(
     async def examples(request: Request) -> Response:
         chosen = formats.negotiate(request.headers.get("accept"), formats.GRAPHS)
         if chosen is None:
-            known = ", ".join(one.media for one in formats.GRAPHS)
+            known = ", ".join(form.media for form in formats.GRAPHS)
             raise Refused(406, f"the examples can be sent as {known}", {"Vary": "Accept"})
         root = service.root(request)
         tag = etag(queries.digest(), root)
@@ -202,8 +202,8 @@ class Frame:
     def __init__(self, app: Starlette, settings: Settings) -> None:
         self._app = app
         self._settings = settings
-        self._sharing = sharing(settings.shared_with)
-        self._always = always(settings.shared_with)
+        self._cors_headers = sharing(settings.shared_with)
+        self._common_headers = always(settings.shared_with)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it to the application."""
@@ -215,7 +215,7 @@ class Frame:
             return
         if scope["method"] == "OPTIONS":
             methods = self._methods(scope)
-            headers = {"Allow": methods, **self._sharing}
+            headers = {"Allow": methods, **self._cors_headers}
             if self._settings.shared_with is not None:
                 headers |= {"Access-Control-Allow-Methods": methods, **PREFLIGHT}
             await Response(status_code=204, headers=headers)(scope, receive, send)
@@ -226,9 +226,9 @@ class Frame:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                said = {name for name, _ in message["headers"]}
-                more = (one for one in self._always if one[0] not in said)
-                message["headers"] = [*message["headers"], *more]
+                present = {name for name, _ in message["headers"]}
+                missing = (header for header in self._common_headers if header[0] not in present)
+                message["headers"] = [*message["headers"], *missing]
             await send(message)
 
         # A response is only cancelled when the server shuts down; this is not an error to report.
@@ -247,14 +247,18 @@ class Frame:
         """Return the refusal of a request for another host or with too many fields, if any."""
         host = next((value for name, value in scope["headers"] if name == b"host"), None)
         if host is not None and not self._settings.is_own(host.decode("latin-1")):
-            said = "unknown host name: start the server with --public, or use its IP address\n"
-            return PlainTextResponse(said, 421)
+            message = "unknown host name: start the server with --public, or use its IP address\n"
+            return PlainTextResponse(message, 421)
         if scope["query_string"].count(b"&") >= MOST_FIELDS:
             return PlainTextResponse(f"the URL has more than {MOST_FIELDS} fields\n", 400)
         return None
 
     def _methods(self, scope: Scope) -> str:
         """Return the methods allowed at the requested path."""
-        places = (one for one in self._app.routes if one.matches(scope)[0] is not Match.NONE)
-        found = next(places, None)
-        return found.allowed if isinstance(found, Place) else READING
+        matching = (
+            candidate
+            for candidate in self._app.routes
+            if candidate.matches(scope)[0] is not Match.NONE
+        )
+        route = next(matching, None)
+        return route.allowed if isinstance(route, Place) else READING

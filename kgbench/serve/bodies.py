@@ -30,7 +30,7 @@ _TERMS = re.compile(
 )
 
 
-def is_deeper(sent: bytes, levels: int, *, json: bool) -> bool:
+def is_deeper(data: bytes, levels: int, *, json: bool) -> bool:
     """Return whether a JSON or Turtle document is nested deeper than ``levels``.
 
     >>> is_deeper(b'{"a": [{"b": "[[["}]}', 2, json=True), is_deeper(b"[[", 2, json=True)
@@ -39,12 +39,12 @@ def is_deeper(sent: bytes, levels: int, *, json: bool) -> bool:
     (False, True)
     """
     level = 0
-    for found in (_JSON if json else _TERMS).finditer(sent):
-        if found[1]:
+    for match in (_JSON if json else _TERMS).finditer(data):
+        if match[1]:
             level += 1
             if level > levels:
                 return True
-        elif found[2] and level:
+        elif match[2] and level:
             level -= 1
     return False
 

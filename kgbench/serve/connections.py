@@ -43,8 +43,8 @@ class Connection(HttpToolsProtocol):
     """
 
     url = b""
-    _stalled: asyncio.TimerHandle | None = None
-    _deadline: asyncio.TimerHandle | None = None
+    _read_timer: asyncio.TimerHandle | None = None
+    _head_timer: asyncio.TimerHandle | None = None
     _stage = Stage.BETWEEN
     _ended = False  # whether the last chunk completed a request
     _answered = False  # whether the current request was answered by the fast path
@@ -56,15 +56,19 @@ class Connection(HttpToolsProtocol):
         """Start the timer for the first head."""
         super().connection_made(transport)
         self.made = self.loop.time()
-        self._begin()
+        self._start_timer()
         if len(self.connections) > MOST:
             self._make_room()
 
     def _make_room(self) -> None:
         """Close the oldest idle connection."""
-        idle = [one for one in self.connections if isinstance(one, Connection) and one.is_idle]
+        idle = [
+            connection
+            for connection in self.connections
+            if isinstance(connection, Connection) and connection.is_idle
+        ]
         if idle:
-            min(idle, key=lambda one: one.made).transport.abort()
+            min(idle, key=lambda connection: connection.made).transport.abort()
 
     @property
     def is_idle(self) -> bool:
@@ -84,28 +88,28 @@ class Connection(HttpToolsProtocol):
         if self._stage is Stage.HEAD and self._size > LONGEST_HEAD:
             self._refuse(*_NO_SPACE)
         # Empty lines between requests also start the timer, so that they do not keep a connection.
-        elif self._deadline is None and not (self._stage is Stage.BETWEEN and self._ended):
-            self._begin()
+        elif self._head_timer is None and not (self._stage is Stage.BETWEEN and self._ended):
+            self._start_timer()
 
     def pause_writing(self) -> None:
         """Start the timer for a client that reads too slowly."""
         super().pause_writing()
-        self._stalled = self.loop.call_later(READ_SECONDS, self.transport.abort)
+        self._read_timer = self.loop.call_later(READ_SECONDS, self.transport.abort)
 
     def resume_writing(self) -> None:
         """Stop the timer, because the client has read."""
-        self._stop_waiting()
+        self._stop_read_timer()
         super().resume_writing()
 
-    def _stop_waiting(self) -> None:
-        if self._stalled is not None:
-            self._stalled.cancel()
-            self._stalled = None
+    def _stop_read_timer(self) -> None:
+        if self._read_timer is not None:
+            self._read_timer.cancel()
+            self._read_timer = None
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop all timers."""
-        self._stop()
-        self._stop_waiting()
+        self._stop_timer()
+        self._stop_read_timer()
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
@@ -118,7 +122,7 @@ class Connection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Stop the timer; answer the request by the fast path, or pass it to the application."""
         self._stage = Stage.BODY
-        self._stop()
+        self._stop_timer()
         if len(self.url) > LONGEST_URL:
             self._refuse(*_NO_URL)
         self._answered = self._answer()
@@ -169,22 +173,22 @@ class Connection(HttpToolsProtocol):
         )
         return True
 
-    def _refuse(self, status: bytes, said: bytes) -> None:
-        length = b"content-length: %d\r\n" % len(said)
+    def _refuse(self, status: bytes, message: bytes) -> None:
+        length = b"content-length: %d\r\n" % len(message)
         kind = b"content-type: text/plain; charset=utf-8\r\n"
-        self.transport.write(status + kind + length + b"connection: close\r\n\r\n" + said)
+        self.transport.write(status + kind + length + b"connection: close\r\n\r\n" + message)
         self.transport.close()
 
-    def _begin(self) -> None:
-        self._deadline = self.loop.call_later(HEAD_SECONDS, self._give_up)
+    def _start_timer(self) -> None:
+        self._head_timer = self.loop.call_later(HEAD_SECONDS, self._give_up)
 
-    def _stop(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+    def _stop_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
 
     def _give_up(self) -> None:
-        self._deadline = None
+        self._head_timer = None
         # Empty lines or an incomplete head may follow a request that is still being answered.
         if self.cycle is None or self.cycle.response_complete:
             self.transport.close()

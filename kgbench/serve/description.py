@@ -58,25 +58,25 @@ class Statistics:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._one = asyncio.Lock()
-        self._of = ""
-        self._found: dict[str, dict[str, int]] = {}
+        self._lock = asyncio.Lock()
+        self._snapshot = ""
+        self._counts: dict[str, dict[str, int]] = {}
 
     async def get(self, view: View) -> dict[str, dict[str, int]]:
         """Return ``classes`` and ``properties``: IRI -> number of statements in all graphs."""
-        async with self._one:
-            if self._of != view.name:
-                self._found = {
+        async with self._lock:
+            if self._snapshot != view.name:
+                self._counts = {
                     "classes": await self._count(view, "class-partitions", "class"),
                     "properties": await self._count(view, "property-partitions", "property"),
                 }
-                self._of = view.name
-            return self._found
+                self._snapshot = view.name
+            return self._counts
 
     async def _count(self, view: View, name: str, column: str) -> dict[str, int]:
-        asked = queries.bind(queries.load(name))
+        query = queries.bind(queries.load(name))
         answer = await self._service.pool.run(
-            self._service.job(view, "json", query=asked), held=view
+            self._service.job(view, "json", query=query), held=view
         )
         rows = json.loads(await answer.whole())["results"]["bindings"]
         return {row[column]["value"]: int(row["count"]["value"]) for row in rows}
@@ -84,9 +84,9 @@ class Statistics:
 
 async def void(service: Service, statistics: Statistics, view: View, root: str) -> list[ox.Quad]:
     """Describe the store as ``void:Dataset`` with class and property partitions."""
-    found = await statistics.get(view)
+    counted = await statistics.get(view)
     dataset = node(root + ".well-known/void#dataset")
-    facts = {"triples": sum(found["properties"].values()), **found}
+    facts = {"triples": sum(counted["properties"].values()), **counted}
     return [
         *typed(node(root + ".well-known/void"), VOID.DatasetDescription),
         *said(node(root + ".well-known/void"), (FOAF.primaryTopic, dataset)),

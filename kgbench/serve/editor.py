@@ -48,15 +48,17 @@ class Editor:
     async def __call__(self, request: Request) -> Response:
         """Return the editor with a query, its answer if it was run, and the examples."""
         view = self._service.view
-        asked = dict(request.query_params)
-        text = asked.get("query", "")[:_LONGEST]
-        if not text and "name" in asked:
-            asked = {name[:_LONGEST_VALUE]: value[:_LONGEST_VALUE] for name, value in asked.items()}
-            text = await self._computing.get(view, "example", asked=asked)
+        parameters = dict(request.query_params)
+        text = parameters.get("query", "")[:_LONGEST]
+        if not text and "name" in parameters:
+            parameters = {
+                name[:_LONGEST_VALUE]: value[:_LONGEST_VALUE] for name, value in parameters.items()
+            }
+            text = await self._computing.get(view, "example", asked=parameters)
         context: dict[str, Any] = {
             "query": text or _FIRST,
             "examples": _examples(),
-            "yasgui": YASGUI.is_file() and asked.get("plain") != "1",
+            "yasgui": YASGUI.is_file() and parameters.get("plain") != "1",
             "prefixes": json.dumps(dict(PREFIXES)),
             "ran": False,
             "problem": None,
@@ -65,7 +67,7 @@ class Editor:
             "more": False,
             "answer": None,
         }
-        if asked.get("run") == "1" and text:
+        if parameters.get("run") == "1" and text:
             context["ran"] = True
             try:
                 context.update(await self._answer(view, text))
@@ -95,10 +97,10 @@ class Editor:
         if not solutions:
             shown = data[:_SHOWN_BYTES].decode("utf-8", "replace")
             return {"answer": shown, "more": len(data) > _SHOWN_BYTES}
-        found = json.loads(data)
-        if "boolean" in found:
-            return {"answer": "yes" if found["boolean"] else "no"}
-        heads, rows = found["head"]["vars"], found["results"]["bindings"]
+        result = json.loads(data)
+        if "boolean" in result:
+            return {"answer": "yes" if result["boolean"] else "no"}
+        heads, rows = result["head"]["vars"], result["results"]["bindings"]
         return {
             "heads": heads,
             "rows": [[row.get(name) for name in heads] for row in rows[:_SHOWN_ROWS]],

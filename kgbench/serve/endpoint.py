@@ -41,28 +41,28 @@ class Endpoint:
         """Answer one request; raises :class:`~kgbench.serve.refusals.Refused`."""
         if request.method not in ("GET", "HEAD", "POST"):
             raise Refused(405, f"{request.method} is not known here", {"Allow": METHODS})
-        sent = b""
+        content = b""
         if request.method == "POST":
-            sent = await body(request, self._service.settings.limits)
+            content = await body(request, self._service.settings.limits)
         settings = self._service.settings
-        asked = await self._service.readers.operation(
+        prepared = await self._service.readers.operation(
             Sent(
                 request.method,
                 request.scope["query_string"],
                 request.headers.get("content-type"),
-                sent,
+                content,
                 self._updates is not None and may_write(settings, request),
             ),
             settings.base,
         )
-        if asked is None:
+        if prepared is None:
             return await self._describe(request)
-        if asked.admitted is None:
+        if prepared.admitted is None:
             permit(settings, request)
             assert self._updates is not None
-            await self._updates.apply(asked.operation.text)
+            await self._updates.apply(prepared.operation.text)
             return Response(status_code=204)
-        return await self._query(request, asked.operation, asked.admitted)
+        return await self._query(request, prepared.operation, prepared.admitted)
 
     async def _describe(self, request: Request) -> Response:
         """Answer a request without a query: with the service description, or the editor."""
@@ -81,7 +81,7 @@ class Endpoint:
         offered = formats.SOLUTIONS if admitted.form in ("SELECT", "ASK") else formats.GRAPHS
         chosen = formats.negotiate(request.headers.get("accept"), offered, operation.wanted)
         if chosen is None:
-            known = ", ".join(one.media for one in offered)
+            known = ", ".join(form.media for form in offered)
             raise Refused(406, f"the answer can be sent as {known}", _VARY)
         view = self._service.view
         headers = {**_VARY, "Content-Type": chosen.content_type, "Cache-Control": "no-cache"}
@@ -105,9 +105,9 @@ class Endpoint:
         """Answer an admitted query from the index or in a worker."""
         # With a dataset in the request, look-ups are not bounded: index steps may yield no row.
         if admitted.lookup is not None and operation.default_graphs is None:
-            found = self._lookups.answer(view, admitted.lookup, chosen)
-            if found is not None:
-                return Answer(found)
+            data = self._lookups.answer(view, admitted.lookup, chosen)
+            if data is not None:
+                return Answer(data)
         job = self._service.job(
             view,
             chosen.name,
@@ -125,14 +125,14 @@ async def streamed(
 
     Work that takes longer than ``quick`` seconds is cancelled when the client disconnects.
     """
-    task = asyncio.create_task(_begun(work))
+    task = asyncio.create_task(_with_first_chunk(work))
     await asyncio.wait({task}, timeout=quick)
     if not task.done():
-        gone = asyncio.create_task(_gone(request))
+        disconnected = asyncio.create_task(_disconnected(request))
         try:
-            await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({task, disconnected}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            gone.cancel()
+            disconnected.cancel()
             if not task.done():
                 task.cancel()
                 await asyncio.wait({task})
@@ -141,16 +141,16 @@ async def streamed(
     answer, first = task.result()
     if answer.rest is None:
         return Response(answer.head, headers=headers)
-    return StreamingResponse(_pieces(answer, first), headers=headers)
+    return StreamingResponse(_chunks(answer, first), headers=headers)
 
 
-async def _gone(request: Request) -> None:
+async def _disconnected(request: Request) -> None:
     """Wait until the client of a request disconnects."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
 
-async def _begun(work: Coroutine[Any, Any, Answer]) -> tuple[Answer, bytes]:
+async def _with_first_chunk(work: Coroutine[Any, Any, Answer]) -> tuple[Answer, bytes]:
     """Wait for an answer and its first chunk, so that errors until then get a status code."""
     answer = await work
     if answer.rest is None or answer.head:
@@ -162,7 +162,7 @@ async def _begun(work: Coroutine[Any, Any, Answer]) -> tuple[Answer, bytes]:
         raise
 
 
-async def _pieces(answer: Answer, first: bytes) -> AsyncIterator[bytes]:
+async def _chunks(answer: Answer, first: bytes) -> AsyncIterator[bytes]:
     assert answer.rest is not None
     try:
         yield answer.head + first

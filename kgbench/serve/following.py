@@ -32,7 +32,7 @@ class Following:
         open_reader(location).close()  # recovers from a killed writer, or raises
         self._folder = Path(location) / "snapshots"
         self._base = base
-        self._one = threading.Lock()
+        self._lock = threading.Lock()
         self.view = self._open()
 
     def refresh(self) -> bool:
@@ -41,26 +41,26 @@ class Following:
         Several threads call this: after an update, and on a timer. The lock makes sure that a view
         is never replaced by an older one.
         """
-        with self._one:
-            found = snapshots.newest(self._folder)
-            if found is None or found.name == self.view.name:
+        with self._lock:
+            newest = snapshots.newest(self._folder)
+            if newest is None or newest.name == self.view.name:
                 return False
             self.view = self._open()
             return True
 
     def newer(self) -> Newer | None:
         """Open and return the newest snapshot; ``None`` if it is served already."""
-        with self._one:
+        with self._lock:
             served = self.view.name
-            found = snapshots.newest(self._folder)
-            if found is None or found.name == served:
+            newest = snapshots.newest(self._folder)
+            if newest is None or newest.name == served:
                 return None
             view = self._open()
         return None if view.name == served else Newer(view, served)
 
     def show(self, newer: Newer) -> None:
         """Serve a snapshot, unless an even newer one is served meanwhile."""
-        with self._one:
+        with self._lock:
             if self.view.name == newer.served:
                 self.view = newer.view
 

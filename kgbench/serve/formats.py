@@ -56,15 +56,15 @@ def named(name: str) -> Format:
 @lru_cache(maxsize=512)
 def _negotiate(accept: str | None, offered: tuple[Format, ...]) -> Format | None:
     # Alternative media types only count if they are named; a wildcard means the first one.
-    named_there = (accept or "").lower()
+    header = (accept or "").lower()
     known = [
-        asked
-        for one in offered
-        for asked in one.asked
-        if asked == one.media or asked in named_there
+        media_type
+        for form in offered
+        for media_type in form.asked
+        if media_type == form.media or media_type in header
     ]
     media = choose(accept, known)
-    return next((one for one in offered if media in one.asked), None)
+    return next((form for form in offered if media in form.asked), None)
 
 
 def negotiate(
@@ -75,9 +75,9 @@ def negotiate(
     ``wanted`` is the name or media type in a ``format`` parameter. It takes precedence over the
     Accept header, unless it is unknown.
     """
-    by_name = (f for f in offered if wanted and (wanted == f.name or wanted in f.asked))
-    if found := next(by_name, None):
-        return found
+    matching = (f for f in offered if wanted and (wanted == f.name or wanted in f.asked))
+    if form := next(matching, None):
+        return form
     return _negotiate(None if accept is None else accept[:LONGEST], offered)
 
 

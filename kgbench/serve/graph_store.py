@@ -89,7 +89,7 @@ class GraphStore:
             raise Refused(404, f"there is no graph <{graph}> here")
         chosen = chosen or formats.negotiate(request.headers.get("accept"), GRAPHS)
         if chosen is None:
-            known = ", ".join(one.media for one in GRAPHS)
+            known = ", ".join(form.media for form in GRAPHS)
             raise Refused(406, f"a graph can be sent as {known}", {"Vary": "Accept"})
         headers = {
             "Vary": "Accept",
@@ -123,7 +123,7 @@ class GraphStore:
                 raise Refused(404, f"there is no graph <{graph}> here")
             await self._updates.apply(self._removing(graph))
             return Response(status_code=200)
-        there = self.exists(graph) if graph != DEFAULT else self._has_default()
+        existed = self.exists(graph) if graph != DEFAULT else self._has_default()
         adding = self._adding(graph, await self._triples(request, graph))
         steps = [adding] if request.method == "POST" else [self._removing(graph), adding]
         await self._updates.apply(" ;\n".join(steps))
@@ -132,7 +132,7 @@ class GraphStore:
             return Response(
                 status_code=201, headers={"Location": self._service.root(request) + local}
             )
-        if not there:
+        if not existed:
             return Response(status_code=201)
         return Response(status_code=200 if request.method == "POST" else 204)
 
@@ -170,9 +170,11 @@ class GraphStore:
 
     async def _triples(self, request: Request, graph: str) -> str:
         """Read the graph in a request's body as N-Triples."""
-        said = request.headers.get("content-type", "")
-        sent = await body(request, self._service.settings.limits)
-        return await self._service.readers.triples(said, sent, graph or self._service.settings.base)
+        content_type = request.headers.get("content-type", "")
+        content = await body(request, self._service.settings.limits)
+        return await self._service.readers.triples(
+            content_type, content, graph or self._service.settings.base
+        )
 
 
 def _check(graph: str) -> None:

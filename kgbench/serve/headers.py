@@ -39,5 +39,7 @@ def sharing(origin: str | None) -> Mapping[str, str]:
 
 def always(origin: str | None) -> list[tuple[bytes, bytes]]:
     """Return the headers of all responses as bytes, with lower-case names as ASGI requires."""
-    found = {**sharing(origin), **SAFE}
-    return [(name.lower().encode("ascii"), value.encode("ascii")) for name, value in found.items()]
+    headers = {**sharing(origin), **SAFE}
+    return [
+        (name.lower().encode("ascii"), value.encode("ascii")) for name, value in headers.items()
+    ]

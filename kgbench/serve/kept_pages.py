@@ -27,24 +27,24 @@ class KeptPages:
     """Least-recently-used cache of the pages of one snapshot, by URL; safe for several threads."""
 
     def __init__(self) -> None:
-        self._one = threading.Lock()
-        self._of = ""
+        self._lock = threading.Lock()
+        self._snapshot = ""
         self._pages: OrderedDict[str, Page] = OrderedDict()
         self._bytes = 0
 
     def get(self, view: View, address: str) -> Page | None:
         """Return the cached page of an address, or ``None``."""
-        with self._one:
-            if self._of != view.name or address not in self._pages:
+        with self._lock:
+            if self._snapshot != view.name or address not in self._pages:
                 return None
             self._pages.move_to_end(address)
             return self._pages[address]
 
     def keep(self, view: View, address: str, page: Page) -> None:
         """Cache a page; drop pages of other snapshots, and the oldest beyond :data:`MOST_BYTES`."""
-        with self._one:
-            if self._of != view.name:
-                self._of, self._bytes = view.name, 0
+        with self._lock:
+            if self._snapshot != view.name:
+                self._snapshot, self._bytes = view.name, 0
                 self._pages.clear()
             if address in self._pages:
                 return

@@ -32,7 +32,7 @@ _HEALTH = b"/health"
 _LOOKUP = b"/sparql?query="
 _OK = b"HTTP/1.1 200 OK\r\n"
 _LENGTH = b"content-length: %d\r\n\r\n"
-_OTHERWISE = (b"accept", b"if-none-match", b"expect")  # headers, or a second Accept, not handled
+_UNHANDLED = (b"accept", b"if-none-match", b"expect")  # headers, or a second Accept, not handled
 
 
 class NoLookups:
@@ -48,9 +48,9 @@ class Lookups:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._always = always(service.settings.shared_with)
+        self._common_headers = always(service.settings.shared_with)
         self._known_host = b""  # the last Host that was this server's own
-        self._fixed: dict[str, bytes] = {}
+        self._header_cache: dict[str, bytes] = {}
 
     def respond(self, url: bytes, headers: Sequence[tuple[bytes, bytes]]) -> list[bytes] | None:
         """Return the response to a GET in pieces, if it is a plain look-up or a health check.
@@ -58,18 +58,23 @@ class Lookups:
         ``headers`` have lower-case names. The first piece is the status line, so that a connection
         can insert headers behind it.
         """
-        own = [value for name, value in headers if name == b"host"]
-        if len(own) != 1:
+        hosts = [value for name, value in headers if name == b"host"]
+        if len(hosts) != 1:
             return None
-        if own[0] != self._known_host:
-            if not self._service.settings.is_own(own[0].decode("latin-1")):
+        if hosts[0] != self._known_host:
+            if not self._service.settings.is_own(hosts[0].decode("latin-1")):
                 return None
-            self._known_host = own[0]
+            self._known_host = hosts[0]
         if url.startswith(_LOOKUP):
             return self._respond(url[len(_LOOKUP) :], headers)
         if url == _HEALTH:
-            said = json.dumps({"snapshot": self._service.view.name}).encode("ascii")
-            return [_OK, self._said("application/json", {}), _LENGTH % len(said), said]
+            content = json.dumps({"snapshot": self._service.view.name}).encode("ascii")
+            return [
+                _OK,
+                self._header_bytes("application/json", {}),
+                _LENGTH % len(content),
+                content,
+            ]
         return None
 
     def _respond(self, sent: bytes, headers: Sequence[tuple[bytes, bytes]]) -> list[bytes] | None:
@@ -80,7 +85,7 @@ class Lookups:
         for name, value in headers:
             if name == b"accept" and accept is None:
                 accept = value.decode("latin-1")
-            elif name in _OTHERWISE:
+            elif name in _UNHANDLED:
                 return None
         try:
             text = unquote_plus(sent.decode("ascii"), errors="strict")
@@ -91,23 +96,25 @@ class Lookups:
             return None
         chosen = formats.negotiate(accept, formats.SOLUTIONS)
         view = self._service.view
-        found = None if chosen is None else self.answer(view, admitted.lookup, chosen)
-        if found is None or chosen is None:
+        data = None if chosen is None else self.answer(view, admitted.lookup, chosen)
+        if data is None or chosen is None:
             return None
         # A look-up has no function calls, so it always is steady and has an entity tag.
         tag = etag(view.name, Operation("query", text), chosen.name)
         own_headers = {"vary": "Accept", "cache-control": "no-cache"}
-        said = self._said(chosen.content_type, own_headers) + b"etag: %b\r\n" % tag.encode("ascii")
-        return [_OK, said, _LENGTH % len(found), found]
+        head = self._header_bytes(chosen.content_type, own_headers) + b"etag: %b\r\n" % tag.encode(
+            "ascii"
+        )
+        return [_OK, head, _LENGTH % len(data), data]
 
-    def _said(self, content_type: str, more: Mapping[str, str]) -> bytes:
+    def _header_bytes(self, content_type: str, more: Mapping[str, str]) -> bytes:
         """Return the constant headers of a content type as bytes."""
-        known = self._fixed.get(content_type)
+        known = self._header_cache.get(content_type)
         if known is None:
             own = {"content-type": content_type, **more}
             lines = [(name.encode("ascii"), value.encode("ascii")) for name, value in own.items()]
-            known = b"".join(b"%b: %b\r\n" % line for line in [*lines, *self._always])
-            self._fixed[content_type] = known
+            known = b"".join(b"%b: %b\r\n" % line for line in [*lines, *self._common_headers])
+            self._header_cache[content_type] = known
         return known
 
     def answer(self, view: View, lookup: str, chosen: Format) -> bytes | None:
@@ -124,10 +131,10 @@ class Lookups:
                 sink.flush()
         except (LimitReached, SyntaxError, ValueError, RuntimeError, OSError):
             return None
-        found = bytes(output.data)
+        data = bytes(output.data)
         counter = Counter(chosen.name)
-        counter.add(found)
-        return found if counter.rows <= LOOKUP_ROWS else None
+        counter.add(data)
+        return data if counter.rows <= LOOKUP_ROWS else None
 
 
 class _Bounded:

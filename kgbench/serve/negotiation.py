@@ -36,15 +36,15 @@ def choose(accept: str | None, offered: Sequence[str]) -> str | None:
 
 
 def _choose(accept: str, offered: tuple[str, ...]) -> str | None:
-    ranges = [found for part in accept.split(",")[:_MOST_RANGES] if (found := _range(part))]
+    ranges = [parsed for part in accept.split(",")[:_MOST_RANGES] if (parsed := _range(part))]
     if not ranges:
         return offered[0]
     best: tuple[float, int, int] = (0.0, 0, 0)
     chosen = None
-    for place, media in enumerate(offered):
+    for index, media in enumerate(offered):
         quality, precision = _quality(media, ranges)
-        if quality > 0 and (quality, precision, -place) > best:
-            best = (quality, precision, -place)
+        if quality > 0 and (quality, precision, -index) > best:
+            best = (quality, precision, -index)
             chosen = media
     return chosen
 
@@ -70,11 +70,11 @@ def _range(part: str) -> _Range | None:
 def _quality(media: str, ranges: Sequence[_Range]) -> tuple[float, int]:
     """Return the quality of ``media`` by the most specific matching range, and its specificity."""
     kind, _, subkind = media.partition("/")
-    found, precision = 0.0, -1
-    for one in ranges:
-        if one.kind not in ("*", kind) or one.subkind not in ("*", subkind):
+    quality, precision = 0.0, -1
+    for media_range in ranges:
+        if media_range.kind not in ("*", kind) or media_range.subkind not in ("*", subkind):
             continue
-        specific = (one.kind != "*") + (one.subkind != "*")
+        specific = (media_range.kind != "*") + (media_range.subkind != "*")
         if specific > precision:
-            found, precision = one.quality, specific
-    return found, precision
+            quality, precision = media_range.quality, specific
+    return quality, precision

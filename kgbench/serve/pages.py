@@ -52,17 +52,17 @@ class Pages:
         context = dict(await self._computing.get(view, "overview"))
         newest = next((run["suite"] for run in context["runs"]), None)
         suite = _known(context["suites"], request, newest)
-        found: dict[str, Any] = {"board": None, "heat": None, "waiting": False}
+        board: dict[str, Any] = {"board": None, "heat": None, "waiting": False}
         if suite is not None:
             task = asyncio.ensure_future(self._computing.get(view, "leaderboard", suite=suite))
             done, _ = await asyncio.wait([task], timeout=_PATIENCE)
             task.add_done_callback(lambda done: done.cancelled() or done.exception())
-            found["waiting"] = not done
+            board["waiting"] = not done
             with contextlib.suppress(Refused):  # nothing is judged yet, or a time limit was reached
-                found |= task.result() if done else {}
-        context |= {"suite": suite, "most": _MOST_SHOWN, "scope": {"suite": suite}, **found}
-        whole = suite is None or found["board"] is not None
-        return await self._page(request, view, "overview.html", context, keep=whole)
+                board |= task.result() if done else {}
+        context |= {"suite": suite, "most": _MOST_SHOWN, "scope": {"suite": suite}, **board}
+        complete = suite is None or board["board"] is not None
+        return await self._page(request, view, "overview.html", context, keep=complete)
 
     async def leaderboard(self, request: Request) -> Response:
         """Return the leaderboard of a suite by a score set and a pass, and the scores by task."""
@@ -74,8 +74,8 @@ class Pages:
         except Refused as refused:
             if refused.status != HTTPStatus.SERVICE_UNAVAILABLE:
                 raise
-            told = f"{refused.message}; {_KEEP}"
-            raise Refused(refused.status, told, refused.headers) from None
+            message = f"{refused.message}; {_KEEP}"
+            raise Refused(refused.status, message, refused.headers) from None
 
     async def _leaderboard(self, view: View, request: Request) -> Response:
         suite, suites = await self._suite(view, request)
@@ -136,50 +136,50 @@ class Pages:
         if (kept := self._rendering.kept(request, view)) is not None:
             return kept
         suite, suites = await self._suite(view, request)
-        asked = Wanted.read(request.query_params)
+        search = Wanted.read(request.query_params)
         context: dict[str, Any] = {
             "suite": suite,
             "suites": suites,
-            "asked": asked,
+            "asked": search,
             "outcomes": OUTCOMES,
             "found": None,
-            "problem": asked.problem,
+            "problem": search.problem,
             **await self._computing.get(view, "choices", suite=suite),
         }
-        status = 200 if asked.problem is None else 400
-        if asked.problem is None:
+        status = 200 if search.problem is None else 400
+        if search.problem is None:
             try:
-                context["found"] = await self._dialogues(view, suite, asked)
+                context["found"] = await self._dialogues(view, suite, search)
             except Refused as refused:  # the form is shown again, with the problem
                 context["problem"], status = refused.message, refused.status
         return await self._page(request, view, "dialogues.html", context, status)
 
-    async def _dialogues(self, view: View, suite: str | None, asked: Wanted) -> Any:
+    async def _dialogues(self, view: View, suite: str | None, search: Wanted) -> Any:
         """Return a page of dialogues; all dialogues of a suite are cached per snapshot."""
-        given = asdict(asked)
-        if asked.of_all:
-            chosen = {"suite": suite, "choice": asked.choice}
+        fields = asdict(search)
+        if search.of_all:
+            chosen = {"suite": suite, "choice": search.choice}
             judged = await self._computing.get(view, "judged", **chosen)
             if judged is not None:
                 among = None
-                if asked.search is not None:
-                    among = await self._computing.get(view, "text", text=asked.search, **chosen)
+                if search.search is not None:
+                    among = await self._computing.get(view, "text", text=search.search, **chosen)
                 listed = partial(listed_dialogues, judged=judged, among=among)
-                return await asyncio.to_thread(listed, view, suite, given)
-        return await self._computing.get(view, "dialogues", suite=suite, wanted=given)
+                return await asyncio.to_thread(listed, view, suite, fields)
+        return await self._computing.get(view, "dialogues", suite=suite, wanted=fields)
 
     async def search(self, request: Request) -> Response:
         """Return the answers that contain a text."""
         view = self._service.view
         wanted = request.query_params.get("q", "").strip()[:_LONGEST_SEARCH]
-        found: list[Mapping[str, Any]] = []
+        rows: list[Mapping[str, Any]] = []
         if wanted:
             text = queries.bind(queries.load("search-answers"), text=wanted)
             answer = await self._service.pool.run(
                 self._service.job(view, "json", query=text), held=view
             )
-            found = json.loads(await answer.whole())["results"]["bindings"]
-        hits = [_hit(row, wanted) for row in found]
+            rows = json.loads(await answer.whole())["results"]["bindings"]
+        hits = [_hit(row, wanted) for row in rows]
         return self._rendering.page(
             request, "search.html", {"wanted": wanted, "hits": hits}, view=view
         )
@@ -203,8 +203,8 @@ class Pages:
             scope = {"suite": context["facts"]["suite"], "run": context["run_id"]}
             context = {**context, "scope": scope}
         title = context.get("title")
-        said = partial(contents.statements, view, iri, reveal=reveal, title=title)
-        context = {**context, **await asyncio.to_thread(said)}
+        statements = partial(contents.statements, view, iri, reveal=reveal, title=title)
+        context = {**context, **await asyncio.to_thread(statements)}
         return await self._page(request, view, template, context, headers=headers)
 
     async def _page(
@@ -243,14 +243,14 @@ def _known(suites: list[tuple[str, str, str]], request: Request, default: str | 
 
 def _hit(row: Mapping[str, Any], wanted: str) -> dict[str, str]:
     text = row["answerText"]["value"]
-    place = max(text.lower().find(wanted.lower()), 0)
-    begin, end = max(place - 80, 0), place + len(wanted)
+    position = max(text.lower().find(wanted.lower()), 0)
+    begin, end = max(position - 80, 0), position + len(wanted)
     return {
         "dialogue": row["dialogue"]["value"],
         "model": row["model"]["value"],
         "task": row["task"]["value"],
         "round": row["round"]["value"],
-        "before": ("... " if begin else "") + text[begin:place],
-        "match": text[place:end],
+        "before": ("... " if begin else "") + text[begin:position],
+        "match": text[position:end],
         "after": text[end : end + 120],
     }

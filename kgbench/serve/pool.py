@@ -24,7 +24,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-from kgbench.serve import worker as talk
+from kgbench.serve import worker as worker_protocol
 from kgbench.serve.costs import Cost, Costs, Key
 from kgbench.serve.refusals import Refused, busy, too_slow
 from kgbench.serve.seats import Seats
@@ -66,7 +66,7 @@ class Rest:
         frame = await _frame(self._worker, left)
         if frame is None:
             raise too_slow(self._pool.limits.seconds)
-        if frame.tag == talk.END:
+        if frame.tag == worker_protocol.END:
             await self.aclose()
             raise StopAsyncIteration
         return frame.payload
@@ -132,14 +132,14 @@ class Pool:
         if expected is Cost.HEAVY:
             return await self._run_heavy(job, key, held)
         end = time.monotonic() + self.limits.seconds
-        async with contextlib.AsyncExitStack() as places:
+        async with contextlib.AsyncExitStack() as slots:
             if key is not None and expected is Cost.UNKNOWN:
-                places.enter_context(self._trial(key.shape))
+                slots.enter_context(self._trial(key.shape))
             if expected is Cost.SUSPECT:
-                await places.enter_async_context(self._place(self._suspects, expected))
+                await slots.enter_async_context(self._slot(self._suspects, expected))
             if expected is not Cost.LIGHT:
-                await places.enter_async_context(self._place(self._untried, expected))
-            await places.enter_async_context(self._place(self._quick, expected))
+                await slots.enter_async_context(self._slot(self._untried, expected))
+            await slots.enter_async_context(self._slot(self._quick, expected))
             worker = await self.seats.take()
             try:
                 worker.send(job)
@@ -170,7 +170,7 @@ class Pool:
             trial = self._trials.get(key.shape)
             if trial is None:
                 break
-            with self._in_line(Cost.UNKNOWN):
+            with self._queued(Cost.UNKNOWN):
                 done, _ = await asyncio.wait({trial}, timeout=end - time.monotonic())
             if not done:
                 raise busy(self.limits.patience)
@@ -221,7 +221,7 @@ class Pool:
         If the job is quick this time, because the data have changed, it counts as light from now
         on.
         """
-        await self._enter(self._heavy, Cost.HEAVY)
+        await self._acquire(self._heavy, Cost.HEAVY)
         worker = None
         try:
             worker = await self.seats.new()
@@ -247,26 +247,26 @@ class Pool:
         await asyncio.shield(self.seats.end(worker))
 
     @contextlib.asynccontextmanager
-    async def _place(self, places: asyncio.Semaphore, lane: Cost) -> AsyncIterator[None]:
-        await self._enter(places, lane)
+    async def _slot(self, slots: asyncio.Semaphore, lane: Cost) -> AsyncIterator[None]:
+        await self._acquire(slots, lane)
         try:
             yield
         finally:
-            places.release()
+            slots.release()
 
-    async def _enter(self, places: asyncio.Semaphore, lane: Cost) -> None:
+    async def _acquire(self, slots: asyncio.Semaphore, lane: Cost) -> None:
         """Acquire a slot within the patience, or raise 503."""
-        if not places.locked():
-            await places.acquire()
+        if not slots.locked():
+            await slots.acquire()
             return
-        with self._in_line(lane):
+        with self._queued(lane):
             try:
-                await asyncio.wait_for(places.acquire(), self.limits.patience)
+                await asyncio.wait_for(slots.acquire(), self.limits.patience)
             except TimeoutError:
                 raise busy(self.limits.patience) from None
 
     @contextlib.contextmanager
-    def _in_line(self, lane: Cost) -> Iterator[None]:
+    def _queued(self, lane: Cost) -> Iterator[None]:
         """Count a waiting request; raise 503 if too many wait."""
         if self._waiting[lane] >= self.limits.queue:
             raise busy(self.limits.patience)
@@ -292,7 +292,7 @@ async def _collect(worker: Worker, seconds: float) -> tuple[list[bytes], bool]:
     while size < _BUFFERED:
         end = time.monotonic() + left
         while frame := await _frame(worker, end - time.monotonic()):
-            if frame.tag == talk.END:
+            if frame.tag == worker_protocol.END:
                 return pieces, True
             pieces.append(frame.payload)
             size += len(frame.payload)
@@ -311,19 +311,19 @@ async def _frame(worker: Worker, seconds: float) -> Frame | None:
     try:
         frame = await worker.frame(seconds)
     except Gone as gone:
-        what = "needs more memory than it may use" if gone.memory else "ended its worker"
-        raise Refused(503, f"the query {what}: ask for less") from None
-    if frame is not None and frame.tag == talk.FAILED:
-        raise _failure(json.loads(frame.payload))
+        reason = "needs more memory than it may use" if gone.memory else "ended its worker"
+        raise Refused(503, f"the query {reason}: ask for less") from None
+    if frame is not None and frame.tag == worker_protocol.FAILED:
+        raise _refusal(json.loads(frame.payload))
     return frame
 
 
-def _failure(said: dict[str, str]) -> Refused:
-    if said["kind"] == "query":
-        return Refused(400, said["message"])
-    if said["kind"] == "missing":
-        return Refused(404, said["message"])
-    if said["kind"] == "limit":
-        return Refused(503, f"{said['message']}: use LIMIT, or download the data")
-    _log.error("a worker failed: %s", said["message"])
-    return Refused(503, f"the worker process failed: {said['message']}")
+def _refusal(error: dict[str, str]) -> Refused:
+    if error["kind"] == "query":
+        return Refused(400, error["message"])
+    if error["kind"] == "missing":
+        return Refused(404, error["message"])
+    if error["kind"] == "limit":
+        return Refused(503, f"{error['message']}: use LIMIT, or download the data")
+    _log.error("a worker failed: %s", error["message"])
+    return Refused(503, f"the worker process failed: {error['message']}")

@@ -51,12 +51,12 @@ def read(method: str, url_query: bytes, content_type: str | None, body: bytes) -
     if charset not in ("", "utf-8", "utf8", "us-ascii"):
         raise Refused(415, f"the charset {charset[:40]!r} is not supported: send UTF-8")
     if media == FORM:
-        sent = _fields(body, "the form")
-        if "query" in fields or "update" in fields or ("query" in sent and "update" in sent):
+        form = _fields(body, "the form")
+        if "query" in fields or "update" in fields or ("query" in form and "update" in form):
             raise Refused(400, "send one query or one update, in the form only")
-        if "query" not in sent and "update" not in sent:
+        if "query" not in form and "update" not in form:
             raise Refused(400, "the form has neither a query nor an update")
-        return _operation("query" if "query" in sent else "update", {**fields, **sent})
+        return _operation("query" if "query" in form else "update", {**fields, **form})
     if media in (QUERY, UPDATE):
         if "query" in fields or "update" in fields:
             raise Refused(400, "send one operation, in the body only")
@@ -99,10 +99,10 @@ def _fields(encoded: bytes, where: str) -> dict[str, list[str]]:
         pairs = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
     except ValueError:  # includes UnicodeDecodeError
         raise Refused(400, f"{where} is not URL-encoded UTF-8, or has too many fields") from None
-    found: dict[str, list[str]] = {}
+    fields: dict[str, list[str]] = {}
     for name, value in pairs:
-        found.setdefault(name, []).append(value)
-    return found
+        fields.setdefault(name, []).append(value)
+    return fields
 
 
 def _utf8(body: bytes, where: str) -> str:

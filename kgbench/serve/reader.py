@@ -28,14 +28,14 @@ def read(job: Mapping[str, Any], stream: BinaryIO) -> None:
     """Run a job and send its result or refusal."""
     # The arguments come from the server, which is the parent of this process.
     arguments = pickle.loads(base64.b64decode(job["arguments"]))  # noqa: S301
-    found: tuple[Any, tuple[int, str, dict[str, str]] | None]
+    result: tuple[Any, tuple[int, str, dict[str, str]] | None]
     try:
-        found = (READERS[job["read"]](*arguments), None)
+        result = (READERS[job["read"]](*arguments), None)
     except Refused as refused:
-        found = (None, (refused.status, refused.message, refused.headers))
+        result = (None, (refused.status, refused.message, refused.headers))
     except TooManyTokens as error:
-        found = (None, (413, f"{error}: this server reads no more", {}))
-    worker.send(stream, worker.DATA, pickle.dumps(found))
+        result = (None, (413, f"{error}: this server reads no more", {}))
+    worker.send(stream, worker.DATA, pickle.dumps(result))
 
 
 if __name__ == "__main__":

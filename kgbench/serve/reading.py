@@ -50,14 +50,14 @@ def operation(sent: Sent, base: str, most: int = TOKENS) -> Asked | None:
     :class:`~kgbench.execution.lexer.TooManyTokens` if a query has more than ``most`` tokens.
     """
     _check_type(sent.content_type)
-    found = protocol.read(sent.method, sent.url_query, sent.content_type, sent.body)
-    if found is None:
+    parsed = protocol.read(sent.method, sent.url_query, sent.content_type, sent.body)
+    if parsed is None:
         return None
-    if found.kind == "query":
-        return Asked(found, admit(found.text, most))
+    if parsed.kind == "query":
+        return Asked(parsed, admit(parsed.text, most))
     if not sent.may_write:
-        return Asked(found, None)
-    text = updates.prepared(found, base)
+        return Asked(parsed, None)
+    text = updates.prepared(parsed, base)
     try:
         # Errors that depend on the data (DROP GRAPH of a missing graph) do not count here: they are
         # raised again by the real store, if they apply.
@@ -92,7 +92,7 @@ def _form(media: str) -> formats.Format:
     """Return the graph format of a media type, or raise 415."""
     form = next((f for f in GRAPHS if media in f.asked), None)
     if form is None:
-        known = ", ".join(one.media for one in GRAPHS)
+        known = ", ".join(graph_format.media for graph_format in GRAPHS)
         raise Refused(415, f"send one graph as the request body, with its Content-Type: {known}")
     return form
 

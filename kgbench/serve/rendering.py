@@ -44,7 +44,7 @@ class Rendering:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._kept = KeptPages()
+        self._cache = KeptPages()
         self._environment = environment(_TEMPLATES)
         self._environment.globals.update(site=_SITE)
 
@@ -72,12 +72,12 @@ class Rendering:
         def label(iri: str) -> str:
             return things.label(view, iri)
 
-        def ask(name: str, given: Mapping[str, str]) -> str:
-            return f"{root}editor?{urlencode({'name': name, **given})}"
+        def ask(name: str, parameters: Mapping[str, str]) -> str:
+            return f"{root}editor?{urlencode({'name': name, **parameters})}"
 
         def answers(model: str | None, task: str | None) -> str:
-            given = {**context.get("scope", {}), "model": model, "task": task}
-            return f"{root}dialogues?{urlencode({k: v for k, v in given.items() if v})}"
+            parameters = {**context.get("scope", {}), "model": model, "task": task}
+            return f"{root}dialogues?{urlencode({k: v for k, v in parameters.items() if v})}"
 
         def document(iri: str, suffix: str) -> str:
             return f"{(href(iri) or '').rstrip('#')}.{suffix}"
@@ -97,12 +97,12 @@ class Rendering:
         response = HTMLResponse(text, status, {"Vary": "Accept", **(headers or {})})
         if keep and status == HTTPStatus.OK:
             page = Page(bytes(response.body), dict(response.headers))
-            self._kept.keep(view, self._address(request), page)
+            self._cache.keep(view, self._address(request), page)
         return response
 
     def kept(self, request: Request, view: View) -> Response | None:
         """Return the cached page for the same URL and view, or ``None``."""
-        page = self._kept.get(view, self._address(request))
+        page = self._cache.get(view, self._address(request))
         return None if page is None else Response(page.body, headers=page.headers)
 
     def _address(self, request: Request) -> str:

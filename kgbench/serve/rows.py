@@ -52,8 +52,8 @@ class Counter:
             return
         # A CR at the end waits for the next chunk; line ends inside quoted fields do not count.
         self._tail = b"\r" if data.endswith(b"\r") else b""
-        for place, piece in enumerate(data.removesuffix(b"\r").split(b'"')):
-            if place:
+        for index, piece in enumerate(data.removesuffix(b"\r").split(b'"')):
+            if index:
                 self._quoted = not self._quoted
             if not self._quoted:
                 self._marks += piece.count(b"\r\n")

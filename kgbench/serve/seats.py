@@ -57,10 +57,10 @@ class Seats:
 
     def take_other(self, known: set[Worker]) -> Worker | None:
         """Return an idle worker that is not in ``known``, or ``None``."""
-        found = next((one for one in self.idle if one.alive and one not in known), None)
-        if found is not None:
-            self.idle.remove(found)
-        return found
+        other = next((worker for worker in self.idle if worker.alive and worker not in known), None)
+        if other is not None:
+            self.idle.remove(other)
+        return other
 
     def give_back(self, worker: Worker) -> None:
         """Return a worker to the idle ones after its job."""

@@ -33,8 +33,10 @@ class Service:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.pool = Pool(settings.limits)
-        few = replace(settings.limits, quick=2, quick_seconds=_QUICK_PAGE, heavy=1)
-        self.analysts = Pool(few, ANALYSES)  # workers are started when a page first needs one
+        page_limits = replace(settings.limits, quick=2, quick_seconds=_QUICK_PAGE, heavy=1)
+        self.analysts = Pool(
+            page_limits, ANALYSES
+        )  # workers are started when a page first needs one
         self.readers = Readers(settings.limits)  # likewise, for the first large request
         self.following = Following(settings.location, settings.base)
         self.preparations: list[Callable[[View], Awaitable[object]]] = [self._prepare_workers]
@@ -94,7 +96,7 @@ class Service:
     async def _prepare_workers(self, view: View) -> None:
         await self.pool.prepare({"snapshot": view.path, "prepare": True})
 
-    def job(self, view: View, form: str, **what: Any) -> dict[str, Any]:
+    def job(self, view: View, form: str, **fields: Any) -> dict[str, Any]:
         """Return a worker job on ``view`` with its answer in the format ``form``."""
         return {
             "snapshot": view.path,
@@ -104,7 +106,7 @@ class Service:
             "default": None,
             "named": None,
             "prefixes": dict(PREFIXES),
-            **what,
+            **fields,
         }
 
     def root(self, request: Request) -> str:
@@ -131,5 +133,5 @@ def unchanged(request: Request, tag: str) -> bool:
     """Return whether the client's If-None-Match matches ``tag``."""
     known = request.headers.get("if-none-match", "")
     return known.strip() == "*" or tag.removeprefix("W/") in [
-        one.strip().removeprefix("W/") for one in known.split(",")
+        entry.strip().removeprefix("W/") for entry in known.split(",")
     ]

@@ -24,11 +24,11 @@ class Updates:
     def __init__(self, store: EmbeddedStore, following: Following) -> None:
         self._store = store
         self._following = following
-        self._one = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     async def apply(self, text: str) -> None:
         """Apply a prepared update and publish a snapshot with it; raises :class:`Refused`."""
-        async with self._one:
+        async with self._lock:
             try:
                 await asyncio.to_thread(self._store.update, text)
             except (SyntaxError, ValueError, RuntimeError) as error:
@@ -44,16 +44,16 @@ def prepared(operation: Operation, base: str) -> str:
     :class:`~kgbench.execution.lexer.TooManyTokens` beyond :data:`TOKENS`.
     """
     text = operation.text
-    read = list(lexer.tokens(text, TOKENS))
-    asks = lexer.refusal(text, read, TOKENS) == lexer.ASKS_ELSEWHERE
-    if asks or lexer.loads(text, read, TOKENS):
+    tokens = list(lexer.tokens(text, TOKENS))
+    asks = lexer.refusal(text, tokens, TOKENS) == lexer.ASKS_ELSEWHERE
+    if asks or lexer.loads(text, tokens, TOKENS):
         raise Refused(400, "SERVICE and LOAD access other machines and are never executed")
-    if lexer.is_deeper(text, DEEPEST, read):
+    if lexer.is_deeper(text, DEEPEST, tokens):
         raise Refused(400, f"the update is nested deeper than {DEEPEST} levels")
     if operation.default_graphs is not None:
         graphs = [f"USING <{iri}>" for iri in operation.default_graphs]
         graphs += [f"USING NAMED <{iri}>" for iri in operation.named_graphs or ()]
-        text = with_dataset(text, " ".join(graphs), read)
+        text = with_dataset(text, " ".join(graphs), tokens)
     return f"BASE <{base}> {text}"
 
 
@@ -69,13 +69,13 @@ def with_dataset(update: str, using: str, read: Sequence[Token] | None = None) -
     pieces: list[str] = []
     tokens = list(lexer.tokens(update)) if read is None else read
     depth, previous = 0, ""
-    for place, token in enumerate(tokens):
+    for index, token in enumerate(tokens):
         word = token.text.upper() if token.kind is Kind.WORD else ""
         if depth == 0 and word in ("USING", "WITH"):
             raise Refused(400, f"the update has {word}, so the request must not name a dataset")
         if depth == 0 and word == "WHERE":
             if previous == "DELETE":
-                pieces.append(f"{_block(tokens[place + 1 :])} ")
+                pieces.append(f"{_block(tokens[index + 1 :])} ")
             pieces.append(f"{using} ")
         if token.kind is Kind.MARK and token.text in "{}":
             depth += 1 if token.text == "{" else -1

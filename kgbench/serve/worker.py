@@ -82,7 +82,7 @@ def answer_jobs(handle: Callable[[Mapping[str, Any], BinaryIO], None]) -> None:
             except BrokenPipeError:
                 raise
             except BaseException as error:  # noqa: BLE001 - panics of pyoxigraph derive from BaseException
-                send(answers, FAILED, json.dumps(_said(error)).encode())
+                send(answers, FAILED, json.dumps(_error_message(error)).encode())
 
 
 class Opened(Generic[_Snapshot]):
@@ -112,7 +112,7 @@ class Opened(Generic[_Snapshot]):
         return self.kept[path]
 
 
-def _opened(path: str) -> ox.Store:
+def _open(path: str) -> ox.Store:
     try:
         return ox.Store.read_only(path)
     except (OSError, RuntimeError, ValueError) as error:  # not an error in the query
@@ -124,7 +124,7 @@ def _handler() -> Callable[[Mapping[str, Any], BinaryIO], None]:
 
     A job with ``prepare`` only opens its snapshot.
     """
-    snapshots = Opened(_opened)
+    snapshots = Opened(_open)
 
     def answer(job: Mapping[str, Any], stream: BinaryIO) -> None:
         store = snapshots.get(job["snapshot"])
@@ -178,8 +178,8 @@ def _write_graph(triples: Iterable[Any], job: Mapping[str, Any], stream: BinaryI
 
 
 def _counted(triples: Iterable[Any], most: int) -> Iterator[Any]:
-    for place, triple in enumerate(triples):
-        if place >= most:
+    for count, triple in enumerate(triples):
+        if count >= most:
             raise LimitReached
         yield triple
 
@@ -190,7 +190,7 @@ def said(error: BaseException) -> str:
     return text if len(text) <= _LONGEST_MESSAGE else text[:_LONGEST_MESSAGE] + " ..."
 
 
-def _said(error: BaseException) -> dict[str, str]:
+def _error_message(error: BaseException) -> dict[str, str]:
     if isinstance(error, LimitReached):
         return {"kind": "limit", "message": "the answer is larger than this server sends"}
     if isinstance(error, QueryError):  # raised by an analysis, whose queries are ours

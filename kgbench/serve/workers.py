@@ -41,7 +41,7 @@ class Worker:
 
     def __init__(self, process: asyncio.subprocess.Process, isolated: bool) -> None:
         self._process = process
-        self._coming: asyncio.Task[Frame] | None = None
+        self._pending: asyncio.Task[Frame] | None = None
         self.isolated = isolated
 
     @classmethod
@@ -86,13 +86,13 @@ class Worker:
 
         A partly received frame is completed by the next call.
         """
-        if self._coming is None:
-            self._coming = asyncio.create_task(self._read())
-        await asyncio.wait({self._coming}, timeout=max(seconds, 0.0))
-        if not self._coming.done():
+        if self._pending is None:
+            self._pending = asyncio.create_task(self._read())
+        await asyncio.wait({self._pending}, timeout=max(seconds, 0.0))
+        if not self._pending.done():
             return None
-        found, self._coming = self._coming, None
-        return found.result()
+        task, self._pending = self._pending, None
+        return task.result()
 
     async def _read(self) -> Frame:
         assert self._process.stdout is not None
@@ -128,10 +128,10 @@ class Worker:
         """Kill the process; does nothing if it has ended."""
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
-        if self._coming is not None:
-            self._coming.cancel()
-            await asyncio.wait({self._coming})
-            self._coming = None
+        if self._pending is not None:
+            self._pending.cancel()
+            await asyncio.wait({self._pending})
+            self._pending = None
         # Close stdout before waiting: with unread bytes in the pipe, asyncio never sees the end.
         transport: Any = self._process._transport  # type: ignore[attr-defined] # noqa: SLF001
         transport.get_pipe_transport(1).close()

@@ -78,13 +78,13 @@ class GraphTools:
         finally:
             await asyncio.to_thread(self._executor.shutdown, cancel_futures=True)
 
-    async def use(self, name: str, given: Mapping[str, Json]) -> ToolResult:
+    async def use(self, name: str, values: Mapping[str, Json]) -> ToolResult:
         """Call a tool in a process with limits of time and memory."""
         if self._waiting >= _WAITING:
             return _BUSY
         self._waiting += 1
         try:
-            request = UseRequest(self._case, ToolCall(name, ""), given)
+            request = UseRequest(self._case, ToolCall(name, ""), values)
             work = self._executor.submit(answer_batch, [request], self._limits)
             (used,) = await asyncio.wrap_future(work)
         finally:

@@ -34,29 +34,29 @@ class Offered(Protocol):
         """Return a context in which the tools can be called."""
         ...
 
-    async def use(self, name: str, given: Mapping[str, Json]) -> ToolResult:
+    async def use(self, name: str, values: Mapping[str, Json]) -> ToolResult:
         """Call the tool ``name``; the arguments match its schema."""
         ...
 
 
-async def called(offered: Offered, name: str, given: Mapping[str, Any] | None) -> ToolResult:
+async def called(offered: Offered, name: str, values: Mapping[str, Any] | None) -> ToolResult:
     """Validate and run a call from a client; errors become results, long results are cut."""
-    tool = next((one for one in offered.tools if one.name == name), None)
+    tool = next((candidate for candidate in offered.tools if candidate.name == name), None)
     if tool is None:
-        known = ", ".join(one.name for one in offered.tools)
+        known = ", ".join(candidate.name for candidate in offered.tools)
         return _error(f"there is no tool '{name[:100]}'; there are {known}")
     try:
-        read = arguments.read(json.dumps(given or {}))
+        parsed = arguments.read(json.dumps(values or {}))
     except ValueError as error:
         return _error(str(error))
-    if why := arguments.fault(tool, read):
-        return _error(why)
-    found = await offered.use(name, read)
-    if len(found.text) <= LONGEST:
-        return found
-    outcome = ToolOutcome.TRUNCATED if found.outcome is ToolOutcome.OK else found.outcome
-    return ToolResult(found.text[: LONGEST - len(_CUT)] + _CUT, outcome)
+    if problem := arguments.fault(tool, parsed):
+        return _error(problem)
+    result = await offered.use(name, parsed)
+    if len(result.text) <= LONGEST:
+        return result
+    outcome = ToolOutcome.TRUNCATED if result.outcome is ToolOutcome.OK else result.outcome
+    return ToolResult(result.text[: LONGEST - len(_CUT)] + _CUT, outcome)
 
 
-def _error(why: str) -> ToolResult:
-    return ToolResult(f"error: {why}", ToolOutcome.ERROR)
+def _error(message: str) -> ToolResult:
+    return ToolResult(f"error: {message}", ToolOutcome.ERROR)

@@ -38,7 +38,7 @@ _FAILED: Final = (ToolOutcome.ERROR, ToolOutcome.REFUSED)
 def server(offered: Offered) -> Server[Any]:
     """Return an MCP server that offers the given tools."""
 
-    async def listed(_: Any, __: Any) -> wire.ListToolsResult:
+    async def list_tools(_: Any, __: Any) -> wire.ListToolsResult:
         return wire.ListToolsResult(
             tools=[
                 wire.Tool(
@@ -51,19 +51,19 @@ def server(offered: Offered) -> Server[Any]:
             ]
         )
 
-    async def used(_: Any, asked: wire.CallToolRequestParams) -> wire.CallToolResult:
-        return _wired(await called(offered, asked.name, asked.arguments))
+    async def call_tool(_: Any, params: wire.CallToolRequestParams) -> wire.CallToolResult:
+        return _wire_result(await called(offered, params.name, params.arguments))
 
     return Server(
         "kgbench",
         version=version("kgbench"),
         instructions=offered.instructions,
-        on_list_tools=listed,
-        on_call_tool=used,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
     )
 
 
-def _wired(result: ToolResult) -> wire.CallToolResult:
+def _wire_result(result: ToolResult) -> wire.CallToolResult:
     return wire.CallToolResult(
         content=[wire.TextContent(type="text", text=result.text)],
         is_error=result.outcome in _FAILED,
@@ -102,7 +102,7 @@ class Endpoint:
         sent = await body(request, self._settings.limits)
         if is_deeper(sent, DEEPEST, json=True):
             raise Refused(400, f"the message is nested deeper than {DEEPEST} levels")
-        return _Handed(self._manager.handle_request, sent)
+        return _SdkResponse(self._manager.handle_request, sent)
 
     def _is_own(self, origin: str | None) -> bool:
         """Return whether pages of this origin may send messages; other clients have no origin."""
@@ -135,7 +135,7 @@ def application(offered: Offered, settings: Settings) -> ASGIApp:
     )
 
 
-class _Handed(Response):
+class _SdkResponse(Response):
     """A response by the SDK to a request whose body has been read already."""
 
     def __init__(

@@ -28,16 +28,16 @@ def over_http(settings: Settings, graph: str | None, host: str, port: int) -> No
     Raises :class:`~kgbench.errors.TaskError` for a graph that cannot be read.
     """
     if graph is None:
-        said = _STORE.format(location=settings.location)
+        banner = _STORE.format(location=settings.location)
 
         def messages(service: Service) -> server.Endpoint:
             return server.Endpoint(StoreTools(service), settings)
 
-        run(http_server(settings, application(settings, messages)), said, host, port)
+        run(http_server(settings, application(settings, messages)), banner, host, port)
         return
     offered = GraphTools(case_of(graph), graph, settings.limits)
-    said = _GRAPH.format(graph=graph)
-    run(http_server(settings, server.application(offered, settings)), said, host, port)
+    banner = _GRAPH.format(graph=graph)
+    run(http_server(settings, server.application(offered, settings)), banner, host, port)
 
 
 def over_stdio(settings: Settings, graph: str | None) -> None:

@@ -37,13 +37,13 @@ _WORDS: Final[Mapping[str, Json]] = {
 
 
 def _object(required: Sequence[str], **properties: Mapping[str, Json]) -> dict[str, Json]:
-    told = {
+    described = {
         name: {**schema, **({"description": _WORDS[name]} if name in _WORDS else {})}
         for name, schema in properties.items()
     }
     return {
         "type": "object",
-        "properties": told,
+        "properties": described,
         "required": list(required),
         "additionalProperties": False,
     }
@@ -108,52 +108,52 @@ class StoreTools:
         """Do nothing; the service is started by the server."""
         yield
 
-    async def use(self, name: str, given: Mapping[str, Json]) -> ToolResult:
+    async def use(self, name: str, values: Mapping[str, Json]) -> ToolResult:
         """Call a tool; refusals and time limits become error results."""
         try:
             if name == "leaderboard":
-                return await self._leaderboard(given)
+                return await self._leaderboard(values)
             if name == "search_dialogues":
-                return await self._search(given)
+                return await self._search(values)
             if name == "show_dialogue":
-                return await self._show(given["dialogue"])
+                return await self._show(values["dialogue"])
             if name == "schema":
                 text = queries.bind(queries.load("class-partitions"))
-                found = await self._query(text)
-                return ToolResult(f"{_prefixes()}\n{found.text}", found.outcome)
-            return await self._query(given["sparql"])
+                result = await self._query(text)
+                return ToolResult(f"{_prefixes()}\n{result.text}", result.outcome)
+            return await self._query(values["sparql"])
         except Refused as refused:
             return ToolResult(f"error: {refused.message}", ToolOutcome.ERROR)
 
-    async def _leaderboard(self, given: Mapping[str, Json]) -> ToolResult:
-        chosen = {name: given.get(name) for name in ("model", "task")}
-        chosen["suite"] = await self._suite(given)
-        return ToolResult(await self._computing.get(self._service.view, "standings", **chosen))
+    async def _leaderboard(self, values: Mapping[str, Json]) -> ToolResult:
+        arguments = {name: values.get(name) for name in ("model", "task")}
+        arguments["suite"] = await self._suite(values)
+        return ToolResult(await self._computing.get(self._service.view, "standings", **arguments))
 
-    async def _search(self, given: Mapping[str, Json]) -> ToolResult:
+    async def _search(self, values: Mapping[str, Json]) -> ToolResult:
         names = {"text": "search"}
-        asked = Wanted.read(
-            {names.get(name, name): str(value) for name, value in given.items() if name != "suite"}
+        search = Wanted.read(
+            {names.get(name, name): str(value) for name, value in values.items() if name != "suite"}
         )
-        if asked.problem is not None:
-            return ToolResult(f"error: {asked.problem}", ToolOutcome.ERROR)
-        wanted = {name: getattr(asked, name) for name in Wanted.__dataclass_fields__}
-        found = await self._computing.get(
-            self._service.view, "dialogues", suite=await self._suite(given), wanted=wanted
+        if search.problem is not None:
+            return ToolResult(f"error: {search.problem}", ToolOutcome.ERROR)
+        wanted = {name: getattr(search, name) for name in Wanted.__dataclass_fields__}
+        result = await self._computing.get(
+            self._service.view, "dialogues", suite=await self._suite(values), wanted=wanted
         )
-        if not found["rows"]:
+        if not result["rows"]:
             return ToolResult("(no dialogue fits)", ToolOutcome.EMPTY)
-        lines = [f"{found['total']} dialogues, page {found['page']} of {found['pages']}"]
-        for row in found["rows"]:
+        lines = [f"{result['total']} dialogues, page {result['page']} of {result['pages']}"]
+        for row in result["rows"]:
             score = "" if row["score"] is None else f" {row['metric']} {row['score']:.3f}"
             lines.append(f"<{row['iri']}> {row['task']} {row['model']} {row['outcome']}{score}")
-        more = found["page"] < found["pages"]
+        more = result["page"] < result["pages"]
         return ToolResult("\n".join(lines), ToolOutcome.TRUNCATED if more else ToolOutcome.OK)
 
-    async def _suite(self, given: Mapping[str, Json]) -> str | None:
+    async def _suite(self, values: Mapping[str, Json]) -> str | None:
         """Return the suite in the arguments, or the first of the store."""
-        if "suite" in given:
-            return str(given["suite"])
+        if "suite" in values:
+            return str(values["suite"])
         suites = await self._computing.get(self._service.view, "suites")
         return suites[0][0] if suites else None
 
@@ -191,12 +191,12 @@ def _table(data: bytes | bytearray, *, headed: bool, cut: bool) -> ToolResult:
     lines = data.decode("utf-8", "replace").split("\n")
     lines.pop()  # empty, or an incomplete row
     heading = lines[:1] if headed else []
-    found = lines[len(heading) :]
-    if not found and not cut:
+    rows = lines[len(heading) :]
+    if not rows and not cut:
         return ToolResult("\n".join([*heading, "(no rows)"]), ToolOutcome.EMPTY)
-    shown = found[:ROWS]
-    if cut or len(found) > len(shown):
-        more = "more rows are" if cut else f"{len(found) - len(shown)} more are"
+    shown = rows[:ROWS]
+    if cut or len(rows) > len(shown):
+        more = "more rows are" if cut else f"{len(rows) - len(shown)} more are"
         return ToolResult(
             "\n".join([*heading, *shown, f"({more} not shown)"]), ToolOutcome.TRUNCATED
         )

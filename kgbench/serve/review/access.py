@@ -54,8 +54,8 @@ class Access:
         """Return the visitor by the cookie; raise 403 without a valid cookie of this server."""
         sent = request.cookies.get(self._cookie, "")
         name, _, signature = sent.partition(".")
-        known = hmac.compare_digest(signature.encode(), self._signed("visitor", name).encode())
-        if not known or (name and not PSEUDONYM.fullmatch(name)):
+        valid = hmac.compare_digest(signature.encode(), self._signed("visitor", name).encode())
+        if not valid or (name and not PSEUDONYM.fullmatch(name)):
             raise Refused(403, "open the link that `kgbench serve --review` printed at its start")
         return Visitor(name or None, self._signed("form", name))
 

@@ -115,7 +115,7 @@ class _Pages:
         if key is not None:
             if not self._access.has_key(key):
                 raise Refused(403, "the link has another key: use the one that was printed last")
-            response = self._to("")
+            response = self._redirect("")
             with contextlib.suppress(Refused):  # a reviewer with a cookie keeps the pseudonym
                 if self._access.visitor(request).name is not None:
                     return response
@@ -126,44 +126,47 @@ class _Pages:
             return self._page("review-name.html", {"problem": None, "visitor": visitor})
         entry = self._queue.next(visitor.name, request.query_params.get("after"))
         if entry is not None:
-            return self._to(f"item/{entry.name}")
-        left = self._queue.next(visitor.name) is not None
-        return self._page("review-done.html", {"left": left, **self._progress(visitor.name)})
+            return self._redirect(f"item/{entry.name}")
+        remaining = self._queue.next(visitor.name) is not None
+        return self._page("review-done.html", {"left": remaining, **self._progress(visitor.name)})
 
     async def item(self, request: Request) -> Response:
         """Return an item to judge, or to judge again."""
-        visitor, entry = self._asked(request)
+        visitor, entry = self._visitor_and_entry(request)
         given = self._queue.given(entry, visitor.name or "")
         return await self._item(visitor, entry, given)
 
     async def mine(self, request: Request) -> Response:
         """Return the reviewer's verdicts, the latest first."""
-        visitor = self._named(request)
+        visitor = self._named_visitor(request)
         assert visitor.name is not None
         decided = self._queue.decided(visitor.name)
-        listed = [self._told(entry, review) for entry, review in decided[:_LATEST]]
+        listed = [self._verdict(entry, review) for entry, review in decided[:_LATEST]]
         context = {"decided": listed, "more": len(decided) - len(listed)}
         return self._page("review-mine.html", {**context, **self._progress(visitor.name)})
 
     async def disputed(self, request: Request) -> Response:
         """Redirect to the first item, or the next one, on which reviewers disagree."""
-        visitor = self._named(request)
+        visitor = self._named_visitor(request)
         assert visitor.name is not None
         disputed = self._queue.disputed()
         after = request.query_params.get("after")
-        names = [one.name for one in disputed]
-        place = names.index(after) + 1 if after in names else 0
-        if place < len(names):
-            return self._to(f"adjudicate/{names[place]}")
+        names = [entry.name for entry in disputed]
+        index = names.index(after) + 1 if after in names else 0
+        if index < len(names):
+            return self._redirect(f"adjudicate/{names[index]}")
         context = {"left": bool(names), "adjudicating": True, **self._progress(visitor.name)}
         return self._page("review-done.html", context)
 
     async def dispute(self, request: Request) -> Response:
         """Return a disputed item with the anonymous verdicts of the reviewers."""
-        visitor, entry = self._asked(request)
+        visitor, entry = self._visitor_and_entry(request)
         opinions = [
-            {"who": f"Reviewer {'ABCDEFGHIJKLMNOPQRSTUVWXYZ'[k % 26]}", **self._told(entry, one)}
-            for k, one in enumerate(self._queue.opinions(entry))
+            {
+                "who": f"Reviewer {'ABCDEFGHIJKLMNOPQRSTUVWXYZ'[k % 26]}",
+                **self._verdict(entry, review),
+            }
+            for k, review in enumerate(self._queue.opinions(entry))
         ]
         return await self._item(visitor, entry, None, opinions=opinions)
 
@@ -186,7 +189,7 @@ class _Pages:
             "rubric": rubric,
             "options": list(zip(KEYS, options, strict=False)),
             "material": shown.material,
-            "given": None if given is None else self._told(entry, given),
+            "given": None if given is None else self._verdict(entry, given),
             "opinions": opinions,
             "adjudicating": adjudicating,
             "visitor": visitor,
@@ -207,7 +210,7 @@ class _Pages:
         if not PSEUDONYM.fullmatch(name):
             problem = "Use 1 to 32 letters, digits, - and _, and begin with a letter or digit."
             return self._page("review-name.html", {"problem": problem, "visitor": visitor}, 400)
-        response = self._to("")
+        response = self._redirect("")
         self._access.admit(response, name)
         return response
 
@@ -220,7 +223,7 @@ class _Pages:
         return await self._taken(request, adjudicating=True)
 
     async def _taken(self, request: Request, *, adjudicating: bool) -> Response:
-        visitor, entry = self._asked(request)
+        visitor, entry = self._visitor_and_entry(request)
         assert visitor.name is not None
         form = await self._form(request, visitor)
         why = form.get("why", "").replace("\r\n", "\n").strip()
@@ -242,7 +245,7 @@ class _Pages:
             )
         except KgbenchError as error:
             raise Refused(409, str(error)) from None
-        return self._to("adjudicate" if adjudicating else "")
+        return self._redirect("adjudicate" if adjudicating else "")
 
     async def _form(self, request: Request, visitor: Visitor) -> dict[str, str]:
         """Read the fields of a form sent by a page of this server; raise 403 for other forms."""
@@ -260,21 +263,23 @@ class _Pages:
 
     # --- parts ----------------------------------------------------------------------------
 
-    def _named(self, request: Request) -> Visitor:
+    def _named_visitor(self, request: Request) -> Visitor:
         visitor = self._access.visitor(request)
         if visitor.name is None:
             raise Refused(303, "choose a pseudonym first", {"Location": self._access.root})
         return visitor
 
-    def _asked(self, request: Request) -> tuple[Visitor, Entry]:
-        visitor = self._named(request)
+    def _visitor_and_entry(self, request: Request) -> tuple[Visitor, Entry]:
+        visitor = self._named_visitor(request)
         entry = self._queue.entry(request.path_params["name"])
         if entry is None:
             raise Refused(404, "this item is not in the queue of this server")
         return visitor, entry
 
     def _progress(self, reviewer: str) -> dict[str, Any]:
-        decided = sum(self._queue.given(one, reviewer) is not None for one in self._queue.entries)
+        decided = sum(
+            self._queue.given(entry, reviewer) is not None for entry in self._queue.entries
+        )
         return {
             "done": decided,
             "total": len(self._queue.entries),
@@ -284,10 +289,14 @@ class _Pages:
 
     def _last(self, reviewer: str, entry: Entry) -> Entry | None:
         """Return the reviewer's last decided item other than this one."""
-        decided = (one for one, _ in self._queue.decided(reviewer) if one.name != entry.name)
+        decided = (
+            candidate
+            for candidate, _ in self._queue.decided(reviewer)
+            if candidate.name != entry.name
+        )
         return next(decided, None)
 
-    def _told(self, entry: Entry, review: Review) -> dict[str, Any]:
+    def _verdict(self, entry: Entry, review: Review) -> dict[str, Any]:
         """Return a verdict for a template, in the display order of a pair."""
         option = next((one for one in self._queue.rubric.options if one.iri == review.chosen), None)
         name = "?" if option is None else option.name
@@ -314,5 +323,5 @@ class _Pages:
         )
         return HTMLResponse(text, status, _HEADERS)
 
-    def _to(self, path: str) -> Response:
+    def _redirect(self, path: str) -> Response:
         return RedirectResponse(f"{self._access.root}{path}", 303, _HEADERS)

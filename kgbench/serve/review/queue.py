@@ -54,7 +54,7 @@ class ReviewQueue:
         self._exercises = Exercises(store, run, judging.rubric, judging.seed)
         self.entries = _ordered(store, run, judging, order)
         self._by_name = {one.name: one for one in self.entries}
-        self._given: dict[tuple[str, ...], dict[str, Review]] = {}
+        self._reviews: dict[tuple[str, ...], dict[str, Review]] = {}
         self._settled: dict[tuple[str, ...], Review] = {}
         for one in record.standing(record.reviews(store, run.iri)):
             self._keep(one)
@@ -73,33 +73,33 @@ class ReviewQueue:
         """Return the first item, behind ``after`` if given, that a reviewer has not decided."""
         waiting = iter(self.entries)
         if after is not None and after in self._by_name:
-            for one in waiting:
-                if one.name == after:
+            for entry in waiting:
+                if entry.name == after:
                     break
-        return next((one for one in waiting if self.given(one, reviewer) is None), None)
+        return next((entry for entry in waiting if self.given(entry, reviewer) is None), None)
 
     def decided(self, reviewer: str) -> list[tuple[Entry, Review]]:
         """Return the items that a reviewer has decided, the latest first."""
-        found = [(one, self.given(one, reviewer)) for one in self.entries]
-        kept = [(one, review) for one, review in found if review is not None]
+        pairs = [(entry, self.given(entry, reviewer)) for entry in self.entries]
+        kept = [(entry, review) for entry, review in pairs if review is not None]
         return sorted(kept, key=lambda pair: pair[1].decided, reverse=True)
 
     def given(self, entry: Entry, reviewer: str) -> Review | None:
         """Return a reviewer's current verdict on an item, or ``None``."""
-        return self._given.get(entry.about, {}).get(reviewer)
+        return self._reviews.get(entry.about, {}).get(reviewer)
 
     def disputed(self) -> list[Entry]:
         """Return the items on which reviewers disagree and that are not adjudicated since."""
         return [
-            one
-            for one in self.entries
-            if len(self._verdicts(one.about)) > 1 and not self._is_settled(one.about)
+            entry
+            for entry in self.entries
+            if len(self._verdicts(entry.about)) > 1 and not self._is_settled(entry.about)
         ]
 
     def opinions(self, entry: Entry) -> list[Review]:
         """Return the current verdicts on an item, in an order that reveals nothing."""
-        found = self._given.get(entry.about, {}).values()
-        return sorted(found, key=lambda one: digest(one.iri))
+        reviews = self._reviews.get(entry.about, {}).values()
+        return sorted(reviews, key=lambda review: digest(review.iri))
 
     def material(self, entry: Entry) -> Shown:
         """Return the texts of an item and its options in display order."""
@@ -174,14 +174,14 @@ class ReviewQueue:
             if known is None or known.decided <= review.decided:
                 self._settled[review.about] = review
         else:
-            self._given.setdefault(review.about, {})[review.reviewer] = review
+            self._reviews.setdefault(review.about, {})[review.reviewer] = review
 
     def _verdicts(self, about: tuple[str, ...]) -> set[str]:
-        return {_unordered(one, about) for one in self._given.get(about, {}).values()}
+        return {_unordered(review, about) for review in self._reviews.get(about, {}).values()}
 
     def _is_settled(self, about: tuple[str, ...]) -> bool:
         settled = self._settled.get(about)
-        standing = {one.iri for one in self._given.get(about, {}).values()}
+        standing = {review.iri for review in self._reviews.get(about, {}).values()}
         return settled is not None and standing <= set(settled.adjudicates)
 
 
@@ -215,24 +215,26 @@ def _ordered(store: Store, run: RunInfo, judging: Judging, order: str) -> list[E
     disputed: Mapping[tuple[str, ...], int] = {}
     if order == DISAGREEMENTS:
         disputed = dict(_disputed(store, run, judging.rubric))
-    found = []
+    entries = []
     for group in groups(store, run, judging):
         shown = min((group, group[::-1]), key=lambda one: rank(judging.seed, one))
         about = tuple(sorted(iris(shown)))
         name = digest(canonical_json([judging.rubric.iri, *about]))[:_DIGITS]
-        found.append((-disputed.get(about, 0), rank(judging.seed, shown), Entry(name, shown)))
-    return [entry for *_, entry in sorted(found, key=lambda one: one[:2])]
+        entries.append((-disputed.get(about, 0), rank(judging.seed, shown), Entry(name, shown)))
+    return [entry for *_, entry in sorted(entries, key=lambda one: one[:2])]
 
 
 def _disputed(store: Store, run: RunInfo, rubric: Rubric) -> Iterator[tuple[tuple[str, ...], int]]:
     """Yield, for each item, the number of pairs of raters (judges, execution) that disagree."""
-    for one in judgements(verdicts(store, select(store, run=run.iri))):
-        if one.rubric.iri == rubric.iri:
-            yield one.first.about, _disagreeing(one)
+    for judgement in judgements(verdicts(store, select(store, run=run.iri))):
+        if judgement.rubric.iri == rubric.iri:
+            yield judgement.first.about, _disagreeing(judgement)
 
 
-def _disagreeing(one: Judgement) -> int:
-    models = {judge: said for judge, said in one.by_judge.items() if not is_person(judge)}
-    by_rater = {**models, EXECUTION: one.executed}
-    said: Sequence[str] = [each for each in by_rater.values() if each is not None]
-    return sum(a != b for k, a in enumerate(said) for b in said[:k])
+def _disagreeing(judgement: Judgement) -> int:
+    models = {
+        judge: verdicts_ for judge, verdicts_ in judgement.by_judge.items() if not is_person(judge)
+    }
+    by_rater = {**models, EXECUTION: judgement.executed}
+    verdicts_: Sequence[str] = [verdict for verdict in by_rater.values() if verdict is not None]
+    return sum(a != b for k, a in enumerate(verdicts_) for b in verdicts_[:k])

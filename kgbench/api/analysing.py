@@ -44,10 +44,14 @@ class AnalysisMethod(Generic[P]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Table:
         """Return the table of the analysis, as ``kgbench analyze --format json`` prints it."""
-        asked = self._declared.asked(*args, **kwargs)
-        store, chosen = self._results.store, self._results.selection
+        request = self._declared.asked(*args, **kwargs)
+        store, selection = self._results.store, self._results.selection
         table, *_ = remembered(
-            store, chosen, self._declared.name, asked.arguments, lambda: asked.made(store, chosen)
+            store,
+            selection,
+            self._declared.name,
+            request.arguments,
+            lambda: request.made(store, selection),
         )
         return noted(store, table)
 
@@ -80,12 +84,14 @@ class AnalysisMethod(Generic[P]):
 
         kind = KINDS.get(self._declared.name)
         if kind is None:
-            there = ", ".join(name for name in KINDS if name in ANALYSES)
-            raise QueryError(f"there is no figure of '{self._declared.name}'; there are: {there}")
+            available = ", ".join(name for name in KINDS if name in ANALYSES)
+            raise QueryError(
+                f"there is no figure of '{self._declared.name}'; there are: {available}"
+            )
         layout = Layout(size, title, top, overlay)
         kind.check(layout)
-        wanted: Any = {**kwargs, **kind.fixed}
-        table = self(*args, **wanted)
+        arguments: Any = {**kwargs, **kind.fixed}
+        table = self(*args, **arguments)
         return kind.figure(table, display_names(self._results.store), layout)[0]
 
 

@@ -45,11 +45,11 @@ class Claims(Selected):
         from kgbench.analysis.sides import opposed
 
         a, b, chosen = opposed(self.store, first, second, **self._chosen)
-        found = matches(self.store, chosen, a, b, metric=metric, answers=answers)
+        pairs = matches(self.store, chosen, a, b, metric=metric, answers=answers)
         if flips:
-            return analysis.flips(found, a, b, solved=solved)
-        how: dict[str, Any] = {"about": estimand, "margin": margin, "solved": solved}
-        return analysis.compare(found, a, b, samples=samples, seed=seed, **how)
+            return analysis.flips(pairs, a, b, solved=solved)
+        options: dict[str, Any] = {"about": estimand, "margin": margin, "solved": solved}
+        return analysis.compare(pairs, a, b, samples=samples, seed=seed, **options)
 
     def plan(
         self,
@@ -80,7 +80,7 @@ class Claims(Selected):
 
         claim = planning.Claim(detect, power, alpha).checked()
         declared = planning.Declared(between, within, correlation)
-        how: dict[str, Any] = {"metric": metric, "answers": answers}
+        options: dict[str, Any] = {"metric": metric, "answers": answers}
         return planning.plan_from(
-            self.store, self.selection, claim, declared, repetitions=repetitions, **how
+            self.store, self.selection, claim, declared, repetitions=repetitions, **options
         )

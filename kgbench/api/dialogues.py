@@ -51,8 +51,8 @@ class Dialogues(Sequence[Dialogue]):
     def __getitem__(self, index: int | slice) -> Dialogue | list[Dialogue]:
         chosen = self.iris[index]
         if isinstance(chosen, str):
-            (one,) = dialogues(self._store, [chosen])
-            return one
+            (dialogue,) = dialogues(self._store, [chosen])
+            return dialogue
         return list(dialogues(self._store, chosen))
 
     def to_pandas(self) -> Any:

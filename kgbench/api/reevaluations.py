@@ -42,5 +42,5 @@ def judge(
     """Judge stored dialogues again; see :func:`kgbench.reevaluation.passes.reevaluate_stored`."""
     with connection.owned() as owned, make_executor(executor) as pool:
         done = reevaluate_stored(owned, pool, limits, **options)
-    passes = tuple(one.evaluation_pass for one in done)
+    passes = tuple(result.evaluation_pass for result in done)
     return Reevaluation(passes, changes(together(done)), report(done))

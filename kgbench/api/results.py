@@ -50,8 +50,8 @@ class Results(Claims):
         models: str = ALL,
     ) -> None:
         self._connection = connection
-        which = {"suite": suite, "choice": choice, "run": run, "tasks": tasks, "models": models}
-        self._chosen: dict[str, Any] = which
+        selectors = {"suite": suite, "choice": choice, "run": run, "tasks": tasks, "models": models}
+        self._chosen: dict[str, Any] = selectors
 
     # --- what counts ----------------------------------------------------------------------
 
@@ -75,9 +75,9 @@ class Results(Claims):
         >>> results.select(models="*oracle").tasks().column("mean")
         [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
         """
-        given = {"suite": suite, "choice": choice, "run": run, "tasks": tasks, "models": models}
-        named = {name: value for name, value in given.items() if value is not None}
-        return Results(self._connection, **{**self._chosen, **named})
+        selectors = {"suite": suite, "choice": choice, "run": run, "tasks": tasks, "models": models}
+        changed = {name: value for name, value in selectors.items() if value is not None}
+        return Results(self._connection, **{**self._chosen, **changed})
 
     @property
     def selection(self) -> Selection:
@@ -267,7 +267,7 @@ class Results(Claims):
         """
         from kgbench.api.runs import hold
 
-        wanted = {
+        overrides = {
             "tasks": _several(tasks) or None,
             "models": _several(models) or None,
             "iterations": iterations,
@@ -291,7 +291,7 @@ class Results(Claims):
             "executor": executor,
             "endpoint": endpoint,
         }
-        return hold(self._connection, config, wanted, settings, run=run, new=new, watch=watch)
+        return hold(self._connection, config, overrides, settings, run=run, new=new, watch=watch)
 
     def reevaluate(
         self,

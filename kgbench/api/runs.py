@@ -58,16 +58,18 @@ class Run:
 
     def _repr_html_(self) -> str:
         """Return the run as HTML for a notebook; recorded text is escaped."""
-        told = f"{self.complete:,} of {self.planned:,} dialogues complete, {self.failed:,} failed"
-        lines = [f"{self.name}: {told}", *self.warnings]
-        said = "".join(f"<p>{escape(one_line(line))}</p>" for line in lines)
-        return said + as_html(self.leaderboard)
+        progress = (
+            f"{self.complete:,} of {self.planned:,} dialogues complete, {self.failed:,} failed"
+        )
+        lines = [f"{self.name}: {progress}", *self.warnings]
+        paragraphs = "".join(f"<p>{escape(one_line(line))}</p>" for line in lines)
+        return paragraphs + as_html(self.leaderboard)
 
 
 def hold(
     connection: Connection,
     config: str | Path | None,
-    wanted: Mapping[str, Any],
+    overrides: Mapping[str, Any],
     settings: Mapping[str, Any],
     *,
     run: str | None,
@@ -76,21 +78,21 @@ def hold(
 ) -> Run:
     """Run a configuration, or continue the run called ``run``.
 
-    ``wanted`` are arguments of :func:`~kgbench.engine.plans.plan_of`. ``settings`` are fields of
+    ``overrides`` are arguments of :func:`~kgbench.engine.plans.plan_of`. ``settings`` are fields of
     :class:`~kgbench.engine.Settings`, except that ``preflight`` is a boolean.
     """
-    plan = plan_of(config, connection.reader, **wanted)
+    plan = plan_of(config, connection.reader, **overrides)
     first_calls = _say if settings["preflight"] else None
     with connection.owned() as store:
-        chosen = continued(store, plan, run, new=new)
-        how = Settings(**{**settings, "run": chosen, "preflight": first_calls})
-        return _reached(store, perform(store, plan, how, watch))
+        existing = continued(store, plan, run, new=new)
+        options = Settings(**{**settings, "run": existing, "preflight": first_calls})
+        return _results(store, perform(store, plan, options, watch))
 
 
-def _reached(store: Store, done: Progress) -> Run:
+def _results(store: Store, done: Progress) -> Run:
     """Return the results of the run after a session."""
     run = reading.find_run(store, done.run)
-    found = run_results(store, run, whole_store=False)
+    results = run_results(store, run, whole_store=False)
     return Run(
         iri=done.run,
         name=run.label,
@@ -100,10 +102,10 @@ def _reached(store: Store, done: Progress) -> Run:
         interrupted=done.interrupted,
         limit=done.limit,
         failures=dict(done.failures),
-        leaderboard=found.table,
-        outcomes={model: dict(counts) for model, counts in found.outcomes.items()},
-        warnings=tuple(found.warnings()),
-        worst=tuple(found.worst),
+        leaderboard=results.table,
+        outcomes={model: dict(counts) for model, counts in results.outcomes.items()},
+        warnings=tuple(results.warnings()),
+        worst=tuple(results.worst),
     )
 
 
@@ -118,18 +120,18 @@ def perform(
     stop = Stop()
     loop = asyncio.new_event_loop()
 
-    def worked() -> Progress:
+    def work() -> Progress:
         try:
             return loop.run_until_complete(run_plan(store, plan, settings, stop=stop, watch=watch))
         finally:
             loop.run_until_complete(loop.shutdown_asyncgens())
             loop.close()
 
-    with ThreadPoolExecutor(1, thread_name_prefix="kgbench-run") as own:
-        return _awaited(own.submit(worked), lambda: loop.call_soon_threadsafe(stop.request))
+    with ThreadPoolExecutor(1, thread_name_prefix="kgbench-run") as executor:
+        return _wait(executor.submit(work), lambda: loop.call_soon_threadsafe(stop.request))
 
 
-def _awaited(work: Future[Progress], interrupt: Callable[[], object]) -> Progress:
+def _wait(work: Future[Progress], interrupt: Callable[[], object]) -> Progress:
     while True:
         try:
             return work.result()

@@ -79,7 +79,7 @@ class Board(NamedTuple):
     @property
     def intervals(self) -> bool:
         """Whether the leaderboard has intervals or ranges of ranks."""
-        return any(p.low is not None or p.rank_low is not None for p in self.places)
+        return any(row.low is not None or row.rank_low is not None for row in self.places)
 
 
 class Heat(NamedTuple):
@@ -130,7 +130,7 @@ def board(table: Table, shown: Mapping[str, str], suite: str | None) -> Board:
     return Board(
         table.title,
         tasks,
-        [_place(record, iris, shown) for record in records],
+        [_row(record, iris, shown) for record in records],
         table.notes,
         _queries(table, suite),
         claimed if isinstance(claimed, int) and claimed < tasks else None,
@@ -144,12 +144,16 @@ def estimand_of(table: Table) -> str | None:
     return None if label is None else str(label)
 
 
-def _place(record: Mapping[str, Any], iris: Mapping[str, str], shown: Mapping[str, str]) -> Place:
+def _row(record: Mapping[str, Any], iris: Mapping[str, str], shown: Mapping[str, str]) -> Place:
     name = str(record["model"])
     low, high = record.get("ci_low"), record.get("ci_high")
     # An interval over a part of the tasks does not belong to the score that the bar shows.
-    about, score = record.get("ci_score"), record["score"]
-    ends = (low, high) if score is not None and about is not None and isclose(about, score) else ()
+    interval_score, score = record.get("ci_score"), record["score"]
+    ends = (
+        (low, high)
+        if score is not None and interval_score is not None and isclose(interval_score, score)
+        else ()
+    )
     return Place(
         model=iris.get(name, ""),
         name=name,
@@ -188,25 +192,30 @@ def heat_map(table: Table, order: list[str], shown: Mapping[str, str], suite: st
     iris = table.iris.get("model", {})
     tasks = sorted(table.iris.get("task", {}).items())
     records: list[dict[str, Any]] = table.records()
-    cells = {(r["model"], r["task"]): heat(r["mean"], r["n"]) for r in records}
-    models = list(dict.fromkeys([*(m for m in order if m in iris), *sorted(iris)]))
+    cells = {
+        (record["model"], record["task"]): heat(record["mean"], record["n"]) for record in records
+    }
+    models = list(dict.fromkeys([*(model for model in order if model in iris), *sorted(iris)]))
     return HeatMap(
         _columns(tasks),
         [
-            ((iris[m], m, short(shown.get(m, m))), [cells.get((m, name)) for name, _ in tasks])
-            for m in models
+            (
+                (iris[model], model, short(shown.get(model, model))),
+                [cells.get((model, name)) for name, _ in tasks],
+            )
+            for model in models
         ],
         _queries(table, suite),
     )
 
 
 def _columns(tasks: list[tuple[str, str]]) -> list[Column]:
-    found: list[Column] = []
+    columns: list[Column] = []
     for name, iri in tasks:
         kind, dash, rest = name.partition("-")
-        first = bool(found) and found[-1].kind != kind
-        found.append(Column(iri, name, kind, dash + rest, first))
-    return found
+        first = bool(columns) and columns[-1].kind != kind
+        columns.append(Column(iri, name, kind, dash + rest, first))
+    return columns
 
 
 def heat(mean: float | None, n: int) -> Heat:
@@ -217,5 +226,5 @@ def heat(mean: float | None, n: int) -> Heat:
 
 
 def _queries(table: Table, suite: str | None) -> list[tuple[str, dict[str, str]]]:
-    given = {} if suite is None else {"suite": suite}
-    return [(name, given) for name in table.queries]
+    parameters = {} if suite is None else {"suite": suite}
+    return [(name, parameters) for name in table.queries]

@@ -65,10 +65,10 @@ class Expected(NamedTuple):
     @property
     def shown(self) -> list[tuple[str, str]]:
         """Titles and texts of the reference answer for a page."""
-        found = [] if self.text is None else [(f"Reference text: {self.text[0]}", self.text[1])]
+        parts = [] if self.text is None else [(f"Reference text: {self.text[0]}", self.text[1])]
         if self.values is not None:
-            found.append((f"Reference values: {self.values[0]}", "\n".join(self.values[1])))
-        return found
+            parts.append((f"Reference values: {self.values[0]}", "\n".join(self.values[1])))
+        return parts
 
 
 def expected(view: View, task: str | None, case: str | None) -> Expected:
@@ -81,78 +81,80 @@ def expected(view: View, task: str | None, case: str | None) -> Expected:
         data: Json = json.loads(raw or "{}")
     except (ValueError, RecursionError):
         data = {}
-    found: Mapping[str, Json] = data if isinstance(data, dict) else {}
+    fields: Mapping[str, Json] = data if isinstance(data, dict) else {}
     text_name = things.text(view, task_class, KGB.referenceText) or ""
     set_name = things.text(view, task_class, KGB.referenceSet) or ""
-    text, values = found.get(text_name), _texts(found.get(set_name))
+    text, values = fields.get(text_name), _texts(fields.get(set_name))
     return Expected(
         (text_name, text) if isinstance(text, str) and text else None,
         (set_name, values) if values else None,
         things.text(view, task_class, KGB.judgedText),
-        tuple(one.value for one in things.values(view, task_class, KGB.judgedSet)),
+        tuple(value.value for value in things.values(view, task_class, KGB.judgedSet)),
     )
 
 
 def differences(
-    wanted: Expected, answer: str | None, infos: Sequence[tuple[str, str]]
+    reference: Expected, answer: str | None, infos: Sequence[tuple[str, str]]
 ) -> list[Difference]:
-    """Compare ``answer`` with the reference text and values ``wanted``.
+    """Compare ``answer`` with the ``reference`` text and values.
 
     ``infos`` are those of its evaluation. Nothing is compared without an answer, and values only if
     the infos have those of the answer.
     """
     if not answer:
         return []
-    noted = dict(infos)
-    found = []
-    if wanted.text is not None:
-        found.append(_of_texts(wanted.text[1], _judged(wanted, answer, noted)))
-    if wanted.values is not None:
-        lists = [_parsed(noted[name]) for name in wanted.judged_sets if name in noted]
-        given = max((one for one in lists if one is not None), key=len, default=None)
-        if given is not None:
-            found.append(_of_sets(wanted.values[1], given))
-    return found
+    by_name = dict(infos)
+    results = []
+    if reference.text is not None:
+        results.append(
+            _text_difference(reference.text[1], _extracted_text(reference, answer, by_name))
+        )
+    if reference.values is not None:
+        lists = [_parsed(by_name[name]) for name in reference.judged_sets if name in by_name]
+        actual = max((values for values in lists if values is not None), key=len, default=None)
+        if actual is not None:
+            results.append(_set_difference(reference.values[1], actual))
+    return results
 
 
-def _judged(wanted: Expected, answer: str, noted: Mapping[str, str]) -> str:
-    if wanted.judged_text is not None and noted.get(wanted.judged_text):
-        return noted[wanted.judged_text]
+def _extracted_text(reference: Expected, answer: str, by_name: Mapping[str, str]) -> str:
+    if reference.judged_text is not None and by_name.get(reference.judged_text):
+        return by_name[reference.judged_text]
     block = next(iter(fenced_blocks(answer[:_LONGEST])), None)
     return answer if block is None else block.body
 
 
-def _of_texts(wanted: str, given: str) -> Difference:
-    before, after = wanted.strip().splitlines(), given.strip().splitlines()
+def _text_difference(reference: str, actual: str) -> Difference:
+    before, after = reference.strip().splitlines(), actual.strip().splitlines()
     title = "Difference from the reference text"
     if before == after:
         return Difference(title, is_equal=True)
-    if max(len(wanted), len(given)) > _LONGEST or max(len(before), len(after)) > _MOST_LINES:
+    if max(len(reference), len(actual)) > _LONGEST or max(len(before), len(after)) > _MOST_LINES:
         return Difference(title, note="The texts are too long to be compared here.")
     return Difference(title, lines=_lines(before, after))
 
 
 def _lines(before: list[str], after: list[str]) -> list[Line]:
-    found: list[Line] = []
+    lines: list[Line] = []
     matcher = difflib.SequenceMatcher(None, before, after)
     for group in matcher.get_grouped_opcodes(2):
-        if found or group[0][1] or group[0][3]:
-            found.append(Line("place", None, None, "..."))
+        if lines or group[0][1] or group[0][3]:
+            lines.append(Line("place", None, None, "..."))
         for tag, a1, a2, b1, b2 in group:
             if tag == "equal":
-                found += [
+                lines += [
                     Line("same", a + 1, b + 1, before[a])
                     for a, b in zip(range(a1, a2), range(b1, b2), strict=True)
                 ]
                 continue
-            found += [Line("removed", a + 1, None, before[a]) for a in range(a1, a2)]
-            found += [Line("added", None, b + 1, after[b]) for b in range(b1, b2)]
-    return found
+            lines += [Line("removed", a + 1, None, before[a]) for a in range(a1, a2)]
+            lines += [Line("added", None, b + 1, after[b]) for b in range(b1, b2)]
+    return lines
 
 
-def _of_sets(wanted: list[str], given: list[str]) -> Difference:
-    is_cut = given[-1:] == [_CUT]
-    have, want = set(given[:-1] if is_cut else given), set(wanted)
+def _set_difference(reference: list[str], actual: list[str]) -> Difference:
+    is_cut = actual[-1:] == [_CUT]
+    have, want = set(actual[:-1] if is_cut else actual), set(reference)
     missing, surplus = sorted(want - have), sorted(have - want)
     note = None
     if is_cut:  # values that seem to be missing may be in the truncated part
@@ -172,7 +174,7 @@ def _of_sets(wanted: list[str], given: list[str]) -> Difference:
 def _texts(value: Json) -> list[str]:
     """Return a list of texts; empty for values that a publication left out."""
     if isinstance(value, list):
-        return [one if isinstance(one, str) else json.dumps(one) for one in value]
+        return [item if isinstance(item, str) else json.dumps(item) for item in value]
     return [value] if isinstance(value, str) else []
 
 

@@ -49,22 +49,22 @@ def _judged(view: View, model: str, task: str, run: str) -> dict[str, finding.Fo
         "models": scored.literally(models.name(model)),
     }
     try:
-        chosen = select(view, run=run, **globs)
+        selection = select(view, run=run, **globs)
     except QueryError:  # nothing is judged yet
         return {}
-    found = finding.judged_dialogues(view, chosen)
-    return {view.iris.base + one.dialogue: one for one in found}
+    dialogues = finding.judged_dialogues(view, selection)
+    return {view.iris.base + dialogue.dialogue: dialogue for dialogue in dialogues}
 
 
 def _row(view: View, iri: str, judged: dict[str, finding.Found]) -> dict[str, Any]:
     case = things.text(view, iri, KGB.case) or ""
-    found = judged.get(iri)
+    dialogue = judged.get(iri)
     return {
         "link": iri,
         "iteration": things.text(view, iri, KGB.iteration) or "?",
         "case": case,
         "case_label": things.label(view, case),
-        "answers": 0 if found is None else found.answers,
-        "outcome": "not judged" if found is None else found.outcome,
-        "score": None if found is None or found.scored is None else found.scored.value,
+        "answers": 0 if dialogue is None else dialogue.answers,
+        "outcome": "not judged" if dialogue is None else dialogue.outcome,
+        "score": None if dialogue is None or dialogue.scored is None else dialogue.scored.value,
     }

@@ -158,7 +158,7 @@ def guessed(text: str) -> Language | None:
     beginning = text[:_LONGEST_HIGHLIGHTED]
     if _PREFIX.match(beginning):  # SPARQL and Turtle share the directive
         return _SPARQL if _ASKS.search(beginning) else _TURTLE
-    return next((found for pattern, found in _BEGINNINGS if pattern.match(beginning)), None)
+    return next((language for pattern, language in _BEGINNINGS if pattern.match(beginning)), None)
 
 
 def code(text: str, language: Language | None = None) -> Markup:
@@ -168,10 +168,10 @@ def code(text: str, language: Language | None = None) -> Markup:
     '<i class="k">ASK</i> { <i class="v">?s</i> <i class="k">a</i> <i class="i">&lt;a&gt;</i> }'
     """
     shown = visible(text[:LONGEST_TEXT])
-    found = language or guessed(shown)
-    if found is not None:
+    chosen = language or guessed(shown)
+    if chosen is not None:
         beginning, rest = shown[:_LONGEST_HIGHLIGHTED], shown[_LONGEST_HIGHLIGHTED:]
-        shown = found.marked(beginning) + rest
+        shown = chosen.marked(beginning) + rest
     return _elements(shown) + _more(text)
 
 
@@ -181,7 +181,7 @@ def message(text: str) -> Markup:
     The text is kept completely, including fences. A text that begins with code is one block. At
     most :data:`LONGEST_TEXT` characters are shown.
     """
-    return _kept(text) if len(text) <= _LONGEST_KEPT else _message(text)
+    return _cached_message(text) if len(text) <= _LONGEST_KEPT else _message(text)
 
 
 def _message(text: str) -> Markup:
@@ -189,13 +189,13 @@ def _message(text: str) -> Markup:
 
 
 # Cached because a prompt is shown with the answer of every model.
-_kept = lru_cache(maxsize=256)(_message)
+_cached_message = lru_cache(maxsize=256)(_message)
 
 
 def _pieces(text: str) -> Iterator[Markup]:
     """Yield prose and blocks of a text without control characters, in order."""
-    if (whole := guessed(text)) is not None:
-        yield _block(whole, "", text, "")
+    if (language_of_all := guessed(text)) is not None:
+        yield _block(language_of_all, "", text, "")
         return
     end = 0
     for block in fenced_blocks(text):
@@ -266,12 +266,12 @@ def _block(language: Language | None, opening: str, body: str, closing: str) -> 
 
 
 def _elements(marked: str) -> Markup:
-    found = str(escaped(marked))
+    markup = str(escaped(marked))
     for mark, element in _ELEMENTS.items():
-        found = found.replace(mark, element)
-    return Markup(found)  # noqa: S704 - escaped just above; texts cannot contain marks
+        markup = markup.replace(mark, element)
+    return Markup(markup)  # noqa: S704 - escaped just above; texts cannot contain marks
 
 
 def _more(text: str) -> Markup:
-    left = len(text) - LONGEST_TEXT
-    return Markup("") if left <= 0 else Markup(f" ... ({left:,} more)")  # noqa: S704 - a number
+    remaining = len(text) - LONGEST_TEXT
+    return Markup("") if remaining <= 0 else Markup(f" ... ({remaining:,} more)")  # noqa: S704 - a number

@@ -15,20 +15,20 @@ from kgbench.record import reading
 
 def overview(view: View) -> dict[str, Any]:
     """Return runs, models, tasks, suites, queries and the number of dialogues."""
-    known = runs.newest_first(reading.runs(view))
-    progress = runs.progress(view, [one.graph for one in known])
+    infos = runs.newest_first(reading.runs(view))
+    progress = runs.progress(view, [item.graph for item in infos])
     kinds, shown, names = runs.pass_kinds(view), model_names(view), display_names(view)
-    told = [
-        runs.facts(view, one, progress.get(one.iri, {}), kinds.get(one.iri, ()), shown)
-        for one in known
+    facts = [
+        runs.facts(view, item, progress.get(item.iri, {}), kinds.get(item.iri, ()), shown)
+        for item in infos
     ]
-    models = sorted(fetch.models(view).values(), key=lambda one: one.name.lower())
+    models = sorted(fetch.models(view).values(), key=lambda item: item.name.lower())
     return {
-        "runs": told,
-        "models": [(one.iri, one.name, names.get(one.name, one.name)) for one in models],
-        "tasks": sorted(fetch.tasks(view).values(), key=lambda one: one.name.lower()),
+        "runs": facts,
+        "models": [(item.iri, item.name, names.get(item.name, item.name)) for item in models],
+        "tasks": sorted(fetch.tasks(view).values(), key=lambda item: item.name.lower()),
         "suites": suites(view),
-        "dialogues": sum(run["complete"] + run["open"] for run in told),
+        "dialogues": sum(run["complete"] + run["open"] for run in facts),
         "queries": [queries.load(name) for name in queries.names()],
     }
 

@@ -28,36 +28,40 @@ class JudgementView(NamedTuple):
 
 def judgements(view: View, dialogue: str) -> list[JudgementView]:
     """Return the verdicts of models, then of people, about a dialogue, by rubric; at most 200."""
-    given = verdicts_about(view, dialogue)[:_MOST]
-    graphs = {one.call.graph for one in given if one.call is not None}
+    verdicts = verdicts_about(view, dialogue)[:_MOST]
+    graphs = {verdict.call.graph for verdict in verdicts if verdict.call is not None}
     paid = {graph: accounts.prices(view, graph) for graph in graphs}
     return [
         JudgementView(
-            one,
-            _decided(one) if one.call is None else _cost(view, one.judge, one.call, paid),
+            verdict,
+            _decided(verdict)
+            if verdict.call is None
+            else _cost(view, verdict.judge, verdict.call, paid),
         )
-        for one in given
+        for verdict in verdicts
     ]
 
 
 def judged_by(view: View, dialogue: str) -> list[str]:
     """Return the dialogues (IRIs) that a judge's dialogue is about, in the order shown."""
     verdicts = [
-        one
-        for one in things.subjects(view, KGB.dialogue, dialogue)
-        if KGB.Verdict in things.kinds(view, one)
+        verdict
+        for verdict in things.subjects(view, KGB.dialogue, dialogue)
+        if KGB.Verdict in things.kinds(view, verdict)
     ]
-    items = [item.value for one in verdicts for item in things.values(view, one, KGB.judgedItem)]
+    items = [
+        item.value for verdict in verdicts for item in things.values(view, verdict, KGB.judgedItem)
+    ]
     placed = sorted((things.text(view, item, KGB.place) or "", item) for item in items)
-    found = [things.text(view, item, KGB.dialogue) for _, item in placed]
-    return [iri for iri in found if iri is not None]
+    dialogues = [things.text(view, item, KGB.dialogue) for _, item in placed]
+    return [iri for iri in dialogues if iri is not None]
 
 
-def _decided(one: VerdictAbout) -> str:
+def _decided(verdict: VerdictAbout) -> str:
     """Describe when and how fast a person decided."""
-    after = "" if one.seconds is None else f", {one.seconds:,.1f} s after it was shown"
-    settled = ", to settle earlier verdicts" if one.settles else ""
-    return f"decided {moment(one.decided)}{after}{settled}"
+    after = "" if verdict.seconds is None else f", {verdict.seconds:,.1f} s after it was shown"
+    settled = ", to settle earlier verdicts" if verdict.settles else ""
+    return f"decided {moment(verdict.decided)}{after}{settled}"
 
 
 def _cost(view: View, judge: str, call: Call, paid: dict[str, dict[str, Paid]]) -> str:

@@ -62,21 +62,23 @@ def measures(view: View, task: str) -> Measures:
     task_class = things.text(view, task, KGB.taskClass) if task else None
     if task_class is None:
         return NONE
-    found = [_measure(view, one.value) for one in things.values(view, task_class, KGB.metric)]
-    by_name = {one.name: one for one in sorted(found, key=lambda one: one.name)}
+    metrics = [
+        _measure(view, metric.value) for metric in things.values(view, task_class, KGB.metric)
+    ]
+    by_name = {metric.name: metric for metric in sorted(metrics, key=lambda metric: metric.name)}
     main = things.text(view, task_class, KGB.mainMetric)
-    name = next((one.name for one in found if one.iri == main), None)
+    name = next((metric.name for metric in metrics if metric.iri == main), None)
     base = None if name is None else by_name[name].base
     return Measures(by_name, name, base or name)
 
 
 def _measure(view: View, iri: str) -> Measure:
-    said: dict[str, Any] = {}
+    statements: dict[str, Any] = {}
     for quad in view.database.quads_for_pattern(ox.NamedNode(iri), None, None):
-        said.setdefault(quad.predicate.value, quad.object)
+        statements.setdefault(quad.predicate.value, quad.object)
 
     def text(predicate: str) -> str | None:
-        return str(said[predicate].value) if predicate in said else None
+        return str(statements[predicate].value) if predicate in statements else None
 
     ends = [_number(text(name)) for name in (SCHEMA.minValue, SCHEMA.maxValue)]
     if text(KGB.higherIsBetter) == "false":
@@ -96,7 +98,7 @@ def _measure(view: View, iri: str) -> Measure:
 
 def _number(text: str | None) -> float | None:
     try:
-        found = float(text or "")
+        number = float(text or "")
     except ValueError:
         return None
-    return found if math.isfinite(found) else None
+    return number if math.isfinite(number) else None

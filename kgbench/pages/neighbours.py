@@ -59,23 +59,25 @@ def beside(database: ox.Store, dialogue: str) -> Beside:
     execution = _object(database, node, _PART_OF)
     if execution is None:
         return Beside(None, None)
-    here = of_execution(database, execution)
-    place = here.index(node) if node in here else 0
-    before = here[place - 1] if place > 0 else _near(database, execution, -1)
-    after = here[place + 1] if place + 1 < len(here) else _near(database, execution, 1)
-    return Beside(*(None if one is None else one.value for one in (before, after)))
+    siblings = of_execution(database, execution)
+    index = siblings.index(node) if node in siblings else 0
+    before = siblings[index - 1] if index > 0 else _near(database, execution, -1)
+    after = siblings[index + 1] if index + 1 < len(siblings) else _near(database, execution, 1)
+    return Beside(
+        *(None if neighbour is None else neighbour.value for neighbour in (before, after))
+    )
 
 
 def near(
     database: ox.Store, executions: list[ox.NamedNode], execution: ox.NamedNode, step: int
 ) -> ox.NamedNode | None:
     """Return the last dialogue before ``execution`` (step -1), or the first after it (step 1)."""
-    place = executions.index(execution) + step
-    while 0 <= place < len(executions):
-        found = of_execution(database, executions[place])
-        if found:
-            return found[-1 if step < 0 else 0]
-        place += step
+    index = executions.index(execution) + step
+    while 0 <= index < len(executions):
+        dialogues = of_execution(database, executions[index])
+        if dialogues:
+            return dialogues[-1 if step < 0 else 0]
+        index += step
     return None
 
 
@@ -95,11 +97,11 @@ def of_case(
 
     At most 2,000 statements about the case are read.
     """
-    found = []
-    said_of: Iterable[ox.Quad] = database.quads_for_pattern(None, _CASE, case, graph)
+    dialogues = []
+    quads: Iterable[ox.Quad] = database.quads_for_pattern(None, _CASE, case, graph)
     if graph is not None:  # sorted, so that every copy of the data gives the same selection
-        said_of = nsmallest(_MOST, said_of, key=str)
-    for quad in islice(said_of, _MOST):
+        quads = nsmallest(_MOST, quads, key=str)
+    for quad in islice(quads, _MOST):
         node: Any = quad.subject
         # Evaluations also name the case; only dialogues count.
         if next(database.quads_for_pattern(node, _TYPE, _DIALOGUE), None) is None:
@@ -107,15 +109,18 @@ def of_case(
         model = _object(database, node, _MODEL)
         iteration = _object(database, node, _ITERATION)
         if model is not None:
-            said = "" if iteration is None else iteration.value
-            found.append(Other(node.value, model.value, said))
-    return tuple(sorted(found, key=lambda one: (one.model, natural(one.iri))))
+            number = "" if iteration is None else iteration.value
+            dialogues.append(Other(node.value, model.value, number))
+    return tuple(sorted(dialogues, key=lambda dialogue: (dialogue.model, natural(dialogue.iri))))
 
 
 def by_others(dialogues: Sequence[Other], model: str) -> list[tuple[str, list[Other]]]:
     """Group dialogues of models other than ``model`` by model; at most 60 in total."""
-    found = [one for one in dialogues if one.model != model][:_MOST_SHOWN]
-    return [(name, list(group)) for name, group in groupby(found, key=lambda one: one.model)]
+    selected = [dialogue for dialogue in dialogues if dialogue.model != model][:_MOST_SHOWN]
+    return [
+        (name, list(group))
+        for name, group in groupby(selected, key=lambda dialogue: dialogue.model)
+    ]
 
 
 def _near(database: ox.Store, execution: ox.NamedNode, step: int) -> ox.NamedNode | None:
@@ -124,8 +129,8 @@ def _near(database: ox.Store, execution: ox.NamedNode, step: int) -> ox.NamedNod
     return near(database, executions, execution, step) if execution in executions else None
 
 
-def _parts(database: ox.Store, whole: ox.NamedNode, kind: ox.NamedNode) -> Iterator[ox.NamedNode]:
-    for quad in database.quads_for_pattern(None, _PART_OF, whole):
+def _parts(database: ox.Store, parent: ox.NamedNode, kind: ox.NamedNode) -> Iterator[ox.NamedNode]:
+    for quad in database.quads_for_pattern(None, _PART_OF, parent):
         node: Any = quad.subject
         if next(database.quads_for_pattern(node, _TYPE, kind), None) is not None:
             yield node

@@ -37,7 +37,7 @@ _STEERING = re.compile("[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2
 _WITH_GRAPHS = ("nq", "trig")
 
 
-class _Compiled(BytecodeCache):
+class _TemplateCache(BytecodeCache):
     """Cache of compiled templates for all environments of this process."""
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class _Compiled(BytecodeCache):
         self._code[bucket.key] = bucket.bytecode_to_string()
 
 
-_COMPILED = _Compiled()
+_COMPILED = _TemplateCache()
 
 
 def environment(*folders: Path) -> Environment:
@@ -69,7 +69,7 @@ def environment(*folders: Path) -> Environment:
     ``live`` (whether pages can follow running benchmarks) and ``revealing`` (whether pages can show
     reference answers).
     """
-    made = Environment(
+    templates = Environment(
         loader=FileSystemLoader([*folders, _TEMPLATES]),
         autoescape=True,
         undefined=StrictUndefined,
@@ -77,7 +77,7 @@ def environment(*folders: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(
+    templates.filters.update(
         visible=plain,
         content=content,
         cell=cell,
@@ -90,8 +90,8 @@ def environment(*folders: Path) -> Environment:
         anchor=anchor,
         provenance=drawing.svg,
     )
-    made.globals.update(software_version=__version__)
-    return made
+    templates.globals.update(software_version=__version__)
+    return templates
 
 
 def local(iri: str, base: str, root: str) -> str | None:
@@ -103,9 +103,9 @@ def local(iri: str, base: str, root: str) -> str | None:
 
 def plain(text: object, most: int = LONGEST_TEXT) -> str:
     """Return a recorded text with control characters escaped, cut after ``most`` characters."""
-    whole = str(text)
-    return visible(whole[:most]) + (
-        f" ... ({len(whole) - most:,} more)" if len(whole) > most else ""
+    complete = str(text)
+    return visible(complete[:most]) + (
+        f" ... ({len(complete) - most:,} more)" if len(complete) > most else ""
     )
 
 
@@ -157,7 +157,7 @@ def embedded(quads: list[ox.Quad]) -> Markup:
 
 def script(text: str) -> Markup:
     """Escape JSON for a script element: ``<``, ``>``, ``&`` and control characters."""
-    text = _STEERING.sub(lambda m: json.dumps(m.group())[1:-1], text)
+    text = _STEERING.sub(lambda match: json.dumps(match.group())[1:-1], text)
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return Markup(text)  # noqa: S704 - escaped just above

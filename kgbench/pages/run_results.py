@@ -78,30 +78,33 @@ def _by_task(store: Store, chosen: Selection) -> Table | None:
         return None
 
 
-def presented(found: RunResults, view: View, suite: str, asked: Asked) -> dict[str, Any]:
+def presented(results: RunResults, view: View, suite: str, asked: Asked) -> dict[str, Any]:
     """Convert results for the template of runs, with the display names of models in ``view``.
 
     The results must use the names and IRIs of models in ``view``. ``suite`` is the IRI of the run's
     suite.
     """
     names = display_names(view)
-    shown = model_names(view)
-    order = [] if found.board is None else [str(name) for name in found.board.column("model")]
-    places = None if found.board is None else board(found.board, names, suite)
-    heat = None if found.tasks is None else heat_map(found.tasks, order, names, suite)
+    display = model_names(view)
+    order = [] if results.board is None else [str(name) for name in results.board.column("model")]
+    leaderboard_ = None if results.board is None else board(results.board, names, suite)
+    heat = None if results.tasks is None else heat_map(results.tasks, order, names, suite)
     queries = {part: list(behind) for part, behind in asked.items()}
     return {
-        "board": places and places._replace(queries=queries[BOARD]),
+        "board": leaderboard_ and leaderboard_._replace(queries=queries[BOARD]),
         "heat": heat and heat._replace(queries=queries[TASKS]),
         "outcomes": sorted(
-            (shown.get(model, model), sum(counts.values()), Counter(counts).most_common())
-            for model, counts in found.answers.items()
+            (display.get(model, model), sum(counts.values()), Counter(counts).most_common())
+            for model, counts in results.answers.items()
         ),
         "worst": [
-            (view.iris.base + one.dialogue, one._replace(model=names.get(one.model, one.model)))
-            for one in found.worst
+            (
+                view.iris.base + scored.dialogue,
+                scored._replace(model=names.get(scored.model, scored.model)),
+            )
+            for scored in results.worst
         ],
-        "spent": _spent(found.used, names),
+        "spent": _spent(results.used, names),
         "asked": queries,
     }
 
@@ -113,8 +116,8 @@ def _spent(used: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
         "cost": cost(dict(used)).removeprefix("cost "),
         "duration": duration(used["seconds"]),
         "models": [
-            (names.get(name, name), {**one, "cost": _usd(one["cost_usd"])})
-            for name, one in used["models"].items()
+            (names.get(name, name), {**costs, "cost": _usd(costs["cost_usd"])})
+            for name, costs in used["models"].items()
         ],
     }
 

@@ -29,12 +29,12 @@ _NAMED = 2  # models named in the name of a run
 
 def progress(view: View, graphs: Iterable[str]) -> dict[str, dict[tuple[str, str], Counter[str]]]:
     """Return the numbers of dialogues by run (IRI), by model and task (IRIs), and by state."""
-    found: dict[str, dict[tuple[str, str], Counter[str]]] = {}
+    by_run: dict[str, dict[tuple[str, str], Counter[str]]] = {}
     if graphs := list(graphs):
         for run, model, task, state, count in queries.rows(view, "run-progress", runGraph=graphs):
-            cell = found.setdefault(str(run), {}).setdefault((str(model), str(task)), Counter())
+            cell = by_run.setdefault(str(run), {}).setdefault((str(model), str(task)), Counter())
             cell[str(state)] += int(count or 0)
-    return found
+    return by_run
 
 
 def facts(
@@ -106,33 +106,37 @@ def newest_first(runs: Iterable[RunInfo]) -> list[RunInfo]:
 
 def pass_kinds(view: View) -> dict[str, set[str]]:
     """Return the kinds of evaluation passes over each run (IRI)."""
-    found: dict[str, set[str]] = {}
+    by_run: dict[str, set[str]] = {}
     for _, _, kind, _, run, _, _ in queries.rows(view, "list-passes"):
-        found.setdefault(str(run), set()).add(str(kind))
-    return found
+        by_run.setdefault(str(run), set()).add(str(kind))
+    return by_run
 
 
 def run_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: ARG001 - as others
     """Return the content of a run's page."""
     run = reading.find_run(view, iri)
     cells = progress(view, [run.graph]).get(iri, {})
-    shown = model_names(view)
-    of_run = facts(view, run, cells, pass_kinds(view).get(iri, ()), shown)
+    display = model_names(view)
+    of_run = facts(view, run, cells, pass_kinds(view).get(iri, ()), display)
     executions = {
-        (things.text(view, one, KGB.model), things.text(view, one, KGB.task)): one
-        for one in things.subjects(view, DCTERMS.isPartOf, iri, 10_000)
-        if KGB.TaskExecution in things.kinds(view, one)
+        (things.text(view, part, KGB.model), things.text(view, part, KGB.task)): part
+        for part in things.subjects(view, DCTERMS.isPartOf, iri, 10_000)
+        if KGB.TaskExecution in things.kinds(view, part)
     }
     passes = [
-        (one, things.text(view, one, KGB.passKind), things.text(view, one, PROV.startedAtTime))
-        for one in things.subjects(view, PROV.wasInformedBy, iri)
+        (
+            pass_iri,
+            things.text(view, pass_iri, KGB.passKind),
+            things.text(view, pass_iri, PROV.startedAtTime),
+        )
+        for pass_iri in things.subjects(view, PROV.wasInformedBy, iri)
     ]
     return {
         "title": of_run["name"],
         "facts": of_run,
         "cells": sorted((m, t, dict(n), executions.get((m, t))) for (m, t), n in cells.items()),
         "graphs": [run.graph],
-        "passes": [(one, kind, moment(started)) for one, kind, started in passes],
+        "passes": [(pass_iri, kind, moment(started)) for pass_iri, kind, started in passes],
         "planned": planned(view, run, of_run),
         "run_id": run.id,
         **_results(view, run),
@@ -142,14 +146,14 @@ def run_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: 
 def _results(view: View, run: RunInfo) -> dict[str, Any]:
     """Return the results and costs of a run; without scores before its first pass."""
     try:
-        chosen = select(view, run=run.iri)
+        selection = select(view, run=run.iri)
     except QueryError:
-        chosen = None
-    found = measured(lambda _: view, run, chosen)
+        selection = None
+    results = measured(lambda _: view, run, selection)
     of_suite = {"suite": run.suite}
     of_run = {"runGraph": run.graph}
-    tables = {BOARD: found.board, TASKS: found.tasks}
-    asked: dict[str, list[tuple[str, dict[str, str]]]] = {
+    tables = {BOARD: results.board, TASKS: results.tasks}
+    queries_of: dict[str, list[tuple[str, dict[str, str]]]] = {
         OUTCOMES: [("outcome-counts", of_suite)],
         USAGE: [("run-usage", of_run), ("run-prices", of_run)],
         PROGRESS: [("run-progress", of_run)],
@@ -158,7 +162,7 @@ def _results(view: View, run: RunInfo) -> dict[str, Any]:
             for part, table in tables.items()
         },
     }
-    return presented(found, view, run.suite, asked)
+    return presented(results, view, run.suite, queries_of)
 
 
 def planned(view: View, run: RunInfo, of_run: Mapping[str, Any]) -> int:
@@ -167,5 +171,5 @@ def planned(view: View, run: RunInfo, of_run: Mapping[str, Any]) -> int:
     ``of_run`` has the numbers of ``complete`` and ``open`` dialogues.
     """
     sessions = queries.rows(view, "run-sessions", runGraph=run.graph)
-    there: int = of_run["complete"] + of_run["open"]
-    return max(int(sessions[-1][4] or 0), there) if sessions else there
+    existing: int = of_run["complete"] + of_run["open"]
+    return max(int(sessions[-1][4] or 0), existing) if sessions else existing

@@ -57,8 +57,8 @@ def only(table: Table | None, column: str, value: str) -> Table | None:
     """Return the rows of a table that have ``value`` in ``column``."""
     if table is None:
         return None
-    place = table.names.index(column)
-    return replace(table, rows=tuple(row for row in table.rows if row[place] == value))
+    index = table.names.index(column)
+    return replace(table, rows=tuple(row for row in table.rows if row[index] == value))
 
 
 def literally(name: str) -> str:
@@ -73,7 +73,7 @@ def results(table: Table, shown: Mapping[str, str], column: str = "model") -> li
     """
     iris = table.iris.get(column, {})
     records: list[dict[str, Any]] = table.records()
-    found = [
+    rows = [
         Result(
             iris.get(record[column], ""),
             record[column],
@@ -89,5 +89,5 @@ def results(table: Table, shown: Mapping[str, str], column: str = "model") -> li
         for record in records
     ]
     if column != "model":
-        return found
-    return sorted(found, key=lambda one: (one.mean is None, -(one.mean or 0.0), one.name))
+        return rows
+    return sorted(rows, key=lambda row: (row.mean is None, -(row.mean or 0.0), row.name))

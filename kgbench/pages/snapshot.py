@@ -65,9 +65,9 @@ def newest(folder: Path, base: str) -> View:
 
     Raises :class:`~kgbench.errors.StoreError` if there is none.
     """
-    for found, held in sound(folder):
+    for path, held in sound(folder):
         try:
-            return opened(found, held, base)
+            return opened(path, held, base)
         except StoreError as error:
-            pass_over(found, str(error))
+            pass_over(path, str(error))
     raise StoreError(f"{folder} has no snapshot to read")

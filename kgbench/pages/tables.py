@@ -37,25 +37,25 @@ def sheet(table: Table, names: Mapping[str, str], suite: str | None, *, hide: st
     ``names`` maps names of models and tasks to IRIs. Each query behind the table comes with the
     parameters of its example.
     """
-    places = [place for place, column in enumerate(table.columns) if column.name != hide]
-    columns = [table.columns[place] for place in places]
-    given = {} if suite is None else {"suite": suite}
+    indexes = [index for index, column in enumerate(table.columns) if column.name != hide]
+    columns = [table.columns[index] for index in indexes]
+    parameters = {} if suite is None else {"suite": suite}
     return Sheet(
         table.title,
         [(column.title, column.kind is not Kind.TEXT) for column in columns],
         [
             [
                 Cell(
-                    short(shown(row[place], table.columns[place])),
-                    _iri(row[place], names),
-                    table.columns[place].kind is not Kind.TEXT,
+                    short(shown(row[index], table.columns[index])),
+                    _iri(row[index], names),
+                    table.columns[index].kind is not Kind.TEXT,
                 )
-                for place in places
+                for index in indexes
             ]
             for row in table.rows
         ],
         table.notes,
-        [(name, given) for name in table.queries],
+        [(name, parameters) for name in table.queries],
         table.records(),
     )
 

@@ -46,8 +46,10 @@ def exists(view: View, iri: str) -> bool:
     except ValueError:
         return False
     patterns = ((node, None, None), (None, None, node), (None, node, None))
-    found = any(next(view.database.quads_for_pattern(*p), None) is not None for p in patterns)
-    return found or view.database.contains_named_graph(node)
+    occurs = any(
+        next(view.database.quads_for_pattern(*pattern), None) is not None for pattern in patterns
+    )
+    return occurs or view.database.contains_named_graph(node)
 
 
 def describe(view: View, iri: str) -> Description:
@@ -59,7 +61,11 @@ def describe(view: View, iri: str) -> Description:
         subjects += [quad.subject for quad in defined]
     outgoing = list(
         islice(
-            (q for one in subjects for q in view.database.quads_for_pattern(one, None, None)),
+            (
+                statement
+                for subject in subjects
+                for statement in view.database.quads_for_pattern(subject, None, None)
+            ),
             MOST_OUTGOING,
         )
     )
@@ -97,21 +103,21 @@ def _nested(view: View, quads: Iterable[ox.Quad]) -> Iterator[ox.Quad]:
 
 def values(view: View, subject: str, predicate: str) -> list[Any]:
     """Return the distinct objects of a property."""
-    found = view.database.quads_for_pattern(ox.NamedNode(subject), ox.NamedNode(predicate), None)
-    return list(dict.fromkeys(quad.object for quad in islice(found, MOST_OUTGOING)))
+    quads = view.database.quads_for_pattern(ox.NamedNode(subject), ox.NamedNode(predicate), None)
+    return list(dict.fromkeys(quad.object for quad in islice(quads, MOST_OUTGOING)))
 
 
 def text(view: View, subject: str, predicate: str) -> str | None:
     """Return the first value of a property as text, or ``None``."""
-    found = values(view, subject, predicate)
-    return found[0].value if found else None
+    objects = values(view, subject, predicate)
+    return objects[0].value if objects else None
 
 
 def subjects(view: View, predicate: str, value: str, most: int = MOST_INCOMING) -> list[str]:
     """Return the distinct IRIs that have ``value`` (an IRI) as object of ``predicate``."""
-    found = view.database.quads_for_pattern(None, ox.NamedNode(predicate), ox.NamedNode(value))
-    ours = (quad.subject.value for quad in found if isinstance(quad.subject, ox.NamedNode))
-    return list(dict.fromkeys(islice(ours, most)))
+    quads = view.database.quads_for_pattern(None, ox.NamedNode(predicate), ox.NamedNode(value))
+    iris = (quad.subject.value for quad in quads if isinstance(quad.subject, ox.NamedNode))
+    return list(dict.fromkeys(islice(iris, most)))
 
 
 def kinds(view: View, iri: str) -> set[str]:
@@ -132,12 +138,12 @@ def label(view: View, iri: str) -> str:
     """
     if view.labels is None:
         return _label(view, iri)
-    known = view.labels.get(iri)
-    if known is None:
+    cached = view.labels.get(iri)
+    if cached is None:
         if len(view.labels) >= _MOST_LABELS:
             view.labels.clear()
-        known = view.labels[iri] = _label(view, iri)
-    return known
+        cached = view.labels[iri] = _label(view, iri)
+    return cached
 
 
 def _label(view: View, iri: str) -> str:
@@ -146,17 +152,17 @@ def _label(view: View, iri: str) -> str:
     except ValueError:
         return iri
     for predicate in _LABELS:
-        found = next(view.database.quads_for_pattern(node, ox.NamedNode(predicate), None), None)
-        if found is not None and isinstance(found.object, ox.Literal) and found.object.value:
-            return found.object.value
+        quad = next(view.database.quads_for_pattern(node, ox.NamedNode(predicate), None), None)
+        if quad is not None and isinstance(quad.object, ox.Literal) and quad.object.value:
+            return quad.object.value
     task, model = text(view, iri, KGB.task), text(view, iri, KGB.model)
     if task and model:
-        number, answer = (text(view, iri, one) for one in (KGB.iteration, KGB.round))
-        said = f"{label(view, task)} by {label(view, model)}"
-        said += "" if number is None else f" #{number}"
+        number, answer = (text(view, iri, property_) for property_ in (KGB.iteration, KGB.round))
+        name = f"{label(view, task)} by {label(view, model)}"
+        name += "" if number is None else f" #{number}"
         if text(view, iri, KGB.dialogue) is None:
-            return said
-        return f"verdict on {said}" + ("" if answer is None else f", answer {answer}")
+            return name
+        return f"verdict on {name}" + ("" if answer is None else f", answer {answer}")
     if (kind := text(view, iri, KGB.passKind)) is not None:
         return f"{kind} pass of {moment(text(view, iri, PROV.startedAtTime))}"
     short = compact(iri)

@@ -69,14 +69,16 @@ def grouped(verdict: VerdictView, known: Measures) -> Grouped:
     """Group the scores of ``verdict``; metrics that are not ``known`` have no best value."""
     main = known.main if verdict.round is None else known.of_answer
     scores = {name: _score(name, value, known) for name, value in verdict.scores}
-    single = [one for one in scores.values() if known.by_name.get(one.name, _UNKNOWN).base is None]
-    perfect = [one for one in single if one.perfect and one.name != main]
+    single = [
+        score for score in scores.values() if known.by_name.get(score.name, _UNKNOWN).base is None
+    ]
+    perfect = [score for score in single if score.perfect and score.name != main]
     short, best = _aggregates(scores, known)
     columns = sorted({column for row in short.values() for column in row})
     return Grouped(
         verdict,
         scores.get(main or ""),
-        [one for one in single if not one.perfect and one.name != main],
+        [score for score in single if not score.perfect and score.name != main],
         perfect,
         columns,
         [_row(name, [row.get(column) for column in columns]) for name, row in short.items()],
@@ -92,20 +94,22 @@ def conversed(
 
     The first verdict of each list is that of the first pass, whose scores count by default.
     """
-    every = [grouped(verdict, known) for verdict in verdicts]
-    shown: list[dict[str, Any]] = [
+    groups = [grouped(verdict, known) for verdict in verdicts]
+    turns: list[dict[str, Any]] = [
         {
             "turn": turn,
-            "verdicts": [one for one in every if one.verdict.round == turn.round],
+            "verdicts": [group for group in groups if group.verdict.round == turn.round],
             "differences": [],
             "same": None,
         }
         for turn in rounds
     ]
-    whole = [one for one in every if one.verdict.round is None]
-    last: list[Grouped] = next((one["verdicts"] for one in reversed(shown) if one["verdicts"]), [])
+    whole = [group for group in groups if group.verdict.round is None]
+    last: list[Grouped] = next(
+        (turn["verdicts"] for turn in reversed(turns) if turn["verdicts"]), []
+    )
     return {
-        "rounds": shown,
+        "rounds": turns,
         "whole": whole,
         "result": next(iter(whole), None) or next(iter(last), None),
         "main": known.by_name.get(known.main or ""),
@@ -125,23 +129,23 @@ def _score(name: str, value: float, known: Measures) -> Score:
 
 def _aggregates(scores: dict[str, Score], known: Measures) -> tuple[_Aggregates, _Aggregates]:
     """Return the aggregates by metric: those with a value below the best, and the others."""
-    found: _Aggregates = {}
+    by_metric: _Aggregates = {}
     for name, score in scores.items():
         measure = known.by_name.get(name, _UNKNOWN)
         if measure.base is not None:
-            found.setdefault(measure.base, {})[measure.aggregation or name] = score
-    ordered = sorted(found.items(), key=lambda pair: (pair[0] != known.of_answer, pair[0]))
+            by_metric.setdefault(measure.base, {})[measure.aggregation or name] = score
+    ordered = sorted(by_metric.items(), key=lambda pair: (pair[0] != known.of_answer, pair[0]))
     short: _Aggregates = {}
     best: _Aggregates = {}
     for name, row in ordered:
-        (best if all(one.perfect for one in row.values()) else short)[name] = row
+        (best if all(aggregate.perfect for aggregate in row.values()) else short)[name] = row
     return short, best
 
 
-def _best(found: _Aggregates) -> Iterator[Best]:
+def _best(aggregates: _Aggregates) -> Iterator[Best]:
     """Group the metrics by their aggregations."""
     together: dict[str, list[str]] = {}
-    for name, row in found.items():
+    for name, row in aggregates.items():
         text = next(iter(row.values())).text
         together.setdefault(", ".join(sorted(row)), []).append(f"{name} {text}")
     for columns, scores in together.items():
@@ -149,5 +153,5 @@ def _best(found: _Aggregates) -> Iterator[Best]:
 
 
 def _row(name: str, scores: list[Score | None]) -> Row:
-    cells = "".join(f"<td>{'' if one is None else one.text}</td>" for one in scores)
+    cells = "".join(f"<td>{'' if score is None else score.text}</td>" for score in scores)
     return Row(name, Markup(cells))  # noqa: S704 - only numbers

@@ -14,8 +14,8 @@ def day(recorded: str | None) -> str:
     >>> day("2024-12-19T06:29:39.034515")
     '19 Dec 2024'
     """
-    found = _read(recorded)
-    return recorded or "" if found is None else f"{found.day} {_MONTHS[found.month - 1]} {found:%Y}"
+    time = _read(recorded)
+    return recorded or "" if time is None else f"{time.day} {_MONTHS[time.month - 1]} {time:%Y}"
 
 
 def moment(recorded: str | None) -> str:
@@ -26,10 +26,10 @@ def moment(recorded: str | None) -> str:
     >>> moment("2024-12-19T06:29:39.034515")
     '19 Dec 2024, 06:29'
     """
-    found = _read(recorded)
-    if found is None:
+    time = _read(recorded)
+    if time is None:
         return recorded or ""
-    return f"{day(found.isoformat())}, {found:%H:%M}" + (" UTC" if found.tzinfo else "")
+    return f"{day(time.isoformat())}, {time:%H:%M}" + (" UTC" if time.tzinfo else "")
 
 
 def seconds_between(begin: str | None, end: str | None) -> float | None:
@@ -42,7 +42,7 @@ def seconds_between(begin: str | None, end: str | None) -> float | None:
 
 def _read(recorded: str | None) -> datetime | None:
     try:
-        found = datetime.fromisoformat(recorded or "")
-        return found if found.tzinfo is None else found.astimezone(UTC)
+        time = datetime.fromisoformat(recorded or "")
+        return time if time.tzinfo is None else time.astimezone(UTC)
     except (ValueError, OverflowError):
         return None

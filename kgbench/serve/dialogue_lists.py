@@ -21,7 +21,7 @@ from kgbench.pages.snapshot import View
 PAGE = 50  # dialogues of one page
 _LONGEST = 500  # characters of one value
 _MOST_KEPT = 200_000  # dialogues of a suite
-OUTCOMES = tuple(one.value for one in Outcome)
+OUTCOMES = tuple(outcome.value for outcome in Outcome)
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ GRAPHS = (
     Format("trig", "application/trig", ("application/trig", "application/x-trig")),
 )
 HTML = Format("html", "text/html", ("text/html", "application/xhtml+xml"))
-_BY_NAME = {one.name: one for one in (*SOLUTIONS, *GRAPHS)}
+_BY_NAME = {form.name: form for form in (*SOLUTIONS, *GRAPHS)}
 
 
 def named(name: str) -> Format:

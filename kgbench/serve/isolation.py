@@ -67,6 +67,6 @@ def _filter(machine: int, calls: tuple[int, ...]) -> bytes:
         (_LOAD, 0, 0, 0),
         (_AT_LEAST, refuse, 0, _X32),
     ]
-    lines += [(_EQUAL, refuse - 1 - place, 0, call) for place, call in enumerate(calls)]
+    lines += [(_EQUAL, refuse - 1 - index, 0, call) for index, call in enumerate(calls)]
     lines += [(_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _REFUSE)]
     return b"".join(struct.pack("HBBI", *line) for line in lines)

@@ -26,7 +26,7 @@ from kgbench.serve.service import Service, etag, unchanged
 
 _OFFERED = (formats.HTML, *formats.GRAPHS)
 _OFFERED_FOR_GRAPHS = (*formats.GRAPHS, formats.HTML)  # Accept: */* gets RDF for graphs
-_SUFFIXES = {one.name: one for one in _OFFERED}
+_SUFFIXES = {form.name: form for form in _OFFERED}
 _LONGEST = 2_000  # characters of a path
 
 

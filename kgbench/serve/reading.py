@@ -19,7 +19,7 @@ from kgbench.serve.bodies import is_deeper
 from kgbench.serve.protocol import Operation
 from kgbench.serve.refusals import Refused
 
-GRAPHS = tuple(one for one in formats.GRAPHS if one.name not in ("nq", "trig"))
+GRAPHS = tuple(form for form in formats.GRAPHS if form.name not in ("nq", "trig"))
 _LONGEST_TYPE = 1_000  # characters of a Content-Type; the parser of email takes quadratic time
 _LARGEST = 64 << 20  # characters of the triples of one request
 

@@ -31,7 +31,7 @@ _SITE = {
     ],
     "footer": [("SPARQL endpoint", "sparql"), ("VoID", ".well-known/void"), ("vocabulary", "ns")],
     "formats": [
-        (one.name, one.media) for one in map(formats.named, ("ttl", "jsonld", "nt", "rdf"))
+        (form.name, form.media) for form in map(formats.named, ("ttl", "jsonld", "nt", "rdf"))
     ],
     "more": "ask the SPARQL endpoint for all.",
     "revealing": True,

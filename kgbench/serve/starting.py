@@ -28,19 +28,19 @@ def names(host: str, public: str | None) -> frozenset[str]:
     ['example.org', 'results.example']
     """
     own = socket.gethostname().lower()
-    shown = urlsplit(public).hostname if public else None
+    public_name = urlsplit(public).hostname if public else None
     return frozenset(
-        {"localhost", own, f"{own}.local", host.lower()} | ({shown} if shown else set())
+        {"localhost", own, f"{own}.local", host.lower()} | ({public_name} if public_name else set())
     )
 
 
 def start(settings: Settings, host: str, port: int) -> None:
     """Serve a store until SIGTERM or Ctrl-C."""
-    said = f"serving {settings.location}\n" + "pages  {url}\nSPARQL {url}sparql\n"
-    run(server(settings), said, host, port)
+    banner = f"serving {settings.location}\n" + "pages  {url}\nSPARQL {url}sparql\n"
+    run(server(settings), banner, host, port)
 
 
-def run(running: Server, said: str, host: str, port: int) -> None:
+def run(running: Server, banner: str, host: str, port: int) -> None:
     """Print ``banner``, with ``{url}`` filled in, and serve until SIGTERM or Ctrl-C."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sets TCP_NODELAY only on sockets with the protocol IPPROTO_TCP; without it, small
@@ -52,9 +52,9 @@ def run(running: Server, said: str, host: str, port: int) -> None:
         except OSError as error:
             raise StoreError(f"cannot listen on {host}:{port}: {error.strerror}") from error
         listener.listen(_BACKLOG)
-        shown = f"[{host}]" if ":" in host else host
-        url = f"http://{shown}:{listener.getsockname()[1]}/"
-        sys.stdout.write(said.replace("{url}", url))
+        address = f"[{host}]" if ":" in host else host
+        url = f"http://{address}:{listener.getsockname()[1]}/"
+        sys.stdout.write(banner.replace("{url}", url))
         sys.stdout.flush()
         running.run(sockets=[listener])
 

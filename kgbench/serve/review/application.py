@@ -298,7 +298,7 @@ class _Pages:
 
     def _verdict(self, entry: Entry, review: Review) -> dict[str, Any]:
         """Return a verdict for a template, in the display order of a pair."""
-        option = next((one for one in self._queue.rubric.options if one.iri == review.chosen), None)
+        option = next((o for o in self._queue.rubric.options if o.iri == review.chosen), None)
         name = "?" if option is None else option.name
         if len(review.items) > 1 and review.items[0].dialogue != entry.shown[0].dialogue:
             name = {"first": "second", "second": "first"}.get(name, name)

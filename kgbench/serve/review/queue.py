@@ -53,11 +53,11 @@ class ReviewQueue:
         self.order = order
         self._exercises = Exercises(store, run, judging.rubric, judging.seed)
         self.entries = _ordered(store, run, judging, order)
-        self._by_name = {one.name: one for one in self.entries}
+        self._by_name = {entry.name: entry for entry in self.entries}
         self._reviews: dict[tuple[str, ...], dict[str, Review]] = {}
         self._settled: dict[tuple[str, ...], Review] = {}
-        for one in record.standing(record.reviews(store, run.iri)):
-            self._keep(one)
+        for review in record.standing(record.reviews(store, run.iri)):
+            self._keep(review)
         self._passes = record.review_passes(store, run.iri)
 
     @property
@@ -81,8 +81,8 @@ class ReviewQueue:
     def decided(self, reviewer: str) -> list[tuple[Entry, Review]]:
         """Return the items that a reviewer has decided, the latest first."""
         pairs = [(entry, self.given(entry, reviewer)) for entry in self.entries]
-        kept = [(entry, review) for entry, review in pairs if review is not None]
-        return sorted(kept, key=lambda pair: pair[1].decided, reverse=True)
+        reviewed = [(entry, review) for entry, review in pairs if review is not None]
+        return sorted(reviewed, key=lambda pair: pair[1].decided, reverse=True)
 
     def given(self, entry: Entry, reviewer: str) -> Review | None:
         """Return a reviewer's current verdict on an item, or ``None``."""
@@ -145,7 +145,7 @@ class ReviewQueue:
                 rubric=self.rubric.iri,
                 chosen=chosen,
                 order=tuple(data["order"]),
-                items=tuple(Item(**one) for one in data["items"]),
+                items=tuple(Item(**item) for item in data["items"]),
                 decided=datetime.now(UTC),
                 executed=None if executed is None else data["options"][executed],
                 seconds=seconds,
@@ -153,7 +153,9 @@ class ReviewQueue:
                 queue=ADJUDICATION if adjudicating else self.order,
                 seed=seeded,
                 revises=None if earlier is None else earlier.iri,
-                adjudicates=tuple(one.iri for one in self.opinions(entry)) if adjudicating else (),
+                adjudicates=(
+                    tuple(opinion.iri for opinion in self.opinions(entry)) if adjudicating else ()
+                ),
             )
             review = replace(review, iri=record.review_iri(self._pass_of(reviewer)))
             record.written(self._store, [review])
@@ -217,11 +219,11 @@ def _ordered(store: Store, run: RunInfo, judging: Judging, order: str) -> list[E
         disputed = dict(_disputed(store, run, judging.rubric))
     entries = []
     for group in groups(store, run, judging):
-        shown = min((group, group[::-1]), key=lambda one: rank(judging.seed, one))
+        shown = min((group, group[::-1]), key=lambda order: rank(judging.seed, order))
         about = tuple(sorted(iris(shown)))
         name = digest(canonical_json([judging.rubric.iri, *about]))[:_DIGITS]
         entries.append((-disputed.get(about, 0), rank(judging.seed, shown), Entry(name, shown)))
-    return [entry for *_, entry in sorted(entries, key=lambda one: one[:2])]
+    return [entry for *_, entry in sorted(entries, key=lambda item: item[:2])]
 
 
 def _disputed(store: Store, run: RunInfo, rubric: Rubric) -> Iterator[tuple[tuple[str, ...], int]]:
